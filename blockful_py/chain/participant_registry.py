@@ -154,6 +154,12 @@ class ParticipantRegistryContract(Contract):
         numbers = range(1, self._read("count") + 1)
         return tuple(self._read_each("accountOf", numbers))
 
+    def joined(self) -> frozenset[bytes]:
+        """The accounts that are joined now."""
+        accounts = self.accounts()
+        entries = (RegisteredParticipant(*each) for each in self._read_each("participant", accounts))
+        return frozenset(account for account, entry in zip(accounts, entries, strict=True) if entry.since)
+
     def endpoint(self, account: bytes) -> Endpoint | None:
         """Where an account is reached; None when it has not said."""
         key, url = self._read("endpoint", account)

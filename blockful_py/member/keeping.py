@@ -32,6 +32,8 @@ UNNAMED_SECONDS = 3600.0
 """How long blocks and files stay that no current version and no open proposal names."""
 LOOK_SECONDS = 60.0
 """Longest time between two looks, where no block is new."""
+RETRY_SECONDS = 5.0
+"""The same, where a file could not be fetched."""
 EXPIRY_SECONDS = 60.0
 """Between two looks at the blocks that arrived."""
 UNNAMED_BYTES = 16 * 2**30
@@ -128,29 +130,38 @@ class FilesDuty:
         self._now = now
         self._of: MemberView | None = None
         self._duties: tuple[KeepingDuty, ...] = ()
-        self._settled: tuple[str, float] = ("", 0.0)
+        self._looked: tuple[str, float] = ("", -math.inf)
+        self._problem: BlockfulError | None = None
 
     def step(self) -> None:
-        """Looks when the live chain has a new block, and every minute; raises as `KeepingDuty.step`."""
+        """Looks when the live chain has a new block, and every minute, or every few seconds after an error.
+
+        Raises as `KeepingDuty.step`; the error of the last look where it does not look.
+        """
         try:
             view = self._office.view()
         except RunError:
             return  # the run may come after the member
         block = view.contracts.live.newest_block()
-        if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
+        pause = LOOK_SECONDS if self._problem is None else RETRY_SECONDS
+        if block == self._looked[0] and self._now() < self._looked[1] + pause:
+            self._raise_problem()
             return
         if view is not self._of:
             self._of = view
             self._duties = _duties(view)
-        problem: BlockfulError | None = None
+        self._problem = None
         for duty in self._duties:
             try:
                 duty.step()
             except StorageError as error:
-                problem = error
-        if problem is not None:
-            raise problem
-        self._settled = (block, self._now())
+                self._problem = error
+        self._looked = (block, self._now())
+        self._raise_problem()
+
+    def _raise_problem(self) -> None:
+        if self._problem is not None:
+            raise self._problem
 
 
 def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:

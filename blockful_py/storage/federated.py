@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
-from blockful_py.errors import BlockNotFoundError, BusyError, IntegrityError, StoreUnreachableError
+from blockful_py.errors import BlockNotFoundError, IntegrityError, StoreUnreachableError
+from blockful_py.storage.absent import AbsentFiles
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
-from blockful_py.storage.cid import cid_string
-from blockful_py.storage.fetch import AbsentError, Fetch, Keep, Machine, Sign
+from blockful_py.storage.fetch import Fetch, Keep, Machine, Sign
+from blockful_py.storage.search import Report, Search
+from blockful_py.storage.standing import Standing
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import Parts, read_file, read_whole
 from blockful_py.storage.writers import Writers
@@ -22,13 +24,8 @@ SECONDS = 120.0
 """For the fetch of one file."""
 PATIENCE = 20.0
 """In which a machine must send another block whole."""
-BUSY_SECONDS = 1.0
-"""Wait before busy machines are asked again."""
-
-PassedOver = AbsentError | BusyError | StoreUnreachableError
-"""Why a machine was passed over."""
-Report = Callable[[str, str], None]
-"""Called with a machine's URL and why it was passed over."""
+RATE = 2**16
+"""Bytes in a second that a machine must send beyond its patience, of as long a file as the limit allows."""
 
 
 class FederatedStore:
@@ -36,7 +33,9 @@ class FederatedStore:
 
     A file that is not kept here is gathered from what has arrived and from other machines, then kept.  Each
     block is verified; those that are here already are not fetched again.  A machine that lies, breaks off,
-    lags, is busy or lacks a block is passed over; one at fault is asked last from then on.
+    lags, is busy or lacks a block is passed over; one at fault is asked last from then on, and one that costs
+    time and brings nothing rests (`Standing`).  A file that nobody has is not asked for at every look
+    (`AbsentFiles`).
     """
 
     def __init__(
@@ -49,11 +48,12 @@ class FederatedStore:
         seconds: float = SECONDS,
         patience: float = PATIENCE,
         arrived: Callable[[], None] = lambda: None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`machines`: those to ask, in the order to ask them; `sign`: shows them who asks.
 
         `seconds`: for the fetch of one file; `patience`: in which a machine must send another block whole.
-        `arrived` is called for each block that another machine sent.
+        `arrived` is called for each block that another machine sent.  `now`: a clock, in seconds.
         """
         self.own = own
         self.arrivals = arrivals
@@ -63,7 +63,9 @@ class FederatedStore:
         self._seconds = seconds
         self._patience = patience
         self._told = arrived
-        self._failed: dict[Machine, float] = {}
+        self._now = now
+        self._standing = Standing(now)
+        self._absent = AbsentFiles(now)
         self._known: tuple[Machine, ...] = ()
 
     def add(self, data: bytes) -> Uri:
@@ -84,6 +86,7 @@ class FederatedStore:
         Raises:
             BlockNotFoundError: it is not here, and no machine has it.
             StoreUnreachableError: it is not here, and could not be fetched; it can be asked for again.
+                Either is raised again, without a question to anybody, until the file's next time.
             FormatError: it is not a file, or longer than `limit` bytes.
         """
         self.keep(uri, limit)
@@ -123,75 +126,38 @@ class FederatedStore:
 
     def _gathered(self, uri: Uri, limit: int) -> tuple[Uri, ...]:
         """All blocks of a file, once they are here or have arrived."""
+        self._absent.require_due(uri, lambda block: self._here(block) is not None)
         assembly = Assembly(uri, limit, self._here)
         if assembly.missing:
             for block in assembly.blocks:
                 self.arrivals.renew(FETCHED, block)
             self.arrivals.make_room(FETCHED, limit)
             with Writers(self._arrived) as writers:
-                self._fetch(uri, assembly, lambda block, data: writers.put(block, (data,)))
+                self._fetch(uri, limit, assembly, lambda block, data: writers.put(block, (data,)))
+        self._absent.forget(uri)
         return assembly.blocks
 
     def _arrived(self, uri: Uri, parts: Parts) -> None:
         self.arrivals.put(FETCHED, uri, b"".join(parts))
         self._told()
 
-    def _fetch(self, uri: Uri, assembly: Assembly, keep: Keep) -> None:
-        """Asks machine after machine, and all of them again while they send something or are busy.
+    def _fetch(self, uri: Uri, limit: int, assembly: Assembly, keep: Keep) -> None:
+        """Fetches all that is missing.
 
         Machines seldom move, so the chain is asked for them only when those that were known brought nothing.
         """
         fetch = Fetch(assembly, keep, self._sign, self._patience)
-        deadline, reasons = time.monotonic() + self._seconds, dict[str, PassedOver]()
-        before, busy, stale = -1, False, bool(self._known)
-        while busy or stale or before != _progress(assembly):
-            if not self._known or before == _progress(assembly):
-                self._known, stale = tuple(self._machines()), False
-            time.sleep(BUSY_SECONDS if busy else 0)
-            before, busy = _progress(assembly), False
-            for machine in sorted(self._known, key=lambda each: self._failed.get(each, 0.0)):
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise _unreachable(uri, reasons, f" within {self._seconds:g} s")
-                error = self._asked(fetch, machine, left)
-                if error is None:
-                    return
-                reasons[machine.url] = error
-                busy = busy or isinstance(error, BusyError)
-        raise _failure(uri, reasons)
-
-    def _asked(self, fetch: Fetch, machine: Machine, seconds: float) -> PassedOver | None:
-        """Asks a machine for all that is missing; the reason why it was passed over, or None."""
+        each = self._patience + limit / RATE
+        search = Search(uri, assembly, fetch, self._standing, self._report, self._seconds, each, self._now)
         try:
-            fetch.ask(machine, seconds)
-        except (AbsentError, BusyError, StoreUnreachableError) as error:
-            self._report(machine.url, str(error))
-            if isinstance(error, StoreUnreachableError):
-                self._failed[machine] = time.monotonic()
-            return error
-        return None
-
-
-def _progress(assembly: Assembly) -> int:
-    """Blocks that are here of those that are known."""
-    return len(assembly.blocks) - len(assembly.missing)
-
-
-def _failure(uri: Uri, reasons: dict[str, PassedOver]) -> BlockNotFoundError | StoreUnreachableError:
-    if all(isinstance(reason, AbsentError) for reason in reasons.values()):
-        return BlockNotFoundError(
-            f"{cid_string(uri)} is not in this store, and no machine that it may ask has all of it "
-            f"({_listed(reasons)}): it was deleted, or its owner has to be reachable."
-        )
-    return _unreachable(uri, reasons)
-
-
-def _unreachable(uri: Uri, reasons: dict[str, PassedOver], when: str = "") -> StoreUnreachableError:
-    return StoreUnreachableError(
-        f"{cid_string(uri)} could not be fetched{when} ({_listed(reasons)}): run the command again; what "
-        "came is kept."
-    )
-
-
-def _listed(reasons: dict[str, PassedOver]) -> str:
-    return "; ".join(f"{url}: {reason}" for url, reason in reasons.items()) or "there is none"
+            known = self._known
+            if known and search.asks(known):
+                return
+            self._known = tuple(self._machines())
+            fresh = [machine for machine in self._known if machine not in known]
+            if search.asks(fresh) or search.waits():
+                return
+            raise search.failure()
+        except (BlockNotFoundError, StoreUnreachableError) as error:
+            self._absent.note(uri, error, assembly.missing, search.is_absent_somewhere)
+            raise

@@ -38,11 +38,13 @@ class Machine:
     Attributes:
         address: of the key that its certificate is bound to; None takes any, as blocks are verified anyway.
         inside: whether the URL may lead to this host or a private network.
+        owner: account of the participant that announced it; None of a member's machine, and of a listed one.
     """
 
     url: str
     address: bytes | None
     inside: bool = True
+    owner: bytes | None = None
 
 
 Sign = Callable[[Machine], dict[str, str]]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,14 +27,18 @@ SECONDS = 600.0
 
 
 def store_at(
-    folder: Path, machines: Sequence[Machine] = (), seconds: float = SECONDS, patience: float = SECONDS
+    folder: Path,
+    machines: Sequence[Machine] = (),
+    seconds: float = SECONDS,
+    patience: float = SECONDS,
+    now: Callable[[], float] = time.monotonic,
 ) -> tuple[FederatedStore, list[tuple[str, str]]]:
     """A machine's store in a folder, and its reports of other machines."""
     reports: list[tuple[str, str]] = []
     own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
     report: Callable[[str, str], None] = lambda url, reason: reports.append((url, reason))  # noqa: E731
     return FederatedStore(
-        own, arrivals, lambda: machines, report, seconds=seconds, patience=patience
+        own, arrivals, lambda: machines, report, seconds=seconds, patience=patience, now=now
     ), reports
 
 

@@ -19,7 +19,7 @@ from blockful_py.crypto.tls import server_context
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, StoreUnreachableError
 from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
-from blockful_py.storage import federated as module
+from blockful_py.storage import search as module
 from blockful_py.storage.arrivals import FETCHED, FOLDER, Arrivals
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.dag_pb import Link, encode

@@ -6,7 +6,7 @@ A party's folders are filled from other machines' by CID, as files are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -76,34 +76,43 @@ class PartyBlocks:
 
 
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
-    """Whom to ask for a block, as the chain has it now (`in_order`).
+    """Whom to ask for a block, as the chain has it now (`in_order`): members and joined participants.
 
     Every account can announce any URL; it counts as a member's with the voting key that the account
-    registered.
+    registered, in the roster of this epoch, the one before or the next.  Nobody asks strangers.
     """
     inside = contracts.live.node.chain_id in DEVELOPMENT_CHAINS
     listed = run.settings.committee.members
-    registered: set[tuple[bytes, bytes]] = set()
-
-    def is_member(account: bytes, key: bytes) -> bool:
-        if (account, key) not in registered and contracts.elected.registrant_of(key) == account:
-            registered.add((account, key))
-        return (account, key) in registered
 
     def machines() -> Sequence[Machine]:
-        members, others = list[Endpoint](), list[Endpoint]()
-        for account, each in contracts.participants.endpoints().items():
-            (members if is_member(account, each.key) else others).append(each)
-        return in_order(members, others, listed, inside)
+        announced = contracts.participants.endpoints()
+        keys, committee = _voting_keys(contracts), contracts.elected
+        members = {
+            account: each
+            for account, each in announced.items()
+            if each.key in keys and committee.registrant_of(each.key) == account
+        }
+        joined = contracts.participants.joined() & announced.keys() - members.keys()
+        participants = {account: announced[account] for account in announced if account in joined}
+        return in_order(members.values(), participants, listed, inside)
 
     return machines
 
 
+def _voting_keys(contracts: Contracts) -> set[bytes]:
+    """Addresses of the members of this epoch, of the one before, and of those elected for the next."""
+    committee = contracts.elected
+    epoch, keys = committee.current_epoch(), {*committee.elected()}
+    for each in range(max(1, epoch - 1), epoch + 1):
+        keys |= {*committee.roster(each)[0].members}
+    return keys
+
+
 def in_order(
-    members: Iterable[Endpoint], others: Iterable[Endpoint], listed: Sequence[str], inside: bool
+    members: Iterable[Endpoint], participants: Mapping[bytes, Endpoint], listed: Sequence[str], inside: bool
 ) -> tuple[Machine, ...]:
     """The members that have announced where they are reached, those at the `listed` URLs first; listed URLs
-    of members that have not, under any key; the others.
+    of members that have not, under any key; the participants, by account.
 
     An address of the asker's own network is asked only where it is listed, or `inside` is true.
     """
@@ -111,4 +120,5 @@ def in_order(
     known.sort(key=lambda machine: listed.index(machine.url) if machine.url in listed else len(listed))
     announced = {machine.url for machine in known}
     silent = [Machine(url, None) for url in listed if url not in announced]
-    return (*known, *silent, *(Machine(each.url, each.key, inside) for each in dict.fromkeys(others)))
+    others = (Machine(each.url, each.key, inside, account) for account, each in participants.items())
+    return (*known, *silent, *others)
