@@ -37,6 +37,8 @@ from blockful_py.types import Paradigm, Position, Uri
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
 POSITION = r"^\d{1,9}:\d{1,9}$"
+Number = Annotated[int, Field(ge=0, lt=1 << 32)]
+"""A class or a user."""
 SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 
 
@@ -84,7 +86,7 @@ class Statement(BaseModel):
     privacy: Privacy | None = None
     increments: tuple[Increment, ...] = ()
     samples: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    created: int = Field(ge=0)
+    created: int = Field(ge=0, lt=1 << 64)
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -130,12 +132,12 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     starts: tuple[Start, ...] = Field(min_length=1)
-    classes: tuple[int, ...] = ()
-    clients: tuple[int, ...] = ()
+    classes: tuple[Number, ...] = ()
+    clients: tuple[Number, ...] = ()
     samples: tuple[Annotated[str, Field(pattern=SAMPLE)], ...] = ()
     paradigm: str
     method: str
-    created: int = Field(ge=0)
+    created: int = Field(ge=0, lt=1 << 64)
     signatures: tuple[str, ...] = ()
 
     @model_validator(mode="after")

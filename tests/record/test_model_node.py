@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from blockful_py.crypto import curve
 from blockful_py.errors import FormatError, WithdrawnError
@@ -112,6 +113,22 @@ def test_every_field_of_a_request_is_signed() -> None:
         assert request.model_copy(update=change).digest(1337, CONTRACT) != digest
 
 
+@pytest.mark.parametrize(
+    "change", [{"created": -1}, {"created": 1 << 64}, {"classes": (-1,)}, {"clients": (1 << 256,)}]
+)
+def test_a_request_with_a_number_that_no_signature_can_hold_is_none(change: dict[str, Any]) -> None:
+    """Members would fail at it over and over, and decide on no other request."""
+    document: dict[str, Any] = {
+        "starts": (Start(name="r5", position="1:4"),),
+        "paradigm": "parallel",
+        "method": "gradient_ascent",
+        "created": 1,
+        "classes": () if "clients" in change else (3,),
+    }
+    with pytest.raises(ValidationError, match=r"classes|clients|created"):
+        Request(**{**document, **change})
+
+
 def _damaged(**changes: Any) -> bytes:
     document = json.loads(sign_statement(_statement(), SECRET, 1337, CONTRACT).to_bytes())
     return json.dumps({**document, **changes}).encode()
@@ -128,6 +145,7 @@ def _damaged(**changes: Any) -> bytes:
         _damaged(signature="0x00"),
         _damaged(extra=1),
         _damaged(statement={}),
+        _damaged(statement={**_statement().model_dump(mode="json"), "created": 1 << 64}),
         b" " * (1 << 20) + b"{}",
     ],
 )
