@@ -11,8 +11,8 @@ from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
 from blockful_py.types import HEADER_INDEX, Position
 
-NEWEST = 2**32 - 1
-"""No height is above it."""
+LAST = 2**63 - 1
+"""No position is above it; the largest integer of SQLite."""
 
 
 def reached(connection: sqlite3.Connection, starts: list[int], height: int | None = None) -> dict[int, int]:
@@ -20,7 +20,7 @@ def reached(connection: sqlite3.Connection, starts: list[int], height: int | Non
 
     `height`: of the live chain, up to which models count; None for all.
     """
-    end = Position(NEWEST if height is None else height, HEADER_INDEX).packed
+    end = LAST if height is None else Position(height, HEADER_INDEX).packed
     depth = dict.fromkeys(starts, 0)
     row = list(depth)
     while row:

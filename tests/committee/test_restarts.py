@@ -57,7 +57,7 @@ def test_an_approval_and_a_session_outlive_the_process(
 
     member, memory = restarted(roster, tmp_path / "memory.db")
     with memory:
-        with pytest.raises(NonceReuseError, match="no unused nonces"):
+        with pytest.raises(NonceReuseError, match="these nonces are used"):
             member.sign(draft, attested)
         with pytest.raises(NonceReuseError, match="begun before"):
             member.commit(draft, session)

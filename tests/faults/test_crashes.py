@@ -9,15 +9,19 @@ from typing import Any
 
 import pytest
 
+from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import RunError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.history import check_promises
-from blockful_py.record.parts import missing
-from blockful_py.types import Paradigm
+from blockful_py.record.model_node import Request
+from blockful_py.record.request_state import RequestStanding, Rules
+from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Paradigm, RequestState
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
 from tests.faults.fuse import PowerCut, fused
@@ -80,6 +84,12 @@ def test_between_two_live_chunks_the_record_says_that_it_is_not_settled(ground: 
     assert halfway.verify().passed
     assert halfway.settle() is None
     assert halfway.verify().pending == ()
+
+
+def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
+    """What a request would still wait for if it had been filed."""
+    filed = FiledRequest(1, b"", file_uri(b""), 1, 2**32 - 1, 0, b"", RequestState.ADMITTED)
+    return RequestStanding(filed, request, catalogue, (), (), 0, Rules(1, True)).missing
 
 
 def test_what_passing_left_alone_is_missing_until_the_last_live_chunk(

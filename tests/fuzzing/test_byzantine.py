@@ -147,7 +147,7 @@ def test_a_leader_that_asks_without_end_pushes_out_only_its_own(redaction: bool)
     """
     world = World(4, [], Random(5))
     greedy = Greedy(world)
-    with pytest.MonkeyPatch.context() as patch, watched(world):
+    with watched(world), pytest.MonkeyPatch.context() as patch:  # the last to patch is the first to undo
         patch.setattr(member_client, "post", greedy.post)
         leader = HonestLeader(world, 0)
         assert leader.decide(redaction)

@@ -143,7 +143,7 @@ def test_nonces_are_answered_for_once(seized: Seized) -> None:
     session = seized.session(1)
     nonces = attested_by(seized.members, session, seized.pledged(session))
     first = seized.members[0].sign(seized.draft, nonces)
-    with pytest.raises(RefusedError, match="has no unused nonces"):
+    with pytest.raises(RefusedError, match="these nonces are used"):
         seized.members[0].sign(seized.draft, nonces)
     with pytest.raises(RefusedError, match="was begun before"):
         seized.members[0].commit(seized.draft, session)
