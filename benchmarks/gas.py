@@ -28,13 +28,16 @@ from tests.contracts.node import ganache
 from tests.contracts.scene import (
     APPEND_BLOCK,
     APPEND_RECORDS,
+    DECIDE,
     REDACT,
     SET_BARRED,
     Decider,
     LiveScene,
     Panel,
     block_digest,
+    decision_on_request,
     digest,
+    filed_content,
     records_digest,
     redaction_digest,
 )
@@ -195,15 +198,34 @@ def readers(bench: Bench) -> dict[str, int]:
 
 
 def participants(bench: Bench) -> dict[str, int]:
-    """Gas of founding, and of what a participant does; the first one that joins fills the counter's slot."""
-    registry = bench.deploy(load("ParticipantRegistry"), bench.committee.address, 2, True)
+    """Gas of founding, of what a participant does, and of decisions on two requests by 3 votes.
+
+    The first one that joins fills the counter's slot.  Whoever hands in for the first time, or files while it
+    holds no place, fills a slot of its own.
+    """
+    live = bench.deploy(load("LiveChain"), bench.committee.address)
+    registry = bench.deploy(load("ParticipantRegistry"), bench.committee.address, live.address, 2, True)
     rng, url = SeededRng(b"bench participants"), "https://participant.example:4433"
+    request = (rng(32), 0x55, 1_000)
+    content = filed_content(bench.account, *request, 0)
+
+    def decision(number: int, admitted: bool) -> Any:
+        action = bench.decider.action(
+            registry.address, DECIDE, decision_on_request(number, content, admitted)
+        )
+        return registry.functions.decide(number, admitted, action)
+
+    part = (1, 1 << 32, rng(32), 0x55)
     calls = {
         "found": registry.functions.found(rng(32)),
         "join": registry.functions.join(),
         "announce": registry.functions.announce(bench.account, url),
-        "file": registry.functions.file(rng(32), 0x55, 1_000),
-        "hand in": registry.functions.handIn(1, 1 << 32, rng(32), 0x55),
+        "file": registry.functions.file(*request),
+        "file another": registry.functions.file(*request),
+        "admit a request": decision(1, True),
+        "dismiss a request": decision(2, False),
+        "hand in": registry.functions.handIn(*part),
+        "hand in again": registry.functions.handIn(*part),
         "leave": registry.functions.leave(),
     }
     return {name: bench.send(call) for name, call in calls.items()}

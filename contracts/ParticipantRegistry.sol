@@ -46,11 +46,11 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     bool public immutable override open;
 
     /// @inheritdoc IParticipantRegistry
-    bytes32 public override fileDigest;
-    /// @inheritdoc IParticipantRegistry
     uint32 public override count;
     /// @inheritdoc IParticipantRegistry
     uint32 public override requests;
+    /// @inheritdoc IParticipantRegistry
+    bytes32 public override fileDigest;
     /// @inheritdoc IParticipantRegistry
     mapping(uint32 number => address) public override accountOf;
     /// @inheritdoc IParticipantRegistry
@@ -223,7 +223,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         HandIns storage counted = _handIns[msg.sender];
         uint64 period = uint64(block.number) / HOLD_BLOCKS;
         uint64 before = counted.period == period ? counted.count : 0;
-        if (before == MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);
+        if (before >= MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);
         _handIns[msg.sender] = HandIns(period, before + 1);
     }
 

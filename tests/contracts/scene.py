@@ -35,6 +35,7 @@ APPEND_RECORDS = selector(f"append(bytes32,uint64,{RECORD}[],{ACTION})")
 SET_BARRED = selector(f"setBarred(address,bool,{ACTION})")
 ADMIT = selector(f"admit(address,{ACTION})")
 CHANGE_FILE = selector(f"changeFile(bytes32,{ACTION})")
+DECIDE = selector(f"decide(uint32,bool,{ACTION})")
 
 
 def digest(types: Sequence[str], values: Sequence[Any]) -> bytes:
@@ -251,6 +252,16 @@ class LiveScene:
             self.models[position].uri = Uri(uri, Codec(codec))
         for height, version, _ in headers:
             self.blocks[height].version = version
+
+
+def filed_content(by: str, request: bytes, codec: int, blocks: int, height: int) -> bytes:
+    """What the registry stores of a request."""
+    types = ["address", "bytes32", "uint8", "uint64", "uint32"]
+    return digest(types, [by, request, codec, blocks, height])[:24]
+
+
+def decision_on_request(number: int, content: bytes, admitted: bool) -> bytes:
+    return digest(["uint32", "bytes24", "bool"], [number, content, admitted])
 
 
 def block_digest(new_block: Sequence[Any]) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The storage table of docs/reference/contracts.md says what the compiler lays out."""
+"""The storage tables of docs/reference/contracts.md say what the compiler lays out."""
 
 from __future__ import annotations
 
@@ -12,26 +12,43 @@ import pytest
 
 from scripts.toolchain.solc import COMPILER, PROJECT, SETTINGS
 
-FILE = "contracts/Committee.sol"
 WORD = 32
+STRUCTS = {
+    "Committee": {
+        "Candidate": "candidate by account",
+        "EpochRosters.Current": "current epoch",
+        "Election": "election",
+    },
+    "ParticipantRegistry": {
+        "FiledRequest": "request by number",
+        "Participant": "participant by account",
+        "ParticipantRegistry.Endpoint": "endpoint by account",
+        "ParticipantRegistry.HandIns": "hand-ins by account",
+    },
+}
+"""Of each contract, its structs and their rows."""
 
 
 @pytest.fixture(scope="module")
-def layout() -> Any:
-    """What the compiler reports for Committee."""
-    settings = {**SETTINGS, "outputSelection": {FILE: {"Committee": ["storageLayout"]}}}
-    sources = {FILE: {"content": (PROJECT / FILE).read_text()}}
+def layouts() -> dict[str, Any]:
+    """What the compiler reports for each contract."""
+    return {contract: reported(contract) for contract in STRUCTS}
+
+
+def reported(contract: str) -> Any:
+    file = f"contracts/{contract}.sol"
+    settings = {**SETTINGS, "outputSelection": {file: {contract: ["storageLayout"]}}}
+    sources = {file: {"content": (PROJECT / file).read_text()}}
     request = json.dumps({"language": "Solidity", "sources": sources, "settings": settings})
     command = [str(COMPILER), "--standard-json", "--allow-paths", "."]
     answer = subprocess.run(command, input=request, cwd=PROJECT, capture_output=True, text=True, check=True)
-    return json.loads(answer.stdout)["contracts"][FILE]["Committee"]["storageLayout"]
+    return json.loads(answer.stdout)["contracts"][file][contract]["storageLayout"]
 
 
-@pytest.fixture(scope="module")
-def rows() -> list[list[str]]:
-    """Name, slots and content of each row of the table."""
+def rows(contract: str) -> list[list[str]]:
+    """Name, slots and content of each row of a contract's table."""
     text = (PROJECT / "docs" / "reference" / "contracts.md").read_text()
-    table = text.split("| Committee | slot | |\n|---|---|---|\n")[1].split("\n\n")[0]
+    table = text.split(f"| {contract} | slot | |\n|---|---|---|\n")[1].split("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
 
@@ -40,26 +57,28 @@ def slots(cell: str) -> list[int]:
     return list(range(int(first), int(last) + 1)) if to else [int(each) for each in re.findall(r"\d+", cell)]
 
 
-def test_the_table_lists_every_slot_in_order(layout: Any, rows: list[list[str]]) -> None:
+@pytest.mark.parametrize("contract", STRUCTS)
+def test_the_table_lists_every_slot_in_order(layouts: dict[str, Any], contract: str) -> None:
+    layout = layouts[contract]
     found: dict[int, None] = {}
     for variable in layout["storage"]:
         words = -(-int(layout["types"][variable["type"]]["numberOfBytes"]) // WORD)
         found |= dict.fromkeys(int(variable["slot"]) + each for each in range(words))
     taken = list(found)
-    assert [slot for _, cell, _ in rows for slot in slots(cell)] == taken == list(range(len(taken)))
+    stated = [slot for _, cell, _ in rows(contract) for slot in slots(cell)]
+    assert stated == taken == list(range(len(taken)))
 
 
-@pytest.mark.parametrize("struct", ["Candidate", "Election", "Current"])
+@pytest.mark.parametrize(
+    ("contract", "struct", "row"),
+    [(contract, *pair) for contract, structs in STRUCTS.items() for pair in structs.items()],
+)
 def test_the_table_names_packed_fields_with_their_bits(
-    layout: Any, rows: list[list[str]], struct: str
+    layouts: dict[str, Any], contract: str, struct: str, row: str
 ) -> None:
-    names = {"Candidate": "candidate by account", "Election": "election", "Current": "current epoch"}
-    (content,) = (row[2] for row in rows if row[0] == names[struct])
-    (members,) = (each["members"] for each in layout["types"].values() if each["label"] in _labels(struct))
+    types = layouts[contract]["types"]
+    (content,) = (each[2] for each in rows(contract) if each[0] == row)
+    (members,) = (each["members"] for each in types.values() if each["label"] == f"struct {struct}")
     found = re.findall(r"([a-zA-Z]+) (\d+)", content)
-    packed = [(each["label"], int(layout["types"][each["type"]]["numberOfBytes"]) * 8) for each in members]
+    packed = [(each["label"], int(types[each["type"]]["numberOfBytes"]) * 8) for each in members]
     assert [(name, int(bits)) for name, bits in found] == [each for each in packed if each[1] < 256]
-
-
-def _labels(struct: str) -> tuple[str, str]:
-    return (f"struct {struct}", f"struct EpochRosters.{struct}")

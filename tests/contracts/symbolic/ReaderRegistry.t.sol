@@ -3,13 +3,9 @@ pragma solidity 0.8.30;
 
 import {Action} from "../../../contracts/interfaces/IQuorum.sol";
 import {IReaderRegistry, Reader} from "../../../contracts/interfaces/IReaderRegistry.sol";
+import {AnyHeight} from "./support/AnyHeight.sol";
 import {CommitteeChecks} from "./support/Checks.sol";
 import {Deploy, SVM} from "./support/Deploy.sol";
-
-/// @notice Of the live chain the registry reads the height only.
-contract AnyHeight {
-    uint32 public height;
-}
 
 /// @notice Readers come and go by themselves; a quorum bars and readmits, and does nothing else.
 contract ReaderRegistryChecks is CommitteeChecks {
