@@ -105,6 +105,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
             accountOf[count] = msg.sender;
         }
         caller.since = uint64(block.number);
+        _logged(1);
         emit ParticipantJoined(msg.sender, caller.number);
     }
 
@@ -113,6 +114,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         Participant storage caller = _participants[msg.sender];
         if (caller.since == 0) revert NotJoined(msg.sender);
         caller.since = 0;
+        _logged(1);
         emit ParticipantLeft(msg.sender, caller.number);
     }
 
@@ -122,6 +124,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         _execute(action, keccak256(abi.encode(account)));
         if (_participants[account].admitted) revert NothingToChange(account);
         _participants[account].admitted = true;
+        _logged(1);
         emit ParticipantAdmitted(account);
     }
 
@@ -133,12 +136,14 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         if (named.barred == barred) revert NothingToChange(account);
         named.barred = barred;
         named.since = 0;
+        _logged(1);
         if (barred) emit ParticipantBarred(account);
         else emit ParticipantReadmitted(account);
     }
 
     /// @inheritdoc IParticipantRegistry
     function announce(address key, string calldata url) external override {
+        _logged(1);
         uint256 length = bytes(url).length;
         if (length == 0) {
             delete endpoint[msg.sender];
@@ -173,6 +178,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
             place: place,
             state: RequestState.Filed
         });
+        _logged(1);
         emit Filed(number, msg.sender, digest, codec, blocks, height);
     }
 
@@ -184,6 +190,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         _executeUncounted(action, keccak256(abi.encode(number, request.content, admitted)));
         if (request.state != RequestState.Filed) revert RequestNotWaiting(number);
         bytes32 proposal = action.certificate.proposal;
+        _logged(1);
         if (admitted) {
             uint64 deadline = uint64(block.number) + request.blocks;
             (request.state, request.deadline) = (RequestState.Admitted, deadline);
@@ -204,6 +211,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         if (deadline == 0) revert RequestNotAdmitted(request);
         if (block.number > deadline) revert RequestClosed(request, deadline);
         _countHandIn();
+        _logged(1);
         emit HandedIn(request, position, msg.sender, digest, codec);
     }
 
@@ -230,6 +238,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     function _setFile(bytes32 digest) private {
         if (digest == 0 || digest == fileDigest) revert InvalidFile(digest);
         fileDigest = digest;
+        _logged(1);
         emit FileChanged(digest);
     }
 

@@ -5,6 +5,7 @@ import {IAlarmRegistry} from "../../../contracts/interfaces/IAlarmRegistry.sol";
 import {IArchiveRegistry, Record} from "../../../contracts/interfaces/IArchiveRegistry.sol";
 import {IEventCount} from "../../../contracts/interfaces/IEventCount.sol";
 import {HeaderUpdate, ILiveChain, Update} from "../../../contracts/interfaces/ILiveChain.sol";
+import {IParticipantRegistry} from "../../../contracts/interfaces/IParticipantRegistry.sol";
 import {Action, Roster} from "../../../contracts/interfaces/IQuorum.sol";
 import {IReaderRegistry} from "../../../contracts/interfaces/IReaderRegistry.sol";
 import {Curve, Point} from "./support/Curve.sol";
@@ -81,6 +82,29 @@ contract EventCountTest is World {
             );
         }
         _counted(readers, 4);
+    }
+
+    function test_of_the_participants() external {
+        IParticipantRegistry registry =
+            IParticipantRegistry(VM.deployCode("ParticipantRegistry.sol", abi.encode(committee, uint32(1), true)));
+        registry.found("file");
+        registry.join();
+        registry.announce(address(1), "http://a.example");
+        registry.announce(address(0), "");
+        registry.handIn(registry.file("request", RAW, 10), 1, "part", RAW);
+        registry.leave();
+        _counted(registry, 7);
+        bytes32 digest = keccak256(abi.encode(bytes32("another")));
+        registry.changeFile("another", certify(address(registry), IParticipantRegistry.changeFile.selector, digest));
+        digest = keccak256(abi.encode(address(this)));
+        registry.admit(address(this), certify(address(registry), IParticipantRegistry.admit.selector, digest));
+        for (uint256 i = 0; i < 2; ++i) {
+            digest = keccak256(abi.encode(address(this), i == 0));
+            registry.setBarred(
+                address(this), i == 0, certify(address(registry), IParticipantRegistry.setBarred.selector, digest)
+            );
+        }
+        _counted(registry, 8);
     }
 
     function test_of_the_alarms() external {
