@@ -14,6 +14,9 @@ from blockful_py.chain.interface import Interface
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import ChainError, ContractError, NodeError
 
+OUT_OF_GAS = "OutOfGas"
+_SPENT = ("out of gas", "outofgas", "oog")
+"""Words with which nodes say so; Anvil has `MemoryOOG` and others."""
 _SIGNS = ("revert", "vm exception", "invalid opcode", "stack")
 _PRUNED = (
     "prun",
@@ -31,8 +34,8 @@ def refusal(error: RpcError, interface: Interface, url: str, what: str) -> Chain
     text = error.message.lower()
     if data:
         return interface.error(data)
-    if "out of gas" in text or "outofgas" in text:
-        return ContractError(interface.name, "OutOfGas", {})
+    if any(sign in text for sign in _SPENT):
+        return ContractError(interface.name, OUT_OF_GAS, {})
     if data is not None or any(sign in text for sign in _SIGNS):
         return interface.error(b"")
     if "insufficient funds" in text or "enough funds" in text:

@@ -15,7 +15,7 @@ from blockful_py.chain.delivery import Delivery, Outgoing, Overtaken
 from blockful_py.chain.gas import fees, follower_limit, intrinsic_gas, limit_of
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
-from blockful_py.chain.reverts import refusal
+from blockful_py.chain.reverts import OUT_OF_GAS, refusal
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.turn import turn
@@ -25,6 +25,8 @@ from blockful_py.types import Receipt
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
 """Environment variable with the private key that pays for transactions on nodes reached by URL."""
 Outcome = TypeVar("Outcome", Receipt, Mapping[str, Any])
+ESTIMATES = 3
+"""Times that a call is estimated and sent, as long as it runs out of gas."""
 _POLL = 0.1  # seconds
 _CLASH_PAUSE = 0.1  # seconds, at most, before a transaction that lost its nonce is sent again
 
@@ -139,6 +141,15 @@ class Sender:
         return bytes.fromhex(receipt["contractAddress"][2:]), to_receipt(call, receipt)
 
     def _run(self, calls: Sequence[Call]) -> list[Mapping[str, Any] | ChainError]:
+        """A call alone that runs out of estimated gas is estimated and sent anew: what others did meanwhile
+        made it dearer, as a vote that completes a quorum is."""
+        outcomes = self._sent(calls)
+        tries = ESTIMATES if len(calls) == len(self._unlimited(calls)) == 1 else 1
+        while (tries := tries - 1) and _is_out_of_gas(outcomes[0]):
+            outcomes = self._sent(calls)
+        return outcomes
+
+    def _sent(self, calls: Sequence[Call]) -> list[Mapping[str, Any] | ChainError]:
         """A call that loses its nonce to another process's transaction is sent under the next one."""
         with self._lock:
             outcomes: dict[int, Mapping[str, Any] | ChainError] = {}
@@ -259,13 +270,17 @@ class Sender:
             [("eth_call", ({**self._parameters(call), "gas": limit}, outcome["blockNumber"]))]
         )[0]
         if not isinstance(answer, RpcError):
-            return ContractError(call.interface.name, "OutOfGas", {})
+            return ContractError(call.interface.name, OUT_OF_GAS, {})
         return refusal(answer, call.interface, self.node.url, call.what)
 
 
 def _cost(calls: Sequence[Call], limits: Sequence[int], offer: Mapping[str, int]) -> int:
     """Wei that calls take at most."""
     return sum(limits) * next(iter(offer.values())) + sum(call.value for call in calls)
+
+
+def _is_out_of_gas(outcome: Mapping[str, Any] | ChainError) -> bool:
+    return isinstance(outcome, ContractError) and outcome.name == OUT_OF_GAS
 
 
 def _succeeded(outcome: Outcome | ChainError) -> Outcome:

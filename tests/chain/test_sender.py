@@ -10,12 +10,12 @@ from eth_abi.abi import encode
 
 from blockful_py.chain.artifacts import Artifact
 from blockful_py.chain.calls import Call
-from blockful_py.chain.delivery import Delivery
+from blockful_py.chain.delivery import Delivery, Outcome
 from blockful_py.chain.devnet import GAS_LIMIT, Devnet
 from blockful_py.chain.gas import MAX_TRANSACTION_GAS, fees
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node
-from blockful_py.chain.sender import Sender
+from blockful_py.chain.sender import ESTIMATES, Sender
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.crypto.keccak import selector
 from blockful_py.errors import ContractError, InvalidKeyError, NodeError
@@ -26,6 +26,7 @@ from tests.devnets import set_balance
 SECONDS = 600.0
 ECHO_RUNTIME = bytes.fromhex("366000600037366000fd")  # revert(calldata)
 LOOP_RUNTIME = bytes.fromhex("5b600056000000000000")  # for (;;) {}
+GROWING_RUNTIME = bytes.fromhex("60004752000000000000")  # takes as much memory as it has wei
 LATER_RUNTIME = bytes.fromhex("4260003510600957fe5b")  # assert calldataload(0) < block.timestamp
 ABI = ({"type": "error", "name": "Sample", "inputs": [
     {"name": "who", "type": "address"},
@@ -125,6 +126,33 @@ def test_running_out_of_gas_is_told(sender: Sender) -> None:
     with pytest.raises(ContractError) as refused:
         sender.send(Call(loop, address, b"", gas=50_000))
     assert refused.value.name == "OutOfGas"
+
+
+def made_dearer(patch: pytest.MonkeyPatch, node: Node, contract: bytes, balances: list[int]) -> None:
+    """Gives a contract a balance between an estimate and its transaction, each time another."""
+    honest = Delivery.run
+
+    def run(self: Delivery) -> list[Outcome]:
+        if balances:
+            set_balance(node, contract, balances.pop(0))
+        return honest(self)
+
+    patch.setattr(Delivery, "run", run)
+
+
+def test_what_others_made_dearer_is_estimated_and_sent_again(
+    devnet: AnyDevnet, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = artifact(GROWING_RUNTIME)
+    address, _ = sender.deploy(growing)
+    before = nonce(sender)
+    made_dearer(monkeypatch, devnet.node, address, [200_000])
+    assert sender.send(Call(growing, address, b"")).gas_used > 100_000
+    assert nonce(sender) == before + 2
+    made_dearer(monkeypatch, devnet.node, address, [300_000, 400_000, 500_000])
+    with pytest.raises(ContractError, match="OutOfGas"):
+        sender.send(Call(growing, address, b""))
+    assert nonce(sender) == before + 2 + ESTIMATES
 
 
 def test_a_refused_estimate_sends_nothing(sender: Sender, echo: bytes) -> None:
