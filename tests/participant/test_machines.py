@@ -8,6 +8,7 @@ import json
 import logging
 import signal
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -33,6 +34,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.storage.interface import FileStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
@@ -291,6 +293,13 @@ def test_no_store_of_another_holds_samples_or_plain_weights(published: Machines)
     assert looked > 100
 
 
+def fetched(store: FileStore, uri: Uri) -> bytes | None:
+    """A file, unless it cannot be had yet."""
+    with suppress(BlockNotFoundError):
+        return store.read(uri, ANY_SIZE)
+    return None
+
+
 def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves(published: Machines) -> None:
     owner = published.participants["s"]
     run, account = owner.folder.opened()[0], owner.keys.account
@@ -305,7 +314,7 @@ def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves
         ):
             service.step()
             assert published.contracts.participants.endpoint(account) == Endpoint(account, server.url)
-            assert reader.read(uri, ANY_SIZE) == b"a file that no member has"
+            until(lambda: fetched(reader, uri) == b"a file that no member has")  # a moment ago it was absent
         with ParticipantService(owner.folder, owner.keys, ChildProcesses(MODULE)) as service:
             service.step()
     assert published.contracts.participants.endpoint(account) is None
