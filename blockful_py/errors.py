@@ -33,6 +33,7 @@
     |   `-- MemoryLostError      a member cannot remember what it did, and must not go on
     |-- ChainError               a node, a deployment or a transaction
     |   |-- NodeError            unreachable, wrong chain id, port taken
+    |   |   |-- MissingEventsError  it lists other events than the contract has counted
     |   |   `-- ReorganisedError  blocks that counted as settled were replaced
     |   |-- DeploymentError
     |   |-- ToolchainError       Node, the compiler or a program is missing or too old
@@ -74,6 +75,7 @@ __all__ = [
     "LearningError",
     "MemoryLostError",
     "MessageError",
+    "MissingEventsError",
     "MissingExtraError",
     "NodeError",
     "NonceReuseError",
@@ -277,6 +279,10 @@ class ChainError(BlockfulError):
 
 class NodeError(ChainError):
     """A node is down, answers for another chain, or its port is taken."""
+
+
+class MissingEventsError(NodeError):
+    """A node lags, or leaves out events that a contract has emitted."""
 
 
 class ReorganisedError(NodeError):

@@ -68,14 +68,9 @@ class ArchiveRegistryContract(Contract):
         answers = self._read_many([("records", group) for group in groups], block)
         return [value for answer in answers for value in answer]
 
-    def archived(self, first_block: int = 0) -> tuple[StoredArchiveRecord, ...]:
-        """Every record as the contract logged it, since a block of the node, oldest first."""
-        return tuple(abi.logged_record(event.arguments) for event in self.events("Archived", first_block))
-
-    def logged(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
-        """Records `start` to `start + count - 1` as the contract logged them; fewer where logs are gone."""
-        events = self.events("Archived")[start : start + count]
-        return tuple(abi.logged_record(event.arguments) for event in events)
+    def archived(self, start: int = 0) -> tuple[StoredArchiveRecord, ...]:
+        """Records as the contract logged them, oldest first, without the first `start`."""
+        return tuple(abi.logged_record(event.arguments) for event in self.events("Archived")[start:])
 
     def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
         """What each proposal archived, chunk by chunk, and its certificate, as the contract logged them."""

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Self
 from blockful_py.chain import abi
 from blockful_py.chain.block_answers import BlockAnswers
 from blockful_py.chain.calls import Call
+from blockful_py.chain.event_list import EventCount, PastEvent
 from blockful_py.chain.interface import interface_of
-from blockful_py.chain.logs import ContractLogs, PastEvent, SettledBlock
+from blockful_py.chain.logs import ContractLogs, SettledBlock
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import refusal
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
-from blockful_py.errors import ChainError, NodeError, ReorganisedError
+from blockful_py.errors import ChainError, ReorganisedError
 from blockful_py.types import Certificate, Receipt
 
 
@@ -25,6 +26,8 @@ class Contract:
     """A deployed contract.  Without a `sender` it can only be read."""
 
     NAME: ClassVar[str]
+    COUNT: ClassVar[EventCount] = EventCount()
+    """How it counts the events that a node must list."""
 
     def __init__(
         self, node: Node, address: bytes, sender: Sender | None = None, kept: Path | None = None
@@ -34,17 +37,22 @@ class Contract:
         self.interface = interface_of(self.NAME)
         self._address = address
         self._sender = sender
-        self._logs = ContractLogs(node, address, self._past_event, kept)
+        self._logs = ContractLogs(node, address, self.interface, self.COUNT, kept)
         self._answers = BlockAnswers(node)
 
     @property
     def chain_id(self) -> int:
         return self.node.chain_id
 
+    @property
+    def url(self) -> str:
+        """Of the node that is asked."""
+        return self.node.url
+
     def newest_block(self) -> str:
-        """Hash of the newest settled block; the contract's state is unchanged while it is the same."""
-        newest: str = self.node.settled_block()["hash"]
-        return newest
+        """Hash of the newest settled block, up to which events are read then; the contract's state is
+        unchanged while it is the same."""
+        return self.mark().hash
 
     def require_unchanged(self) -> None:
         """Compares the settled blocks that events were read up to with the chain, and reads on.
@@ -65,8 +73,8 @@ class Contract:
         """20 bytes."""
         return self._address
 
-    def mark(self) -> tuple[SettledBlock, int]:
-        """The settled block that events are read up to, and how many there are by then."""
+    def mark(self) -> SettledBlock:
+        """The settled block that events are read up to."""
         return self._logs.mark()
 
     def after(self, mark: SettledBlock) -> Self:
@@ -83,7 +91,7 @@ class Contract:
                 "of another chain. Use a node that has it, or verify the whole chain."
             )
         other = type(self)(self.node, self.address)
-        other._logs = ContractLogs(self.node, self.address, other._past_event, after=mark)
+        other._logs = ContractLogs(self.node, self.address, self.interface, self.COUNT, after=mark)
         return other
 
     def log(self) -> Sequence[PastEvent]:
@@ -100,14 +108,6 @@ class Contract:
             if event.arguments["proposal"] == proposal and event.arguments["done"] == chunk + 1:
                 return event.transaction_hash
         return None
-
-    def _past_event(self, log: Mapping[str, Any]) -> PastEvent:
-        decoded = self.interface.event(log)
-        if decoded is None:
-            raise NodeError(f"the node at {self.node.url} sent a log that {self.NAME} does not emit.")
-        name, arguments = decoded
-        block = int(log["blockNumber"], 16)
-        return PastEvent(name, arguments, block, bytes.fromhex(log["transactionHash"][2:]))
 
     def _read(self, function: str, *arguments: Any) -> Any:
         return self._read_many([(function, arguments)], self.node.settled())[0]

@@ -74,6 +74,12 @@ class Failover(Rpc):
             for rpc in pair:
                 rpc.close()
 
+    def leave(self, faults: Mapping[str, str]) -> None:
+        with self._lock:
+            told = {at: faults[rpc.url] for at, (rpc, _) in enumerate(self._nodes) if rpc.url in faults}
+            others = {at: height for at, height in self._heights().items() if at not in told}
+            self._choose(told, others)
+
     def _note(self, height: int) -> None:
         if height > self._height:
             self._height, self._seen_at = height, time.monotonic()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from blockful_py.chain import abi, live_slots
 from blockful_py.chain.contract import Contract
-from blockful_py.chain.logs import PastEvent
+from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import (
     Action,
     Codec,

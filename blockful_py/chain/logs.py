@@ -1,55 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contract's past events, read once from its node, and kept in a file that outlives what the node prunes.
+"""A contract's past events: read once, checked against the contract's own count, and kept in a file.
 
-The file has a line for each reading: the number and the hash of the block that it went up to, and the logs
-since the reading before.  While the node has a block of this hash, everything before it is as it was read.
+While the node has a block of the hash that events were read up to, everything before it is as it was read.
 Only settled blocks are read, so that one which has changed was reorganised deeper than the confirmations.
 """
 
 from __future__ import annotations
 
-import json
+import logging
+import math
 import threading
+import time
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.chain.node import Node, hexadecimal
-from blockful_py.chain.reverts import pruned
+from blockful_py.chain.event_list import EventCount, EventList, Log, PastEvent
+from blockful_py.chain.interface import Interface
+from blockful_py.chain.log_file import LogFile
+from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import RpcError
-from blockful_py.errors import NodeError, ReorganisedError, RunError
+from blockful_py.errors import MissingEventsError, NodeError, ReorganisedError
 
-LOG_RANGE = 10_000
-"""Blocks in one eth_getLogs: the maximum of public nodes."""
+TRIES = 4
+"""Of a node that leaves events out: it may lag, or another machine behind its URL may have them."""
+PAUSE = 0.25
+"""Seconds between two of them."""
+ANEW_SECONDS = 60.0
+"""Shortest time between two readings of all blocks in vain."""
 
-Log = Mapping[str, Any]
-FIELDS = ("topics", "data", "blockNumber", "transactionHash")
-"""Of a log of JSON-RPC, those that are kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastEvent:
-    """An event of a contract and where it was emitted."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    block_number: int
-    transaction_hash: bytes
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SettledBlock:
-    """A settled block of a node's chain; the hash as JSON-RPC writes it."""
+    """A settled block of a chain, its hash as JSON-RPC writes it, and the contract's count of events."""
 
     block: int
     hash: str
+    events: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A block that events were read up to, and the number of events."""
+    """A block that events were read up to, and the number of those that are listed here."""
 
     block: int
     hash: str
@@ -73,37 +70,42 @@ class ContractLogs:
         self,
         node: Node,
         address: bytes,
-        decode: Callable[[Log], PastEvent],
+        interface: Interface,
+        count: EventCount,
         kept: Path | None = None,
         after: SettledBlock | None = None,
     ) -> None:
         """`kept`: the folder of the file; None keeps events in memory only.  `after`: settled block of the
         node from which on events are read, into memory; None reads all."""
         self._node = node
-        self._address = hexadecimal(address)
-        self._decode = decode
-        self._file = None if kept is None else kept / f"{node.chain_id}-{address.hex()}.jsonl"
+        self._list = EventList(node, address, interface, count)
+        self._file = LogFile(None if kept is None else kept / f"{node.chain_id}-{address.hex()}.jsonl")
+        self._after = after
         self._loaded = after is not None
         self._lock = threading.Lock()
         self._marks: list[_Reading] = [] if after is None else [_Reading(after.block, after.hash, 0)]
         self._events: list[PastEvent] = []
         self._fork: _Fork | None = None
+        self._checked = False
+        self._anew_from: dict[str, float] = {}
 
     def read(self) -> Sequence[PastEvent]:
-        """Up to the newest settled block; a list that only grows, or another list after a reorganisation.
+        """Up to the newest settled block; a list that only grows, or another list after a reorganisation, or
+        after events were found that had been left out.
 
-        Raises NodeError when the node is gone, refuses or lags, RunError when the file cannot be written.
+        Raises NodeError when the node is gone, refuses, lags or leaves events out, RunError when the file
+        cannot be written.
         """
         with self._lock:
             self._catch_up()
             return self._events
 
-    def mark(self) -> tuple[SettledBlock, int]:
-        """The block that events are read up to, and how many there are by then.  Raises as `read`."""
+    def mark(self) -> SettledBlock:
+        """The block that events are read up to.  Raises as `read`."""
         with self._lock:
             self._catch_up()
             last = self._marks[-1]
-            return SettledBlock(last.block, last.hash), last.events
+            return SettledBlock(last.block, last.hash, self._counted(self._events))
 
     def require_unchanged(self) -> None:
         """Reads on.  Raises ReorganisedError, once, when blocks changed that events had been read up to."""
@@ -119,31 +121,100 @@ class ContractLogs:
 
     def _catch_up(self) -> None:
         if not self._loaded:
-            self._load()
-        newest, last = self._node.rpc.batch(
-            [
-                ("eth_getBlockByNumber", (block, False))
-                for block in (self._node.settled(), hex(max(self._block, 0)))
-            ]
-        )
+            self._loaded = True
+            self._file.read(self._recall)
+        newest = self._newest()
+        if self._checked and newest["hash"] == self._marks[-1].hash:
+            return
+        faults: dict[str, str] = {}
+        while not self._reads_on(newest, faults):
+            try:
+                self._node.rpc.leave(faults)
+            except NodeError as error:
+                raise MissingEventsError(str(error)) from None
+            newest = self._newest()
+
+    def _newest(self) -> Mapping[str, Any]:
+        (newest,) = self._node.rpc.batch([("eth_getBlockByNumber", (self._node.settled(), False))])
         if not isinstance(newest, Mapping):
             raise NodeError(f"the node at {self._node.url} has no newest block{_why(newest)}.")
-        if self._marks and not _is(last, self._marks[-1]):
-            self._rewind(last)
+        return newest
+
+    def _reads_on(self, newest: Mapping[str, Any], faults: dict[str, str]) -> bool:
+        """Whether the present node lists all events, if it is asked some times; adds its fault otherwise."""
+        try:
+            for _ in range(TRIES - 1):
+                with suppress(MissingEventsError):
+                    self._extend(newest)
+                    return True
+                time.sleep(PAUSE)
+                newest = self._newest()
+            try:
+                self._extend(newest)
+            except MissingEventsError:
+                if not self._may_lack(newest):
+                    raise
+                self._anew_from[self._node.url] = time.monotonic() + ANEW_SECONDS
+                self._read_anew(newest)
+        except MissingEventsError as error:
+            faults[self._node.url] = str(error)
+            return False
+        return True
+
+    def _may_lack(self, newest: Mapping[str, Any]) -> bool:
+        """Whether events may have been left out when the blocks before were read, so that it is time to read
+        these again: the node is not behind them."""
+        read_before = len(self._marks) > (self._after is not None)
+        if not read_before or time.monotonic() < self._anew_from.get(self._node.url, -math.inf):
+            return False
+        return int(newest["number"], 16) >= self._block and _is(self._at(self._marks[-1]), self._marks[-1])
+
+    def _extend(self, newest: Mapping[str, Any]) -> None:
+        """Adds the events of new blocks, if they and those before are as many as the contract has counted."""
         number = int(newest["number"], 16)
+        listed = self._list.between(self._block + 1, number)
+        if self._marks and not _is(listed.before, self._marks[-1]):
+            self._rewind(listed.before)
+            self._extend(newest)
+            return
+        if number < self._block:
+            return  # it has nothing new
+        events = [self._list.decoded(log) for log in listed.logs]
+        found = self._counted(self._events) + self._list.counted(events)
+        self._list.require_all(found, listed.count, number)
         if number > self._block:
-            logs = self._between(self._block + 1, number)
-            self._take(number, newest["hash"], logs)
-            line = {"block": number, "hash": newest["hash"], "logs": logs}
-            self._write(json.dumps(line, separators=(",", ":")) + "\n", mode="a")
+            self._file.add(number, newest["hash"], listed.logs)
+            self._add(number, newest["hash"], events)
+        self._checked = True
+
+    def _read_anew(self, newest: Mapping[str, Any]) -> None:
+        """Reads all blocks again, as what was read before may lack events."""
+        after, number = self._after, int(newest["number"], 16)
+        listed = self._list.between(0 if after is None else after.block + 1, number)
+        events = [self._list.decoded(log) for log in listed.logs]
+        self._list.require_all(self._counted(events), listed.count, number)
+        self._file.replace(number, newest["hash"], listed.logs)
+        _log.warning(
+            "%s lacked %d of %d events: all were read anew from %s.",
+            *(self._list.name, len(events) - len(self._events), len(events), self._node.url),
+        )
+        self._events, self._marks = [], [] if after is None else self._marks[:1]
+        self._add(number, newest["hash"], events)
+        self._checked = True
+
+    def _counted(self, events: Sequence[PastEvent]) -> int:
+        """How many events the contract has counted, if these are all that were read."""
+        before = 0 if self._after is None else self._after.events
+        return before + self._list.counted(events)
 
     def _rewind(self, last: Any) -> None:
         """Throws away what was read beyond the last mark that the chain still has.
 
-        Raises NodeError where the chain of a node other than a development one is shorter, as it lags then.
+        Raises MissingEventsError where the chain of a node other than a development one is shorter, as it
+        lags then.
         """
         if not isinstance(last, Mapping) and not self._node.is_development:
-            raise NodeError(
+            raise MissingEventsError(
                 f"the node at {self._node.url} does not have block {self._block} of chain "
                 f"{self._node.chain_id}, which was read before{_why(last)}: it lags. Wait until it "
                 "has caught up, or use another node of this chain."
@@ -159,9 +230,7 @@ class ContractLogs:
             found = str(now["hash"]) if isinstance(now, Mapping) else None
             self._fork = _Fork(first.block, first.hash, found, unchanged.block)
         self._marks, self._events = self._marks[:standing], self._events[: unchanged.events]
-        if self._file is not None and self._file.exists():
-            lines = self._file.read_text().splitlines()
-            self._write("".join(f"{line}\n" for line in lines if _block_of(line) <= unchanged.block))
+        self._file.keep_up_to(unchanged.block)
 
     def _at(self, mark: _Reading) -> Any:
         return self._node.rpc.batch([("eth_getBlockByNumber", (hex(mark.block), False))])[0]
@@ -176,64 +245,19 @@ class ContractLogs:
             "resume` where a job is unfinished. Raise chain.confirmations if it may recur."
         )
 
-    def _take(self, block: int, block_hash: str, logs: Sequence[Log]) -> None:
-        self._events += [self._decode(log) for log in logs]
+    def _recall(self, block: int, block_hash: str, logs: Sequence[Log]) -> None:
+        """Takes up a line of the file."""
+        if block > self._block:
+            new = [log for log in logs if int(log["blockNumber"], 16) > self._block]
+            self._add(block, block_hash, [self._list.decoded(log) for log in new])
+
+    def _add(self, block: int, block_hash: str, events: Sequence[PastEvent]) -> None:
+        self._events += events
         self._marks.append(_Reading(block, block_hash, len(self._events)))
-
-    def _between(self, first: int, last: int) -> list[Log]:
-        ranges = [(start, min(start + LOG_RANGE - 1, last)) for start in range(first, last + 1, LOG_RANGE)]
-        answers = self._node.rpc.batch(
-            [
-                (
-                    "eth_getLogs",
-                    ({"address": self._address, "fromBlock": hex(start), "toBlock": hex(end)},),
-                )
-                for start, end in ranges
-            ]
-        )
-        logs: list[Log] = []
-        for answer in answers:
-            if isinstance(answer, RpcError):
-                raise NodeError(
-                    f"the node at {self._node.url} refused to list events: {answer.message}.{pruned(answer)}"
-                )
-            logs += [{field: log[field] for field in FIELDS} for log in answer]
-        return logs
-
-    def _load(self) -> None:
-        """Lines of processes that read at the same time may overlap; one that was cut short is removed."""
-        self._loaded = True
-        try:
-            lines = self._file.read_text(errors="replace").splitlines() if self._file else []
-        except OSError:
-            return
-        for number, line in enumerate(lines):
-            try:
-                entry = json.loads(line)
-                logs = [log for log in entry["logs"] if int(log["blockNumber"], 16) > self._block]
-                if entry["block"] > self._block:
-                    self._take(entry["block"], entry["hash"], logs)
-            except (ValueError, KeyError, TypeError, NodeError):
-                self._write("".join(f"{whole}\n" for whole in lines[:number]))
-                return
-
-    def _write(self, text: str, mode: str = "w") -> None:
-        if self._file is None:
-            return
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._file.open(mode) as file:
-                file.write(text)
-        except OSError as error:
-            raise RunError(f"{self._file} cannot be written: {error.strerror}; make room for it.") from None
 
 
 def _is(block: Any, mark: _Reading) -> bool:
     return isinstance(block, Mapping) and block["hash"] == mark.hash
-
-
-def _block_of(line: str) -> int:
-    return int(json.loads(line)["block"])
 
 
 def _why(answer: Any) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
-from blockful_py.chain.logs import PastEvent
+from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import Action, Codec, Position, Receipt, RequestState, Uri
 
 

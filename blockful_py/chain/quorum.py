@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
+from blockful_py.chain.event_list import EventCount
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
@@ -48,7 +49,12 @@ class QuorumContract(Contract):
 
 
 class HomeCommitteeContract(QuorumContract):
-    """Both committees on the home chain."""
+    """Both committees on the home chain.
+
+    Each epoch has one EpochStarted.  Nothing is decided by the other events of an elected committee.
+    """
+
+    COUNT: ClassVar[EventCount] = EventCount("currentEpoch", "EpochStarted")
 
     @property
     def domain(self) -> eip712.Domain:

@@ -7,7 +7,7 @@ web3 refuses batches with `eth_sendRawTransaction` above the provider, so calls 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -62,6 +62,13 @@ class Rpc(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def leave(self, faults: Mapping[str, str]) -> None:
+        """Goes on with a node of the chain that is not in `faults`, which has what is wrong by URL.
+
+        Raises NodeError with the faults where no other node can be used.
+        """
+        raise NodeError(" ".join(faults.values()))
 
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call.

@@ -59,10 +59,8 @@ def to_verify(contracts: Contracts, since: Path | None) -> ChainsToVerify:
         contracts.require_unchanged()
         return ChainsToVerify(contracts.live, contracts.archive)
     kept = read_checkpoint(since, contracts.live, contracts.archive)
-    live = contracts.live.after(SettledBlock(kept.live.block, kept.live.hash))
-    archive = contracts.archive.continuing(
-        SettledBlock(kept.archive.block, kept.archive.hash), octets(kept.head)
-    )
+    live = contracts.live.after(_mark(kept.live))
+    archive = contracts.archive.continuing(_mark(kept.archive), octets(kept.head))
     return ChainsToVerify(live, archive, kept.begun(), kept.known())
 
 
@@ -80,7 +78,7 @@ def verified(
 
     Raises RunError, and writes nothing, where a decision is unfinished or the chains grew meanwhile.
     """
-    (live, events), (archive, records) = chains.live.mark(), chains.archive.mark()
+    live, archive = chains.live.mark(), chains.archive.mark()
     own = store.own if isinstance(store, FederatedStore) else store
     spread = verifier.changed() if positions is None and isinstance(own, ContentStore) else ()
     with Ahead(verifier, own, spread) as ahead:
@@ -89,7 +87,7 @@ def verified(
         return outcome
     length, head = chains.archive.length(), chains.archive.head()
     found = taken(verifier.view, _kept(chains.live, live), _kept(chains.archive, archive), length, head)
-    if (chains.live.mark()[1], chains.archive.mark()[1]) != (events, records):
+    if (chains.live.mark().events, chains.archive.mark().events) != (live.events, archive.events):
         raise RunError(
             f"everything verifies, and {checkpoint} was not written: the chains grew meanwhile. Run the "
             "command again."
@@ -106,4 +104,10 @@ def verified(
 
 def _kept(contract: Contract, mark: SettledBlock) -> KeptBlock:
     address = of_octets(contract.address)
-    return KeptBlock(chain_id=contract.chain_id, contract=address, block=mark.block, hash=mark.hash)
+    return KeptBlock(
+        chain_id=contract.chain_id, contract=address, block=mark.block, hash=mark.hash, events=mark.events
+    )
+
+
+def _mark(kept: KeptBlock) -> SettledBlock:
+    return SettledBlock(kept.block, kept.hash, kept.events)

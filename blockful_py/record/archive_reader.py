@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's records, of which only new ones are read again."""
+"""The archive's records, of which only new ones are hashed again."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from blockful_py.crypto import payload
 from blockful_py.errors import NodeError
@@ -12,14 +12,11 @@ from blockful_py.record.chain_readers import ArchiveChainReader
 from blockful_py.types import StoredArchiveRecord
 
 ATTEMPTS = 5
-"""Records may arrive while the others are read."""
-
-Source = Callable[[int, int], Sequence[StoredArchiveRecord]]
-"""Returns records from one index on, that many."""
+"""Records may arrive between a look at the events and one at the head."""
 
 
 class ArchiveReader:
-    """Reads the archive's records as they were logged, and as the contract stores them where logs are gone.
+    """Reads the archive's records as they were logged.
 
     The archive's head is a hash chain over all records: what hashes to it is what the contract stores, and
     what was read before is unchanged where the head continues it.
@@ -42,28 +39,37 @@ class ArchiveReader:
     def read(self) -> tuple[StoredArchiveRecord, ...]:
         """All records, oldest first.  Raises NodeError when they do not hash to the archive's head."""
         with self._reading:
-            block = self._archive.newest_block()
-            if block != self._block:
-                self._read_on()
-                self._block = block
+            self._catch_up()
             return self._records
+
+    def _catch_up(self) -> None:
+        block = self._archive.newest_block()
+        if block != self._block:
+            self._read_on()
+            self._block = block
 
     def _read_on(self) -> None:
         for _ in range(ATTEMPTS):
-            if self._adds(self._archive.logged) or self._adds(self._archive.records):
+            if self._adds():
                 return
             self._begin()
         raise NodeError(
-            "the archive's records do not hash to its head: use another node of the archive chain."
+            f"the archive's records do not hash to its head at {self._archive.url}: use another node of the "
+            "archive chain."
         )
 
-    def _adds(self, records: Source) -> bool:
-        """Adds the new records if the archive's head is over all of them then; returns whether it is."""
-        length, known, head = self._archive.length(), len(self._records), self._head
-        added = tuple(records(known, length - known)) if length > known else ()
-        for each in added:
-            head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
-        if length < known or head != self._archive.head():
+    def _adds(self) -> bool:
+        """Adds the new records if the archive's head is over all of them; returns whether it is."""
+        added = tuple(self._archive.archived(len(self._records)))
+        head = _continued(self._head, added)
+        if head != self._archive.head():
             return False
         self._head, self._records = head, self._records + added
         return True
+
+
+def _continued(head: bytes, records: Sequence[StoredArchiveRecord]) -> bytes:
+    """The head over further records."""
+    for each in records:
+        head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
+    return head

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from blockful_py.committee.protocols import LiveLedger
 from blockful_py.record.certificates.verifying import ArchiveChainSource
@@ -19,11 +19,23 @@ class LoggedRedaction(LoggedVersion, Protocol):
     def block_number(self) -> int: ...
 
 
-class LiveChainReader(LiveLedger, Protocol):
-    """The live chain by way of a node."""
+class NodeReader(Protocol):
+    """A contract by way of a node."""
+
+    @property
+    def url(self) -> str:
+        """Of the node."""
 
     def newest_block(self) -> str:
-        """Hash of the node's newest block: while it is the same, so is what the contract says."""
+        """Hash of the node's newest block, up to which events are read: while it is the same, so is what the
+        contract says."""
+
+    def log(self) -> Sequence[Any]:
+        """All events, oldest first.  Raises NodeError unless they are as many as the contract has counted."""
+
+
+class LiveChainReader(LiveLedger, NodeReader, Protocol):
+    """The live chain by way of a node."""
 
     def published(self) -> Sequence[LoggedVersion]:
         """Version 0 of every model, oldest first."""
@@ -32,14 +44,11 @@ class LiveChainReader(LiveLedger, Protocol):
         """Every replacement, oldest first."""
 
 
-class ArchiveChainReader(ArchiveChainSource, Protocol):
+class ArchiveChainReader(ArchiveChainSource, NodeReader, Protocol):
     """The archive chain by way of a node."""
-
-    def newest_block(self) -> str:
-        """Hash of the node's newest block."""
 
     def head(self) -> bytes:
         """Head of the hash chain over all records."""
 
-    def logged(self, start: int, count: int) -> Sequence[StoredArchiveRecord]:
-        """Records `start` to `start + count - 1` as they were logged; fewer where logs are gone."""
+    def archived(self, start: int = 0) -> Sequence[StoredArchiveRecord]:
+        """Records as they were logged, oldest first, without the first `start`."""

@@ -51,12 +51,13 @@ class ContractPlace(Protocol):
 
 
 class KeptBlock(Part):
-    """A settled block of a chain, and the contract that was read there."""
+    """A settled block of a chain, the contract that was read there, and how many events it had emitted."""
 
     chain_id: ChainId
     contract: Address
     block: Seconds
     hash: Hash
+    events: Seconds
 
 
 class KeptHeader(Part):
@@ -79,7 +80,7 @@ class KeptModel(Part):
 class Checkpoint(Part):
     """The file."""
 
-    format: Literal["blockful-checkpoint/1"]
+    format: Literal["blockful-checkpoint/2"]
     live: KeptBlock
     archive: KeptBlock
     length: Seconds
@@ -119,7 +120,7 @@ def taken(view: ChainView, live: KeptBlock, archive: KeptBlock, length: int, hea
                 version=each.version, uri=cid_string(each.uri), digest=of_octets(digest(each))
             )
     return Checkpoint(
-        format="blockful-checkpoint/1",
+        format="blockful-checkpoint/2",
         live=live,
         archive=archive,
         length=length,

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.errors import RunError
+from blockful_py.errors import NodeError, RunError
 from blockful_py.record.chain_readers import LiveChainReader
 from blockful_py.types import Codec, ModelTransaction, Opening, Position, Uri
 from blockful_py.whole_file import write_whole
@@ -42,33 +42,45 @@ class KnownTransactions:
         self._recall()
 
     def read(self) -> Sequence[ModelTransaction]:
-        """All of them, by position.  Raises NodeError."""
+        """All of them, by position.  Raises NodeError where the contract's state is older than its events."""
         live, (height, tip) = self._live, self._tip
+        logged = {each.position: each.version for each in (*live.published(), *live.redactions())}
         newest = live.height()
         if newest < height or (height and live.block_hash(height) != tip):
             height, self._known = 0, {}
-        wanted = [*sorted(self._changed()), *self._places(range(height + 1, newest + 1))]
+        wanted = [*self._changed(logged), *self._places(logged, range(height + 1, newest + 1))]
         self._known.update(zip(wanted, live.transactions(wanted), strict=True))
+        behind = [
+            place
+            for place, version in logged.items()
+            if place not in self._known or self._known[place].version < version
+        ]
+        if behind:
+            raise NodeError(
+                f"the node at {live.url} has version {logged[behind[0]]} of the model at {behind[0]} in the "
+                "live chain's events, and not in its state: it lags. Wait until it has caught up, or use "
+                "another node of this chain."
+            )
         self._tip = (newest, live.block_hash(newest) if newest else b"")
         self._remember(len(wanted))
         return tuple(self._known.values())
 
-    def _changed(self) -> Iterable[Position]:
+    def _changed(self, logged: Mapping[Position, int]) -> list[Position]:
         """Positions whose logged version is another one than that which was read, or was not settled."""
-        logged = {each.position: each.version for each in self._live.redactions()}
-        return (
+        return sorted(
             place
             for place, known in self._known.items()
             if known.version != logged.get(place, 0) or not known.settled
         )
 
-    def _places(self, heights: range) -> list[Position]:
-        """Positions of all transactions in some blocks: as they were logged, by the header for others."""
-        logged = sorted(each.position for each in self._live.published() if each.position.height in heights)
-        known = {position.height for position in logged}
+    def _places(self, logged: Mapping[Position, int], heights: range) -> list[Position]:
+        """Positions of all transactions in some blocks: as they were logged; of blocks that are newer than
+        the events, by the header."""
+        found = [place for place in logged if place.height in heights]
+        known = {place.height for place in found}
         headers = self._live.headers([height for height in heights if height not in known])
         unlogged = [Position(each.height, index) for each in headers for index in range(each.tx_count)]
-        return sorted([*logged, *unlogged])
+        return sorted([*found, *unlogged])
 
     def _recall(self) -> None:
         """Takes what the file has; one that is missing or damaged is written anew."""

@@ -19,6 +19,7 @@ from blockful_py.chain.node import Node, connect
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import Signer
 from blockful_py.crypto.eip712 import Domain
 from tests.chain.council import Council
 
@@ -35,6 +36,16 @@ class Scene:
     sender: Sender
     council: Council
     deployment: Deployment
+
+    @classmethod
+    def on(cls, node: Node, signer: Signer, council: Council) -> Scene:
+        """Deployed anew, by the account of `signer`."""
+        sender = Sender(node, signer)
+        live = deploy_live(sender, council.roster, seats=SEATS)
+        committee = live.address("AppointedCommittee")
+        archive = deploy_archive(sender, node.chain_id, committee, council.roster)
+        council.domain = Domain(node.chain_id, committee)
+        return cls(node, sender, council, live.merged(archive))
 
     @property
     def live(self) -> LiveChainContract:
@@ -90,11 +101,5 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     """A scene on a node that is given by its URL, as a user's own would be."""
     devnet: AnyDevnet = request.getfixturevalue(request.param)
     node = connect(devnet.url, devnet.chain_id)
-    sender = Sender(node, devnet.signer(0))
-    council = Council.gathered(b"scene")
-    live = deploy_live(sender, council.roster, seats=SEATS)
-    committee = live.address("AppointedCommittee")
-    archive = deploy_archive(sender, node.chain_id, committee, council.roster)
-    council.domain = Domain(node.chain_id, committee)
-    yield Scene(node, sender, council, live.merged(archive))
+    yield Scene.on(node, devnet.signer(0), Council.gathered(b"scene"))
     node.close()

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +12,7 @@ from blockful_py.chain.node import Node, connect
 from blockful_py.errors import NodeError, ReorganisedError
 from blockful_py.types import Position
 from tests.chain.conftest import Scene
+from tests.chain.pruning import pruned
 
 
 def redacted(scene: Scene) -> Position:
@@ -33,53 +32,36 @@ def redact(scene: Scene, position: Position) -> None:
     live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
 
 
-def kept_in(scene: Scene, folder: Path) -> LiveChainContract:
-    return LiveChainContract(scene.node, scene.deployment.address("LiveChain"), kept=folder)
+def kept_in(scene: Scene, folder: Path, node: Node | None = None) -> LiveChainContract:
+    return LiveChainContract(node or scene.node, scene.deployment.address("LiveChain"), kept=folder)
 
 
-def prune(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node has no logs any more of the blocks so far."""
-    newest, batch = scene.node.block_number(), scene.node.rpc.batch
-
-    def pruned(calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
-        answers = batch(calls)
-        return [
-            [log for log in answer if int(log["blockNumber"], 16) > newest]
-            if method == "eth_getLogs"
-            else answer
-            for (method, _), answer in zip(calls, answers, strict=True)
-        ]
-
-    monkeypatch.setattr(scene.node.rpc, "batch", pruned)
+def pruning(scene: Scene) -> Node:
+    """The node, which has no logs any more of the blocks so far."""
+    return pruned(scene.node, scene.node.block_number())
 
 
-def test_openings_are_kept_when_the_node_prunes_its_logs(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_openings_are_kept_when_the_node_prunes_its_logs(scene: Scene, tmp_path: Path) -> None:
     position = redacted(scene)
     before = kept_in(scene, tmp_path).transaction(position)
     header = kept_in(scene, tmp_path).header(position.height)
     assert before.opening is not None
     assert header.opening is not None
-    prune(scene, monkeypatch)
-    assert scene.live.transaction(position).opening is None
-    assert scene.live.header(position.height).opening is None
-    kept = kept_in(scene, tmp_path)
+    node = pruning(scene)
+    with pytest.raises(NodeError, match=r"refused to list events: pruned.*copy the folder `events`"):
+        kept_in(scene, tmp_path / "elsewhere", node).transaction(position)
+    kept = kept_in(scene, tmp_path, node)
     assert (kept.transaction(position), kept.header(position.height)) == (before, header)
     redact(scene, position)
     assert kept.transaction(position).version == 2
     assert kept.transaction(position).opening not in (None, before.opening)
-    assert kept_in(scene, tmp_path).log() == kept.log()
+    assert kept_in(scene, tmp_path, node).log() == kept.log()
 
 
-def test_an_executed_proposal_is_known_by_what_was_kept(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_executed_proposal_is_known_by_what_was_kept(scene: Scene, tmp_path: Path) -> None:
     redacted(scene)
     proposal = kept_in(scene, tmp_path).events("HeaderRedacted")[-1].arguments["proposal"]
-    prune(scene, monkeypatch)
-    assert scene.live.progress(proposal) == (0, 0)
-    assert kept_in(scene, tmp_path).progress(proposal) == (1, 1)
+    assert kept_in(scene, tmp_path, pruning(scene)).progress(proposal) == (1, 1)
 
 
 def test_events_are_read_again_after_a_reorganisation(scene: Scene, tmp_path: Path) -> None:
@@ -107,18 +89,15 @@ def test_a_line_that_was_cut_short_is_read_from_the_node(scene: Scene, tmp_path:
     assert kept_in(scene, tmp_path).log() == whole
 
 
-def test_events_before_a_fork_are_kept_although_the_node_pruned_them(
-    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_before_a_fork_are_kept_although_the_node_pruned_them(scene: Scene, tmp_path: Path) -> None:
     position = redacted(scene)
     before = tuple(kept_in(scene, tmp_path).log())
-    mark = scene.node.rpc.call("evm_snapshot")
+    node, mark = pruning(scene), scene.node.rpc.call("evm_snapshot")
     redact(scene, position)
-    assert len(kept_in(scene, tmp_path).log()) > len(before)
+    assert len(kept_in(scene, tmp_path, node).log()) > len(before)
     assert scene.node.rpc.call("evm_revert", mark)
-    prune(scene, monkeypatch)
-    assert tuple(kept_in(scene, tmp_path).log()) == before
-    assert tuple(kept_in(scene, tmp_path).log()) == before
+    assert tuple(kept_in(scene, tmp_path, node).log()) == before
+    assert tuple(kept_in(scene, tmp_path, node).log()) == before
 
 
 def test_a_reorganisation_is_told_once_by_the_first_block_that_changed(scene: Scene, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,10 @@ from blockful_py.learning.weights import equal
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.coordination.remote_keyring import NO_SUBJECT, PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.reader import ReaderSession
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Uri
 from tests.federations import AFFECTED, GRAPH
+from tests.lossy import LossyNode
 from tests.member.conftest import Crew, row_of_each_start
 from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess
@@ -132,6 +135,39 @@ def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, 
         assert old <= kept(away)
     current = {first.weights(name).digest for name in crew.federation.catalogue().models}
     until(lambda: not old & kept(away) and current <= kept(away))
+
+
+@contextmanager
+def reaching(member: MemberProcess, nodes: Sequence[LossyNode], archive: str, log: Path) -> Iterator[None]:
+    """Restarted with these nodes of the live chain, and as it was afterwards."""
+    arguments = member.arguments
+    named = [word for node in nodes for word in ("--live-url", node.url)]
+    member.kill()
+    member.arguments, member.log = [*named, "--archive-url", archive, *arguments[4:]], log
+    member.start()
+    try:
+        yield
+    finally:
+        member.kill()
+        member.arguments, member.log = arguments, None
+        member.start()
+
+
+def test_a_member_whose_node_leaves_events_out_says_so_and_goes_on(
+    crew: Crew, first: FirstMember, chains: Nodes, tmp_path: Path
+) -> None:
+    """It believes neither that the old versions stand nor that others do."""
+    away, log = crew.members[3], tmp_path / "log"
+    old = {first.weights(name).digest for name in AFFECTED}
+    with LossyNode(chains.live.url) as node, reaching(away, [node], chains.archive.url, log):
+        live = crew.federation.contracts.live
+        until(lambda: old <= kept(away))
+        node.losses.leave_out(live.address)
+        crew.federation.unlearn(forget=row_of_each_start(3))
+        until(lambda: f"the node at {node.url} lists" in away.reported())
+        assert old <= kept(away)
+        node.losses.mend()
+        until(lambda: not old & kept(away))
 
 
 def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember) -> None:

@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from blockful_py.errors import FormatError, NodeError, ReorganisedError, RunError, SettingsError
+from blockful_py.errors import (
+    FormatError,
+    MissingEventsError,
+    NodeError,
+    ReorganisedError,
+    RunError,
+    SettingsError,
+)
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import EVENTS
 from blockful_py.pipeline.run.nodes import Nodes
@@ -185,6 +192,15 @@ def test_a_forged_checkpoint_contradicts_the_chains(
     ground: Ground, tmp_path: Path, alter: Alteration
 ) -> None:
     assert not ground.since(altered(ground, tmp_path, alter)).passed
+
+
+@pytest.mark.parametrize("chain", ["live", "archive"])
+def test_a_forged_number_of_events_contradicts_the_contract(
+    ground: Ground, tmp_path: Path, chain: str
+) -> None:
+    path = altered(ground, tmp_path, lambda document: document[chain].update(events=1))
+    with pytest.raises(MissingEventsError, match="the contract has counted"):
+        ground.since(path)
 
 
 def test_a_forged_digest_has_its_model_checked(ground: Ground, tmp_path: Path) -> None:

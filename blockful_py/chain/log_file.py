@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of a contract's past events, which outlives what its node prunes.
+
+A line for each reading: the number and the hash of the block that it went up to, and the logs since the
+reading before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import NodeError, RunError
+from blockful_py.whole_file import write_whole
+
+_ADVICE = "make room for it"
+
+
+class LogFile:
+    """The lines of one file; without a path nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def read(self, take: Callable[[int, str, list[Any]], None]) -> None:
+        """Calls `take` with block, hash and logs of each line.  From the first line on that is cut short or
+        that `take` refuses, lines are removed.
+
+        Lines of processes that read at the same time may overlap.
+        """
+        lines = self._lines()
+        for number, line in enumerate(lines):
+            try:
+                entry = json.loads(line)
+                take(entry["block"], entry["hash"], entry["logs"])
+            except (ValueError, KeyError, TypeError, NodeError):
+                self._write(lines[:number])
+                return
+
+    def add(self, block: int, block_hash: str, logs: Sequence[Any]) -> None:
+        """Raises RunError when the file cannot be written, as the others do that write."""
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a") as file:
+                file.write(f"{_line(block, block_hash, logs)}\n")
+        except OSError as error:
+            raise RunError(f"{self._path} cannot be written: {error.strerror}; {_ADVICE}.") from None
+
+    def replace(self, block: int, block_hash: str, logs: Sequence[Any]) -> None:
+        """Makes this the only line."""
+        self._write([_line(block, block_hash, logs)])
+
+    def keep_up_to(self, block: int) -> None:
+        """Removes the lines of later blocks."""
+        if self._path is not None and self._path.exists():
+            self._write([line for line in self._lines() if json.loads(line)["block"] <= block])
+
+    def _lines(self) -> list[str]:
+        try:
+            return [] if self._path is None else self._path.read_text(errors="replace").splitlines()
+        except OSError:
+            return []
+
+    def _write(self, lines: Sequence[str]) -> None:
+        if self._path is not None:
+            text = "".join(f"{line}\n" for line in lines)
+            write_whole(self._path, text, parents=True, advice=_ADVICE)
+
+
+def _line(block: int, block_hash: str, logs: Sequence[Any]) -> str:
+    return json.dumps({"block": block, "hash": block_hash, "logs": logs}, separators=(",", ":"))

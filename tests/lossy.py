@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A load-balanced node: some of its answers come from a machine that lacks events, or lags."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from blockful_py.chain.node import Node, connect, hexadecimal
+from blockful_py.chain.rpc import Request, Rpc, RpcError
+
+
+@dataclass
+class Losses:
+    """Which answers are wrong; none unless something is set.
+
+    Attributes:
+        contract: whose events are left out, 20 bytes; None for none.
+        left: how many of an answer's events are left, at most.
+        answers: how many answers lack some; None for all.
+        lost: how many did so far.
+        height: the newest block of the machine that is asked about contracts; None for one that does not lag.
+    """
+
+    contract: bytes | None = None
+    left: int = 0
+    answers: int | None = None
+    lost: int = 0
+    height: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def leave_out(self, contract: bytes, left: int = 0, answers: int | None = None) -> None:
+        """From now on; `left` below 0 leaves so many out."""
+        self.contract, self.left, self.answers, self.lost = contract, left, answers, 0
+
+    def mend(self) -> None:
+        """All answers are right again."""
+        self.contract = self.height = None
+
+    def asked(self, method: str, params: Sequence[Any]) -> list[Any]:
+        """What the machine is asked instead."""
+        if method == "eth_call" and self.height is not None and params[1] == "latest":
+            return [params[0], hex(self.height)]
+        return [*params]
+
+    def answered(self, method: str, params: Sequence[Any], result: Any) -> Any:
+        """What is answered instead."""
+        if self.height is not None:
+            if method == "eth_call" and params[1] != "latest" and int(params[1], 16) > self.height:
+                return RpcError(-32_000, "header not found")
+            if method == "eth_getLogs":
+                return [log for log in result if int(log["blockNumber"], 16) <= self.height]
+        if method != "eth_getLogs" or not result or self.contract is None:
+            return result
+        with self._lock:
+            wanted = str(params[0]["address"]).lower() == hexadecimal(self.contract)
+            if not wanted or self.lost == self.answers:
+                return result
+            self.lost += 1
+        return result[: self.left]
+
+
+class LossyRpc(Rpc):
+    """The interface of another node, with losses."""
+
+    def __init__(self, rpc: Rpc, losses: Losses) -> None:
+        self._rpc = rpc
+        self._losses = losses
+        self.requests: list[list[str]] = []
+        """Methods of each batch."""
+
+    @property
+    def url(self) -> str:
+        return self._rpc.url
+
+    def batch(self, calls: Sequence[Request]) -> list[Any]:
+        self.requests.append([method for method, _ in calls])
+        answers = self._rpc.batch([(method, self._losses.asked(method, params)) for method, params in calls])
+        return [self._losses.answered(*call, answer) for call, answer in zip(calls, answers, strict=True)]
+
+    def close(self) -> None:
+        """The other node stays open."""
+
+
+def lossy(node: Node) -> tuple[Node, Losses]:
+    """The node as one that loses events, and what it loses."""
+    losses = Losses()
+    return Node(LossyRpc(node.rpc, losses), node.chain_id, node.confirmations), losses
+
+
+class LossyNode:
+    """The same as a server, for whoever is given the node's URL."""
+
+    def __init__(self, url: str) -> None:
+        self.losses = losses = Losses()
+        node, lock, gone = connect(url), threading.Lock(), threading.Event()
+        rpc = LossyRpc(node.rpc, losses)
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                if gone.is_set():
+                    self.close_connection = True
+                    return
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                calls = asked if isinstance(asked, list) else [asked]
+                with lock:
+                    answers = rpc.batch([(each["method"], each.get("params", [])) for each in calls])
+                found = [_answer(each["id"], answer) for each, answer in zip(calls, answers, strict=True)]
+                body = json.dumps(found if isinstance(asked, list) else found[0]).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Nobody reads it."""
+
+        self._node = node
+        self._gone = gone
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Whoever asks later finds nobody."""
+        self._gone.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        self._node.close()
+
+
+def _answer(number: object, answer: Any) -> dict[str, Any]:
+    """An answer of JSON-RPC."""
+    known = {"jsonrpc": "2.0", "id": number}
+    if isinstance(answer, RpcError):
+        return {**known, "error": {"code": answer.code, "message": answer.message, "data": answer.data}}
+    return {**known, "result": answer}
