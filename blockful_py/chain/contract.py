@@ -18,7 +18,7 @@ from blockful_py.chain.reverts import refusal
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
-from blockful_py.errors import ChainError, ReorganisedError
+from blockful_py.errors import ChainError, NodeError, ReorganisedError
 from blockful_py.types import Certificate, Receipt
 
 
@@ -90,8 +90,27 @@ class Contract:
                 f"{self.node.url}: the chain was reorganised, the node lags, or what remembers that block is "
                 "of another chain. Use a node that has it, or verify the whole chain."
             )
-        other = type(self)(self.node, self.address)
-        other._logs = ContractLogs(self.node, self.address, self.interface, self.COUNT, after=mark)
+        return self._continued(self.node, mark)
+
+    def by_another_node(self) -> Self:
+        """The contract for reading by another node of the chain, by the same where no other is named, with
+        the events after the block that they are read up to here.  It remembers no answer of this one, and
+        reads no event unless both nodes agree on how many there were before.
+
+        Raises NodeError when the other node does not have that block.
+        """
+        node, mark = self.node.another(), self.mark()
+        found = hexadecimal(node.block_hash(mark.block))
+        if found != mark.hash:
+            raise NodeError(
+                f"block {mark.block} of chain {self.chain_id} is {mark.hash} at {self.node.url} and {found} "
+                f"at {node.url}: one of these nodes is of another chain, or has not caught up."
+            )
+        return self._continued(node, mark)
+
+    def _continued(self, node: Node, mark: SettledBlock) -> Self:
+        other = type(self)(node, self.address)
+        other._logs = ContractLogs(node, self.address, self.interface, self.COUNT, after=mark)
         return other
 
     def log(self) -> Sequence[PastEvent]:

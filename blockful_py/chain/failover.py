@@ -80,6 +80,16 @@ class Failover(Rpc):
             others = {at: height for at, height in self._heights().items() if at not in told}
             self._choose(told, others)
 
+    def another(self) -> Rpc:
+        used, heights = self._at, self._heights()
+        others = {at: height for at, height in heights.items() if at != used}
+        for at, height in others.items():
+            if isinstance(height, int):
+                return self._nodes[at][0]
+        raise NodeError(
+            f"no second node of chain {self.chain_id} can be asked: {' '.join(map(str, others.values()))}"
+        )
+
     def _note(self, height: int) -> None:
         if height > self._height:
             self._height, self._seen_at = height, time.monotonic()

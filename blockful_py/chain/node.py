@@ -102,6 +102,13 @@ class Node:
         """Wei of an account."""
         return int(self.rpc.call("eth_getBalance", hexadecimal(address), "latest"), 16)
 
+    def another(self) -> Node:
+        """Another node of the chain where several are named, else this one.
+
+        Raises NodeError where none of the others can be used.
+        """
+        return Node(self.rpc.another(), self.chain_id, self.confirmations)
+
     def wake(self) -> bool:
         """Makes an auto-mining Anvil mine its pending transactions; does nothing on other nodes.
 

@@ -70,6 +70,13 @@ class Rpc(ABC):
         """
         raise NodeError(" ".join(faults.values()))
 
+    def another(self) -> Rpc:
+        """The interface of another node of the chain; of the same one where it is the only one named.
+
+        Raises NodeError where others are named and none can be used.
+        """
+        return self
+
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call.
 

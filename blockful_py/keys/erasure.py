@@ -128,6 +128,19 @@ class ReplacedVersions:
         """Replaced versions of every model."""
         return self.of(tuple(self._catalogue.read().models))
 
+    def require_another_look(self, versions: Collection[ReplacedVersion]) -> None:
+        """Looks again before keys of replaced versions are destroyed, at both chains, by other nodes where
+        several are named.
+
+        Raises NodeError unless both looks agree.
+        """
+        newest: dict[Position, int] = {}
+        for each in versions:
+            newest[each.position] = max(each.version, newest.get(each.position, 0))
+        if newest:
+            self._archive.require_another_look()
+            self._catalogue.require_another_look(newest)
+
 
 def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
     """Files that the models of a catalogue point to."""
@@ -137,9 +150,10 @@ def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
 def expire(replaced: ReplacedVersions, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
     """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns them.
 
-    After that nobody can read these versions.
+    After that nobody can read these versions.  Raises NodeError where a second look does not agree.
     """
     old = [version for version in replaced.all() if version.since < before]
+    replaced.require_another_look(old)
     gone = set(auditors.destroy_all([version.weights for version in old]))
     return tuple(version for version in old if version.weights in gone)
 
@@ -156,12 +170,14 @@ def erase(
 
     First the keys of weights are wrapped to the current auditors; auditors never get keys of increments.
     After a crash, a second call completes it.  `current`: the versions that replaced them, by model.
-    `store`: the live store, which has deleted their blocks.
+    `store`: the live store, which has deleted their blocks.  Raises NodeError, before anything is destroyed,
+    where a second look at the chains does not agree.
     """
     every = replaced.of(current)
     versions = tuple(each for each in every if each.version == current[each.name] - 1)
     if not versions:
         return Erasure((), Destruction())
+    replaced.require_another_look(every)
     _hand_over([version.weights for version in every], keyring, auditors)
     sealed = [uri for version in versions for uri in version.sealed]
     return Erasure(

@@ -9,6 +9,7 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.outbox import Evidence, Outbox, RefusedProposal
 from blockful_py.crypto import signature
 from blockful_py.errors import ContractError, RunError
+from blockful_py.keys.erasure import ReplacedVersion
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.types import Uri
@@ -139,13 +140,19 @@ class CustodyDuty:
         kept = self._folder.vault.versions() - {uri.digest for uri in current}
         if not kept or request_under_way(view.run.journal) is not None:
             return
-        replaced = {uri.digest for version in view.versions.all() for uri in version.sealed}
-        self._folder.vault.destroy(kept & replaced)
+        replaced = [each for each in view.versions.all() if kept & _digests(each)]
+        view.versions.require_another_look(replaced)
+        self._folder.vault.destroy(kept & _digests(*replaced))
 
     def _fetch(self, view: MemberView, current: frozenset[Uri]) -> None:
         kept = self._folder.vault.versions()
         missing = [uri for uri in current if uri.digest not in kept]
         view.keyring.find(missing).require(missing)
+
+
+def _digests(*versions: ReplacedVersion) -> set[bytes]:
+    """Names in the vault of what the versions sealed."""
+    return {uri.digest for version in versions for uri in version.sealed}
 
 
 class PruneDuty:

@@ -214,7 +214,10 @@ class MemberView(Closable):
             raise RefusedError(f"the key does not decrypt this version: {error}") from None
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
-        return frozenset(uris) & {uri for version in self.versions.all() for uri in version.sealed}
+        asked = frozenset(uris)
+        versions = [each for each in self.versions.all() if not asked.isdisjoint(each.sealed)]
+        self.versions.require_another_look(versions)
+        return asked & {uri for version in versions for uri in version.sealed}
 
     def may_lead(self, address: bytes) -> bool:
         """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder

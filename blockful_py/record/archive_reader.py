@@ -42,6 +42,24 @@ class ArchiveReader:
             self._catch_up()
             return self._records
 
+    def require_another_look(self) -> None:
+        """Reads the archive again, by another node where several are named.
+
+        Raises NodeError unless it has the same records there, and those that came since.
+        """
+        other = self._archive.by_another_node()
+        with self._reading:
+            self._catch_up()
+            count, head = len(self._records), self._head
+        for _ in range(ATTEMPTS):
+            since = [each for each in other.archived() if each.index >= count]
+            if _continued(head, since) == other.head():
+                return
+        raise NodeError(
+            f"the nodes at {self._archive.url} and {other.url} have different records of the archive: see "
+            "which of them is of another chain, or lags."
+        )
+
     def _catch_up(self) -> None:
         block = self._archive.newest_block()
         if block != self._block:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from blockful_py.committee.protocols import LiveLedger, Store
-from blockful_py.errors import RunError, UnknownModelError
+from blockful_py.errors import NodeError, RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.html_table import html_table
 from blockful_py.record.archive_reader import ArchiveReader
@@ -140,6 +140,22 @@ class CatalogueReader:
                 self._block = block
                 self._nodes = {placed.uri: placed.node for placed in self._catalogue.models.values()}
             return self._catalogue
+
+    def require_another_look(self, replaced: Mapping[Position, int]) -> None:
+        """Reads the live chain again, by another node where several are named.
+
+        Raises NodeError unless that shows, too, that these versions were replaced.
+        """
+        other = self._live.by_another_node()
+        other.log()
+        places = list(replaced)
+        for place, found in zip(places, other.transactions(places), strict=True):
+            if found.version <= replaced[place]:
+                raise NodeError(
+                    f"version {replaced[place]} of the model at {place} was replaced as the node at "
+                    f"{self._live.url} tells it, and not at {other.url}: see which of them is of another "
+                    "chain, or lags."
+                )
 
     def _with_answers(self, catalogue: Catalogue) -> Catalogue:
         if self._archived is None:

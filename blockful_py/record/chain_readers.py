@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from blockful_py.committee.protocols import LiveLedger
 from blockful_py.record.certificates.verifying import ArchiveChainSource
@@ -32,6 +32,10 @@ class NodeReader(Protocol):
 
     def log(self) -> Sequence[Any]:
         """All events, oldest first.  Raises NodeError unless they are as many as the contract has counted."""
+
+    def by_another_node(self) -> Self:
+        """The contract by another node of the chain, by the same where no other is named, with the events
+        after those that are read here.  Raises NodeError when that node does not know the same block."""
 
 
 class LiveChainReader(LiveLedger, NodeReader, Protocol):

@@ -170,6 +170,25 @@ def test_a_member_whose_node_leaves_events_out_says_so_and_goes_on(
         until(lambda: not old & kept(away))
 
 
+def test_a_member_keeps_keys_while_two_nodes_disagree(
+    crew: Crew, first: FirstMember, chains: Nodes, tmp_path: Path
+) -> None:
+    away, log = crew.members[3], tmp_path / "log"
+    old = {first.weights(name).digest for name in AFFECTED}
+    with (
+        LossyNode(chains.live.url) as used,
+        LossyNode(chains.live.url) as other,
+        reaching(away, [used, other], chains.archive.url, log),
+    ):
+        until(lambda: old <= kept(away))
+        other.losses.height = chains.live.block_number()
+        crew.federation.unlearn(forget=row_of_each_start(4))
+        until(lambda: f"the node at {other.url} does not say how many events LiveChain" in away.reported())
+        assert old <= kept(away)
+        other.losses.mend()
+        until(lambda: not old & kept(away))
+
+
 def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember) -> None:
     uri, reply = first.weights("a"), curve.random_scalar(SeededRng(b"reply"))
     peer = secrets(crew.members[1]).voting_secret

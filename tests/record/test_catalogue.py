@@ -220,6 +220,7 @@ class Archive:
 
     Attributes:
         asked: from which record on its events were asked for.
+        hidden: how many of the first its events leave out.
         arriving: how many records come after each look at the events.
         stated: the head that it claims; None for the true one.
     """
@@ -231,6 +232,8 @@ class Archive:
     asked: list[int] = field(default_factory=list)
     arriving: int = 0
     stated: bytes | None = None
+    hidden: int = 0
+    other: Archive | None = None
 
     def append(self, timestamp: int) -> None:
         record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.SUPERSEDED, Uri(bytes(32), Codec.RAW))
@@ -238,6 +241,12 @@ class Archive:
 
     def newest_block(self) -> str:
         return f"{self.stored} {self.stated!r}"
+
+    def by_another_node(self) -> Archive:
+        """It lists the records that this one does not have."""
+        assert self.other is not None
+        self.other.hidden = len(self.stored)
+        return self.other
 
     def head(self) -> bytes:
         if self.stated is not None:
@@ -248,7 +257,7 @@ class Archive:
         return head
 
     def archived(self, start: int = 0) -> Sequence[StoredArchiveRecord]:
-        found = self.stored[start:]
+        found = self.stored[self.hidden :][start:]
         self.asked.append(start)
         for _ in range(self.arriving):
             self.append(99)
@@ -306,3 +315,25 @@ def test_records_that_do_not_hash_to_the_head_are_refused(archive: Archive) -> N
     archive.stated = bytes(32)
     with pytest.raises(NodeError, match=r"do not hash to its head at http://archive.*another node"):
         archive_reader(archive).read()
+
+
+@pytest.mark.parametrize("since", [0, 2])
+def test_a_second_look_at_the_archive_agrees_where_another_node_goes_on_from_the_same_records(
+    archive: Archive, since: int
+) -> None:
+    reader = archive_reader(archive)
+    archive.other = Archive(url="http://other", stored=[*archive.stored])
+    for timestamp in range(since):
+        archive.other.append(7 + timestamp)
+    reader.require_another_look()
+
+
+@pytest.mark.parametrize("other", ["lacks one", "has another one"])
+def test_a_second_look_at_the_archive_disagrees_where_another_node_has_other_records(
+    archive: Archive, other: str
+) -> None:
+    archive.other = Archive(url="http://other", stored=archive.stored[:-1])
+    if other == "has another one":
+        archive.other.append(77)
+    with pytest.raises(NodeError, match="at http://archive and http://other have different records"):
+        archive_reader(archive).require_another_look()

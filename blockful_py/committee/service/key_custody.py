@@ -39,7 +39,10 @@ class Records(Protocol):
         """Raises RefusedError unless the key decrypts the sealed file in the live store."""
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
-        """Those of `uris` that were replaced: archived as superseded, and not current on the live chain."""
+        """Those of `uris` that were replaced: archived as superseded, and not current on the live chain.
+
+        Raises NodeError where two looks at the chains do not agree.
+        """
 
 
 class KeyCustody:
