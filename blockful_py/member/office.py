@@ -31,7 +31,7 @@ from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
-from blockful_py.errors import BlockfulError, RefusedError
+from blockful_py.errors import BlockfulError, NodeError, RefusedError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
@@ -362,7 +362,13 @@ class MemberOffice:
     def _roster(self, epoch: int) -> Roster | None:
         committee = self.view().contracts.committee
         if epoch not in self._rosters and 0 < epoch <= committee.current_epoch():
-            self._rosters[epoch] = committee.roster(epoch)[0]
+            roster = committee.roster(epoch)[0]
+            if not roster.members:
+                raise NodeError(
+                    f"the node at {committee.url} has no members of epoch {epoch}, which has begun: it lags. "
+                    "Wait until it has caught up, or use another node of this chain."
+                )
+            self._rosters[epoch] = roster
         return self._rosters.get(epoch)
 
     def _voter(self, epoch: int) -> CertificateSigner:
