@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.contract import Contract
+from blockful_py.chain.logs import PAUSE, TRIES
 from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import BlockNotFoundError, IntegrityError
@@ -32,7 +34,7 @@ class NodeReceipts:
         self._node = node
 
     def receipts(self, hashes: Sequence[bytes]) -> Sequence[SentReceipt | None]:
-        found = self._asked([("eth_getTransactionReceipt", ("0x" + each.hex(),)) for each in hashes])
+        found = self._found(hashes)
         numbers = list(dict.fromkeys(each["blockNumber"] for each in found if each))
         blocks = self._asked([("eth_getBlockByNumber", (number, False)) for number in numbers])
         times = {n: int(b["timestamp"], 16) for n, b in zip(numbers, blocks, strict=True) if b}
@@ -40,6 +42,22 @@ class NodeReceipts:
             SentReceipt(int(each["gasUsed"], 16), times.get(each["blockNumber"], 0)) if each else None
             for each in found
         ]
+
+    def _found(self, hashes: Sequence[bytes]) -> list[Any]:
+        """Receipts as JSON-RPC has them; None for what the node has pruned.
+
+        What it lacks is asked for again, as it may lag.
+        """
+        found: dict[bytes, Any] = dict.fromkeys(hashes)
+        for attempt in range(TRIES):
+            missing = [each for each, receipt in found.items() if receipt is None]
+            if not missing:
+                break
+            if attempt:
+                time.sleep(PAUSE)
+            asked = [("eth_getTransactionReceipt", ("0x" + each.hex(),)) for each in missing]
+            found.update(zip(missing, self._asked(asked), strict=True))
+        return [found[each] for each in hashes]
 
     def _asked(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> list[Any]:
         answers = self._node.rpc.batch(calls)
