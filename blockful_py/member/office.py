@@ -180,7 +180,8 @@ class MemberView(Closable):
 
     @cached_property
     def stores(self) -> Stores:
-        return Stores.of(self.run, self.contracts)
+        secret = None if self._folder is None else self._folder.voting_secret
+        return Stores.of(self.run, self.contracts, secret=secret)
 
     @property
     def live_store(self) -> FileStore:

@@ -62,7 +62,8 @@ def join(
     fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")
     try:
         with fetching as advance:
-            require_usable(run, own_data, Stores.of(run, contracts, lambda: advance(1)).live)
+            stores = Stores.of(run, contracts, lambda: advance(1), keys.account_secret)
+            require_usable(run, own_data, stores.live)
     except StorageError as error:
         if contracts.participants.file_digest() is not None:
             raise

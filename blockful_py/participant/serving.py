@@ -138,7 +138,7 @@ class ParticipantService(Closable):
         except BaseException:
             self._nodes.close()
             raise
-        stores = Stores.of(self.run, self.contracts)
+        stores = Stores.of(self.run, self.contracts, secret=self._keys.account_secret)
         self._store = stores.live
         self._catalogue = CatalogueReader(self.contracts.live, self._store, stores.archive)
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))

@@ -96,18 +96,20 @@ class PartyRun(Closable):
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
         """Goes by the federation file that the chain names.  Raises as `Federation.open` and `catch_up`."""
-        return cls._standing(lambda: Federation.open(directory, nodes=nodes, participant=keys))
+        return cls._standing(
+            lambda: Federation.open(directory, nodes=nodes, participant=keys), keys.account_secret
+        )
 
     @classmethod
     def of_member(cls, directory: Path, nodes: Nodes, secret: int) -> PartyRun:
         """`secret`: the member's voting secret.  Otherwise as `of_participant`."""
-        return cls._standing(lambda: Federation.open(directory, nodes=nodes, secret=secret))
+        return cls._standing(lambda: Federation.open(directory, nodes=nodes, secret=secret), secret)
 
     @classmethod
-    def _standing(cls, opened: Callable[[], Federation]) -> PartyRun:
+    def _standing(cls, opened: Callable[[], Federation], secret: int) -> PartyRun:
         federation = opened()
         try:
-            store = Stores.of(federation.run, federation.contracts).live
+            store = Stores.of(federation.run, federation.contracts, secret=secret).live
             if catch_up(federation.run, federation.contracts, store, federation.nodes) is None:
                 return cls(federation)
         except BaseException:

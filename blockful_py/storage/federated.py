@@ -12,7 +12,7 @@ from blockful_py.errors import BlockNotFoundError, IntegrityError, StoreUnreacha
 from blockful_py.storage.absent import AbsentFiles
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
-from blockful_py.storage.fetch import Fetch, Keep, Machine, Sign
+from blockful_py.storage.fetch import Fetch, Keep, Machine, Sign, unsigned
 from blockful_py.storage.search import Report, Search
 from blockful_py.storage.standing import Standing
 from blockful_py.storage.store import ContentStore
@@ -44,7 +44,7 @@ class FederatedStore:
         arrivals: Arrivals,
         machines: Callable[[], Sequence[Machine]],
         report: Report = lambda url, reason: None,
-        sign: Sign = lambda machine: {},
+        sign: Sign = unsigned,
         seconds: float = SECONDS,
         patience: float = PATIENCE,
         arrived: Callable[[], None] = lambda: None,

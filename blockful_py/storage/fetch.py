@@ -51,6 +51,11 @@ Sign = Callable[[Machine], dict[str, str]]
 """Headers of a request to a machine that show who asks; a stranger has none."""
 
 
+def unsigned(machine: Machine) -> dict[str, str]:
+    """A stranger's headers."""
+    return {}
+
+
 class AbsentError(StorageError):
     """A machine does not have a block."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from blockful_py.storage.fetch import Machine, Sign
 
 NOBODY = bytes(20)
 """Recipient of IDENTIFY, which is asked before the member's address is known."""
+
+EPOCH_SECONDS = 5.0
+"""For which a signer of requests for blocks takes the epoch to be the same."""
 
 Asked = tuple[MessageKind, int, bytes, bytes]
 """Kind, epoch, subject and body of a question."""
@@ -85,11 +89,19 @@ def identify(
 
 
 def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
-    """Signs requests for blocks, which then take no seats of strangers; `epoch` is the current one."""
-    kind = MessageKind.FETCH_BLOCKS
+    """Signs requests for blocks, which then take no seats of strangers.
+
+    `epoch`: the current one, which is looked up once in EPOCH_SECONDS.
+    """
+    kind, known = MessageKind.FETCH_BLOCKS, (0, -math.inf)
 
     def sign(machine: Machine) -> dict[str, str]:
-        question = signer.question(kind.label, epoch(), bytes(32), kind.round, machine.address or NOBODY, b"")
+        nonlocal known
+        if machine.address is None:
+            return {}  # a signature is for one member
+        if time.monotonic() - known[1] > EPOCH_SECONDS:
+            known = (epoch(), time.monotonic())
+        question = signer.question(kind.label, known[0], bytes(32), kind.round, machine.address, b"")
         return {"authorization": wire.SCHEME + question.line.decode().rstrip("\n")}
 
     return sign

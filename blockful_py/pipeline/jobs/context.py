@@ -87,7 +87,7 @@ class FederationContext:
             secret = participant.account_secret
         identities = identities_in(run, nodes)
         leader = Leader(run, contracts, identities, secret)
-        stores = Stores.of(run, contracts)
+        stores = Stores.of(run, contracts, secret=secret)
         record = RecordReaders.of(
             contracts.live,
             contracts.archive,

@@ -11,13 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.chain.participant_registry import Endpoint
+from blockful_py.committee import wire
+from blockful_py.committee.service.member_client import signed_fetch
 from blockful_py.errors import BlockNotFoundError, BusyError
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.federated import FederatedStore
-from blockful_py.storage.fetch import Machine
+from blockful_py.storage.fetch import Machine, Sign, unsigned
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.ipfs import IpfsStore
 from blockful_py.storage.store import ContentStore
@@ -36,11 +38,17 @@ class Stores:
 
     @classmethod
     def of(
-        cls, run: RunDirectory, contracts: Contracts, arrived: Callable[[], None] = lambda: None
+        cls,
+        run: RunDirectory,
+        contracts: Contracts,
+        arrived: Callable[[], None] = lambda: None,
+        secret: int | None = None,
     ) -> Stores:
         """The stores of `run`.  Raises StorageError when one of them is unusable.
 
-        `arrived` is called for each block that a party's stores get from other machines.
+        `arrived` is called for each block that a party's stores get from other machines.  `secret`: of the
+        voting key or account by which a party asks members, who have seats for those that they know; it asks
+        as a stranger without.
         """
         storage = run.settings.storage
         if storage.api is not None and storage.archive_api is not None:
@@ -50,10 +58,10 @@ class Stores:
         live, archive = ContentStore(run.live_store), ContentStore(run.archive_store)
         if run.party is None:
             return cls(live, archive)
-        arrivals, machines = Arrivals(run.arrivals), machines_of(run, contracts)
+        arrivals, machines, sign = Arrivals(run.arrivals), machines_of(run, contracts), _as(contracts, secret)
         return cls(
-            FederatedStore(live, arrivals, machines, arrived=arrived),
-            FederatedStore(archive, arrivals, machines, arrived=arrived),
+            FederatedStore(live, arrivals, machines, sign=sign, arrived=arrived),
+            FederatedStore(archive, arrivals, machines, sign=sign, arrived=arrived),
         )
 
 
@@ -73,6 +81,15 @@ class PartyBlocks:
             self._arrivals.get(uri)
             raise BusyError("the block has arrived, and is kept once the record names its file.")
         raise BlockNotFoundError("the block is of no file that is kept here.")
+
+
+def _as(contracts: Contracts, secret: int | None) -> Sign:
+    """Signs requests for blocks with a key."""
+    if secret is None:
+        return unsigned
+    committee = contracts.committee
+    signer = wire.MessageSigner(secret, wire.domain(committee.chain_id, committee.address))
+    return signed_fetch(signer, committee.current_epoch)
 
 
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
