@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -13,9 +14,11 @@ from contextlib import contextmanager
 from blockful_py.committee.service.messages import MessageKind
 from blockful_py.committee.service.request_handler import Admitted
 from blockful_py.committee.service.server import Service
+from blockful_py.errors import BlockfulError
 
 LEADING = frozenset(
     {
+        MessageKind.LEAD,
         MessageKind.LEND_KEYS,
         MessageKind.HAS_BLOCKS,
         MessageKind.KEEP_BLOCKS,
@@ -32,7 +35,41 @@ LEADING = frozenset(
         MessageKind.DESTROY_KEYS,
     }
 )
-"""Questions that the leader of a request asks.  A member that fetches missing keys asks the first, too."""
+"""Questions that the leader of a request asks.  A member that fetches missing keys asks for them, too."""
+
+TOLD = 3
+"""Times in a stall time that the others are told of a leader that starts."""
+STARTING = 5
+"""Stall times for which they are told: a leader that hangs is not waited for much longer."""
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def heard(tell: Callable[[], None], stall_seconds: float) -> Iterator[None]:
+    """Has the other members told that this one leads, at once and again while the block runs.
+
+    A leader is a process that takes time to start: on a busy machine longer than the others wait for its
+    first question.
+    """
+    over = threading.Event()
+
+    def tell_on() -> None:
+        for _ in range(TOLD * STARTING):
+            try:
+                tell()
+            except BlockfulError as error:
+                _log.debug("the others are not told that this member leads: %s", error)
+            if over.wait(stall_seconds / TOLD):
+                return
+
+    telling = threading.Thread(target=tell_on, daemon=True)
+    telling.start()
+    try:
+        yield
+    finally:
+        over.set()
+        telling.join()
 
 
 class SeenLeads:

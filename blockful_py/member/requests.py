@@ -13,6 +13,7 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import BlockfulError, RunError
 from blockful_py.member.leader_process import LeaderProcess
+from blockful_py.member.leads import heard
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
 from blockful_py.member.turns import Turns
@@ -147,11 +148,12 @@ class RequestDuty:
     def _lead(self, view: MemberView, number: int) -> None:
         keys = self._folder.keys
         require_funds(view, keys.account)
-        secret = self._folder.voting_secret
+        secret, stall = self._folder.voting_secret, view.run.settings.committee.stall_seconds
+        peers = view.led_by(self._folder)
+        task = LeaderProcess(view.run.path, view.place, keys.account_secret, secret, number)
         try:
-            self._processes.run(
-                LeaderProcess(view.run.path, view.place, keys.account_secret, secret, number).to_json()
-            )
+            with heard(lambda: peers.tell_lead(number), stall):
+                self._processes.run(task.to_json())
         finally:
             self._turns.led(number)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from blockful_py.committee.service.messages import Empty, MessageKind
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve
-from blockful_py.errors import MessageError
-from blockful_py.member.leads import LEADING, AttentiveService, SeenLeads
+from blockful_py.errors import MessageError, UnreachableError
+from blockful_py.member.leads import LEADING, STARTING, TOLD, AttentiveService, SeenLeads, heard
 from blockful_py.member.turns import PATIENCE, Turns
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Shelf
+from tests.committee.service.desks import SECONDS
 
 SECRET = 9
 ADDRESS = curve.address(curve.multiply_base(SECRET))
@@ -153,6 +155,33 @@ def test_who_has_led_in_vain_lets_all_others_try() -> None:
     assert first.waits(4)
 
 
+def test_a_leader_is_heard_from_its_first_moment_on_and_for_some_stall_times() -> None:
+    told = threading.Semaphore(0)
+    with heard(told.release, 0.001):
+        for _ in range(TOLD * STARTING):
+            assert told.acquire(timeout=SECONDS)
+    assert not told.acquire(blocking=False)
+
+
+def test_a_leader_that_has_ended_is_not_told_of() -> None:
+    told = threading.Semaphore(0)
+    with heard(told.release, SECONDS):
+        assert told.acquire(timeout=SECONDS)
+    assert not told.acquire(blocking=False)
+
+
+def test_whom_nobody_hears_leads_all_the_same() -> None:
+    tried = threading.Semaphore(0)
+
+    def fail() -> None:
+        tried.release()
+        raise UnreachableError("nobody is there")
+
+    with heard(fail, 0.001):
+        for _ in range(3):
+            assert tried.acquire(timeout=SECONDS)
+
+
 def test_its_own_questions_delay_no_member() -> None:
     first = member(0)
     assert first.leads_now()
@@ -190,7 +219,7 @@ def test_a_service_notes_whose_questions_it_admits(tmp_path: Path) -> None:
         asked(service, stranger, MessageKind.READ_KEY)
         asked(service, LEADER, MessageKind.TELL_KEY)
         assert leads.last((LEADER.address, stranger.address)) == -math.inf
-        asked(service, LEADER, MessageKind.LEND_KEYS)
+        asked(service, LEADER, MessageKind.LEAD)
         clock.at += 5
         assert leads.last((LEADER.address, stranger.address)) == clock.at - 5
         assert leads.last((stranger.address,)) == -math.inf

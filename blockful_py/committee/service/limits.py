@@ -112,6 +112,7 @@ LIMITS: Mapping[MessageKind, Limits] = {
     MessageKind.HAS_BLOCKS: Limits(KIB + 128 * MAX_NAMES, growth=1),
     MessageKind.KEEP_BLOCKS: Limits(MAX_BLOCK_SIZE + 64 * KIB),
     MessageKind.FETCH_BLOCKS: Limits(0),
+    MessageKind.LEAD: _EMPTY,
     MessageKind.KEY_COMMIT: Limits(24 * KIB),
     MessageKind.KEY_REVEAL: _RELAY,
     MessageKind.KEY_DEAL: _BROAD_RELAY,

@@ -10,6 +10,7 @@ identify, tell-key, vote-succession, vote-acknowledgement, vote-erasure, vote-mo
 recommit, attest-certificate, cosign                                     (round 1, of any decision)
 keep-keys, lend-key, destroy-keys                                        (round 1)
 has-blocks, keep-blocks, fetch-blocks                                    (round 1)
+lead                                                                     (round 1)
 read-key                                                                 (round 1, asked by readers)
 """
 
@@ -62,6 +63,7 @@ class MessageKind(Enum):
     HAS_BLOCKS = ("has-blocks", 1)
     KEEP_BLOCKS = ("keep-blocks", 1)
     FETCH_BLOCKS = ("fetch-blocks", 1)
+    LEAD = ("lead", 1)
     KEY_COMMIT = ("keygen-commit", 1)
     KEY_REVEAL = ("keygen-reveal", 2)
     KEY_DEAL = ("keygen-deal", 3)

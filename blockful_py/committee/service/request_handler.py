@@ -193,6 +193,8 @@ class RequestHandler:
         if kind is MessageKind.IDENTIFY:
             codec.decode(Empty, message.body)
             return self._office.identity()
+        if kind is MessageKind.LEAD:  # whoever notes leaders has seen it (`member.leads`)
+            return codec.decode(Empty, message.body)
         if kind is MessageKind.TELL_KEY:
             return self._dkg.key(message.subject)
         if kind in KeyCustody.KINDS or kind is MessageKind.READ_KEY:

@@ -157,6 +157,15 @@ class RemoteCommittee:
         salt, leader = system_rng(16), self._signer.address
         return Coordinator(members, key, roster, self._domain, live, archive, at_once, salt, members, leader)
 
+    def tell_lead(self, request: int) -> None:
+        """Tells the members that this one leads the request of a number.  Returns once a quorum knows."""
+        epoch = self._contracts.committee.current_epoch()
+        roster, quorum = self._contracts.committee.roster(epoch)
+        clients = enumerate(_of(self.reachable(quorum), roster.members), start=1)
+        places = [IndexedClient(number, client) for number, client in clients]
+        about = (MessageKind.LEAD, epoch, request.to_bytes(32, "big"), Empty())
+        at_once(places, lambda each: each.client.ask(*about), quorum)
+
     def generate(self) -> Generated:
         """Generates the next epoch's key among the responsive members.  Raises QuorumError for too few."""
         committee = self._contracts.committee
