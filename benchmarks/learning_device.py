@@ -2,8 +2,10 @@
 """Training of one network on the device that "auto" finds: images a second, and their share of the card's
 rate of bfloat16 products.
 
-The operations are counted by torch for a forward and a backward pass; the card's rate is that of one large
-product in the same run, beside the one in the data sheet where the card is known.
+Torch is set up as runs set it up, but for the first way.  The operations are counted by torch for a forward
+and a backward pass (not for depthwise convolutions, whose backward pass it counts as if they were dense); the
+card's rate is that of one large product in the same run, beside the one in the data sheet where the card is
+known.
 """
 
 from __future__ import annotations
@@ -22,11 +24,14 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import resolve_device
+from blockful_py.learning.device import resolve_device, use_repeatable_kernels
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
 from blockful_py.settings import TrainingSettings
+
+AS_IT_COMES = "float32 as torch comes"
+"""On a GPU: convolutions in TF32, and kernels that need not repeat their bits."""
 
 DATA_SHEET = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L4": 121e12}
 """Dense bfloat16 operations a second (NVIDIA's data sheets, SXM where there are several forms)."""
@@ -56,7 +61,8 @@ def measured_rate(device: torch.device, size: int, repeat: int) -> float:
 
 def images_a_second(
     architecture: Architecture, samples: Samples, settings: TrainingSettings, repeat: int
-) -> float:
+) -> list[float]:
+    """Of each repetition."""
     weights = architecture.initial(generator(0))
     train(architecture, weights, samples, replace(settings, epochs=1), generator(0))
     seconds = []
@@ -64,7 +70,7 @@ def images_a_second(
         began = perf_counter()
         train(architecture, weights, samples, settings, generator(0))
         seconds.append(perf_counter() - began)
-    return settings.epochs * len(samples) / median(seconds)
+    return [settings.epochs * len(samples) / each for each in seconds]
 
 
 def main() -> None:
@@ -90,6 +96,7 @@ def main() -> None:
     sheet = next((value for card, value in DATA_SHEET.items() if card in name), None)
     plain = TrainingSettings(epochs=options.epochs, batch_size=options.batch, learning_rate=0.01)
     ways = {
+        AS_IT_COMES: plain,
         "float32": plain,
         "bfloat16": replace(plain, precision="bfloat16"),
         "bfloat16, channels last": replace(plain, precision="bfloat16", channels_last=True),
@@ -102,11 +109,16 @@ def main() -> None:
     for way, settings in ways.items():
         if settings.compiled and device.type != "cuda":
             continue
-        speed = images_a_second(architecture, samples, settings, options.repeat)
+        use_repeatable_kernels(device)
+        if way == AS_IT_COMES:
+            torch.use_deterministic_algorithms(False)
+            torch.backends.cudnn.allow_tf32 = True
+        speeds = images_a_second(architecture, samples, settings, options.repeat)
+        speed = median(speeds)
         done = speed * each
         row = {
             "way": way,
-            "images_a_second": speed,
+            "images_a_second": [round(one) for one in speeds],
             "tflops": done / 1e12,
             "share_of_product": done / rate,
             "share_of_data_sheet": done / sheet if sheet else None,
@@ -116,7 +128,17 @@ def main() -> None:
         shares += f", {100 * done / sheet:.1f} % of the data sheet's" if sheet else ""
         print(f"{way:<36}{speed:>10,.0f} images/s  {done / 1e12:>7.2f} TFLOP/s  {shares}", flush=True)
     if options.output:
-        result = {"device": name, "model": options.model, "side": options.side, "rows": rows}
+        result = {
+            "device": name,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "model": options.model,
+            "side": options.side,
+            "samples": options.samples,
+            "batch": options.batch,
+            "product_tflops": rate / 1e12,
+            "rows": rows,
+        }
         options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 

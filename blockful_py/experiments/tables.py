@@ -21,10 +21,11 @@ from blockful_py.experiments.protocol import HOLDERS, PreparedCell
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.device import resolve_device, use_threads
+from blockful_py.learning.device import use_repeatable_kernels, use_threads
 from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.training_setup import CPU, device_for
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.settings import DataOptions, EngineSettings, FederationSettings, TrainingSettings
@@ -151,7 +152,12 @@ def prepare(case: Case) -> PreparedCell:
     """
     setting = case.setting
     options = DataOptions(data_limit=setting.data_limit)
-    data = load_dataset(setting.data, case.seed, resolve_device("auto"), options)
+    data = load_dataset(setting.data, case.seed, CPU, options)
+    architecture = Architecture.of(setting.network, data)
+    training = TrainingSettings(epochs=setting.epochs, learning_rate=setting.rate)
+    device = device_for("auto", architecture, training)
+    use_repeatable_kernels(device)
+    data = data.to(device)
     labels = data.train.classes()
     drawn = [labels[int(i)] for i in np.random.default_rng(case.seed).permutation(len(labels))]
     forget, others = tuple(sorted(drawn[: case.classes])), drawn[case.classes :]
@@ -162,9 +168,9 @@ def prepare(case: Case) -> PreparedCell:
     federation = FederationSettings(situation=setting.situation, missing=missing)
     users = partition(data, Division(federation, HOLDERS, forget), case.seed)
     settings = FederationSpec(
-        Architecture.of(setting.network, data),
+        architecture,
         federation,
-        TrainingSettings(epochs=setting.epochs, learning_rate=setting.rate),
+        training,
         seed=case.seed,
         starting_users=HOLDERS,
     )

@@ -33,6 +33,26 @@ def use_portable_products() -> None:
     os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 
+def use_repeatable_kernels(device: torch.device) -> None:
+    """On a GPU, asks torch for kernels that give the same bits each time, and for convolutions in float32.
+
+    See "On a GPU" in docs/reference/learning.md.  Works before the first product of the process on a GPU; a
+    CUBLAS_WORKSPACE_CONFIG that is set already stays.  Operations without such a kernel warn.
+    """
+    if device.type != "cuda":
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    torch.backends.cudnn.allow_tf32 = False
+    for fused_attention in (
+        torch.backends.cuda.enable_flash_sdp,
+        torch.backends.cuda.enable_mem_efficient_sdp,
+        torch.backends.cuda.enable_cudnn_sdp,
+    ):
+        fused_attention(False)
+
+
 def resolve_device(name: str) -> torch.device:
     """`"auto"` is the GPU where there is one, else the CPU.
 

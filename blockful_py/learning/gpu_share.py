@@ -18,11 +18,11 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob, fit_together
 from blockful_py.learning.weights import Weights
 
-CONTEXT = 600 * 2**20
-"""Bytes that a process takes on a GPU before its first tensor: stated, not measured."""
+CONTEXT = 800 * 2**20
+"""Bytes that a process takes on a GPU beside torch's allocator (docs/reference/performance.md)."""
 
 MARGIN = 1.2
-"""Factor for what the allocator cannot use."""
+"""Factor for what later steps take beyond the first."""
 
 
 def training_share(architecture: Architecture, jobs: Sequence[TrainingJob]) -> float:
@@ -54,10 +54,11 @@ def measured_share(samples: Sequence[Samples], step: Callable[[], object]) -> fl
     device = samples[0].x.device
     if device.type != "cuda":
         return 0.0
-    before = torch.cuda.memory_allocated(device)
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved(device)
     torch.cuda.reset_peak_memory_stats(device)
     step()
-    peak = torch.cuda.max_memory_allocated(device) - before
+    peak = torch.cuda.max_memory_reserved(device) - before
     size = sum(map(_bytes, samples))
     return share_of(peak, size, torch.cuda.get_device_properties(device).total_memory)
 
@@ -66,7 +67,7 @@ def share_of(peak: int, samples: int, total: int) -> float:
     """Share of a card with `total` bytes, rounded up to hundredths, at most 1.
 
     Args:
-        peak: bytes that a step takes at most.
+        peak: bytes that torch's allocator takes for a step at most.
         samples: bytes of the samples.
     """
     return min(1.0, math.ceil(100 * MARGIN * (CONTEXT + peak + samples) / total) / 100)

@@ -16,11 +16,11 @@ from safetensors import torch as safetensors_torch
 
 from blockful_py.errors import EngineError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
+from blockful_py.learning.device import resolve_device
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.registry import GROUP, MODELS
 from blockful_py.learning.plugins import find
-from blockful_py.learning.training_setup import needs_portable_products
+from blockful_py.learning.training_setup import set_torch_up
 
 
 def told(architecture: Architecture, device: torch.device) -> dict[str, Any]:
@@ -43,9 +43,7 @@ def network_of(settings: Mapping[str, Any]) -> tuple[Architecture, torch.device]
     device = resolve_device(settings["device"])
     architecture = _architecture(settings["architecture"])
     require_source(source_digest(architecture), settings["source"], f"model {architecture.name!r}")
-    use_threads(settings["threads"])
-    if needs_portable_products(architecture.name, device):
-        use_portable_products()
+    set_torch_up(architecture.name, device, settings["threads"])
     return architecture, device
 
 

@@ -12,18 +12,25 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.datasets import load_dataset
-from blockful_py.learning.device import resolve_device, use_portable_products, use_threads
+from blockful_py.learning.device import (
+    resolve_device,
+    use_portable_products,
+    use_repeatable_kernels,
+    use_threads,
+)
 from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import holders_of, plan
-from blockful_py.learning.stacked import FORMS
-from blockful_py.learning.together import Fitter
+from blockful_py.learning.stacked import FORMS, stacks_well
+from blockful_py.learning.together import Fitter, is_stacked
 from blockful_py.learning.trainer import Trainer, find_trainer
 from blockful_py.learning.weights import Weights
-from blockful_py.settings import LearningSettings, Settings
+from blockful_py.settings import LearningSettings, Settings, TrainingSettings
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +64,15 @@ class TrainingSetup:
 
     @classmethod
     def of(cls, settings: Settings) -> TrainingSetup:
-        """Loads and shares out the data, and sets torch's number of threads and, for the small network on a
-        CPU, portable products.
+        """Loads and shares out the data, and sets torch up (`set_torch_up`).
 
         Raises:
             SettingsError, LearningError: a name, class or number that does not fit the data.
         """
         federation, learning = settings.federation, settings.learning
-        dataset = load_dataset(learning.dataset, settings.seed, _prepared(learning), learning)
+        dataset = load_dataset(learning.dataset, settings.seed, CPU, learning)
+        architecture = Architecture.of(learning.model, dataset, learning.options)
+        dataset = dataset.to(_prepared(learning, architecture))
         holders = holders_of(settings)
         plan(federation, holders)
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
@@ -79,7 +87,7 @@ class TrainingSetup:
         else:
             users = _without_samples(dataset, federation.users)
         spec = FederationSpec(
-            Architecture.of(learning.model, dataset, learning.options),
+            architecture,
             federation,
             learning.training,
             learning.root_factor,
@@ -104,11 +112,11 @@ class TrainingSetup:
             SettingsError, LearningError: the files or the data do not fit the settings.
         """
         learning = settings.learning
-        device = _prepared(learning)
         holders = holders_of(settings)
         plan(settings.federation, holders)
         architecture = Architecture.of(learning.model, public, learning.options)
-        architecture.module(initial, torch.device("cpu"))  # refuses another architecture's weights
+        device = _prepared(learning, architecture)
+        architecture.module(initial, CPU)  # refuses another architecture's weights
         for user in own:
             for samples in (user.train, user.test):
                 _require_like(public, samples)
@@ -176,18 +184,27 @@ def _require_like(public: Dataset, own: Samples) -> None:
             )
 
 
-def _prepared(learning: LearningSettings) -> torch.device:
-    """The device, with torch's threads and, for the small network on a CPU, portable products set up."""
-    device = resolve_device(learning.device)
-    use_threads(learning.threads)
-    if needs_portable_products(learning.model, device):
+def device_for(name: str, architecture: Architecture, training: TrainingSettings) -> torch.device:
+    """As `resolve_device`, but `"auto"` is the CPU for a network that trains in stacks there, where it has
+    the same bits on every processor (docs/reference/learning.md).  Raises as `resolve_device`."""
+    on_cpu = stacks_well(architecture, CPU) and is_stacked(architecture, training, CPU)
+    return CPU if name == "auto" and on_cpu else resolve_device(name)
+
+
+def set_torch_up(model: str, device: torch.device, threads: int) -> None:
+    """Sets torch's number of threads, and asks for products that round alike: everywhere for the small
+    network on a CPU, each time on a GPU."""
+    use_threads(threads)
+    use_repeatable_kernels(device)
+    if device.type == "cpu" and model in FORMS:
         use_portable_products()
+
+
+def _prepared(learning: LearningSettings, architecture: Architecture) -> torch.device:
+    """The device, with torch set up for it."""
+    device = device_for(learning.device, architecture, learning.training)
+    set_torch_up(architecture.name, device, learning.threads)
     return device
-
-
-def needs_portable_products(model: str, device: torch.device) -> bool:
-    """Whether a network's products have to round alike on every processor: that of the small one on a CPU."""
-    return device.type == "cpu" and model in FORMS
 
 
 def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:

@@ -106,7 +106,8 @@ class LearningSettings(TrainingSettings, DataOptions):
             and stores what comes of it for requests by `clean_increments`; not together with `privacy`.
         clean_references: this starts from the references' own clean models, for requests by `retrain_ahead`,
             and is done for all models that the classes have reached.
-        device: of torch, such as "cpu" or "cuda:1"; "auto" takes an accelerator where there is one.
+        device: of torch, such as "cpu" or "cuda:1"; "auto" takes a GPU where there is one, but for networks
+            that train in stacks on a CPU.
         threads: CPU threads of torch; the bits of a run depend on it, and small models gain nothing from
             more.
     """

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
 from benchmarks.requests_in_turn_table import markdown as in_turn
@@ -157,3 +158,10 @@ def test_the_tables_of_a_federation_of_processes_follow_from_its_figures() -> No
     assert processes(figures) == stored
     figures[0]["seconds"] += 1
     assert processes(figures) != stored
+
+
+def test_the_tables_of_a_federation_on_a_gpu_follow_from_its_figures() -> None:
+    result = json.loads((RESULTS / "federation_device.json").read_text(encoding="utf-8"))
+    assert on_a_gpu(result) == (RESULTS / "federation_device.md").read_text(encoding="utf-8")
+    result["cases"][0]["sides"]["gpu"]["training"]["seconds"][0] *= 2
+    assert on_a_gpu(result) != (RESULTS / "federation_device.md").read_text(encoding="utf-8")

@@ -27,23 +27,27 @@ def test_nothing_is_taken_on_a_cpu(cnn: Architecture, users: tuple[UserData, ...
 
 
 @pytest.mark.parametrize(
-    ("peak", "samples", "share"), [(0, 0, 0.03), (GIB, 0, 0.08), (4 * GIB, 2 * GIB, 0.32), (99 * GIB, 0, 1.0)]
+    ("peak", "samples", "share"), [(0, 0, 0.04), (GIB, 0, 0.09), (4 * GIB, 2 * GIB, 0.33), (99 * GIB, 0, 1.0)]
 )
 def test_the_share_holds_context_step_and_samples(peak: int, samples: int, share: float) -> None:
     assert gpu_share.share_of(peak, samples, 25 * GIB) == share
     assert share == 1.0 or share * 25 * GIB >= gpu_share.CONTEXT + peak + samples
 
 
-def test_what_lies_on_the_card_already_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a GPU, torch's counters are replaced."""
-    held = {"bytes": 7 * GIB, "peak": 7 * GIB}
+def test_what_the_allocator_takes_for_the_step_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of that, tensors fill a part.  What it had before is not counted, and what it only keeps, given back.
+    Without a GPU, torch's counters are replaced."""
+    taken = {"tensors": 5 * GIB, "kept": 2 * GIB, "peak": 0}
 
     def step() -> None:
-        held["peak"] = held["bytes"] + 3 * GIB
+        taken["peak"] = taken["tensors"] + taken["kept"] + 3 * GIB
 
-    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: held["bytes"])
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: taken.update(kept=0))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: taken["tensors"] + taken["kept"])
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: taken["tensors"])
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda device: None)
-    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: held["peak"])
+    monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda device: taken["peak"])
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: taken["tensors"] + 2 * GIB)
     card = SimpleNamespace(total_memory=80 * GIB)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
     x = SimpleNamespace(device=torch.device("cuda"), numel=lambda: GIB, element_size=lambda: 1)
