@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from textwrap import fill
 from typing import Any
 
 CPU, GPU, STACKED = "cpu", "gpu", "gpu, stacked"
@@ -31,7 +32,7 @@ def markdown(result: Mapping[str, Any]) -> str:
             "",
             "`python -m benchmarks.federation_device --output FILE`",
             "",
-            head,
+            fill(head, 100),
             "",
             *_table(
                 "## Training 14 models",
