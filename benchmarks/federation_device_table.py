@@ -20,9 +20,9 @@ def markdown(result: Mapping[str, Any]) -> str:
     machine, cases = result["machine"], result["cases"]
     head = f"{machine['gpu']} and {machine['cores']} cores ({machine['processor']}), Python "
     head += (
-        f"{machine['python']}, torch {machine['torch']}, cuDNN {machine['cudnn']}. `paper14`, seed 0: users "
+        f"{machine['python']}, torch {machine['torch']}, cuDNN {machine['cudnn']}; `paper14`, seed 0: users "
     )
-    head += "5 and 7 alone hold class 3 and ask to have it forgotten; batches of 32. Seconds are medians of "
+    head += "5 and 7 alone hold class 3 and ask to have it forgotten; batches of 32; seconds are medians of "
     head += f"{result['repeat']} runs (least to most), CPU and GPU in turn; times as fast: the CPU's seconds "
     head += "over the GPU's, run by run."
     again = ("GPU, stacks, s", "times as fast")
@@ -32,7 +32,7 @@ def markdown(result: Mapping[str, Any]) -> str:
             "",
             "`python -m benchmarks.federation_device --output FILE`",
             "",
-            fill(head, 100),
+            fill(head, 100, break_on_hyphens=False),
             "",
             *_table(
                 "## Training 14 models",
