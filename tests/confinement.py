@@ -11,12 +11,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.forks import FORKS
 
 NAMESPACES = Path("/run/netns")
 TUN = Path("/dev/net/tun")
@@ -104,6 +108,27 @@ class Confinement:
         if self.user is not None:
             for each in (path, *path.rglob("*")):
                 os.chown(each, self.user, self.user)
+
+
+def confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Calls `what` in a process of its own, confined; fails where it fails."""
+    process = begin_confined(confinement, what, arguments)
+    process.join()
+    assert process.exitcode == 0, f"{what.__name__}{arguments}: exit status {process.exitcode}"
+
+
+def begin_confined(
+    confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]
+) -> BaseProcess:
+    """As `confined`, which is not waited for."""
+    process = FORKS.Process(target=_confined, args=(confinement, what, arguments))
+    process.start()
+    return process
+
+
+def _confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    confinement.enter()
+    what(*arguments)
 
 
 def _open_interpreter() -> None:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.durable import DurableMemory
@@ -20,6 +22,10 @@ from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.keys.access import Access
 from blockful_py.member.office import MemberOffice
+from tests.participant.clocks import follow
+
+FOLDER = 3
+"""The argument of a service's command line that names its folder."""
 
 
 def wrong_shares() -> None:
@@ -79,7 +85,9 @@ def false_keys() -> None:
 
 
 def in_steps() -> None:
-    """Is honest, and its work stops where a test wants it to (`tests.participant.steps`)."""
+    """Is honest, goes by the clock that a test sets (`tests.participant.clocks`), and its work stops where a
+    test wants it to (`tests.participant.steps`)."""
+    follow(Path(sys.argv[FOLDER]))
     honest = ChildProcesses.__init__
 
     def init(self: ChildProcesses, module: str) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class ServiceProcess(ABC):
     def begin(self, cheat: str = "") -> None:
         """Starts the process; `ready` waits for it.  `cheat` names one of `cheats.CHEATS`."""
         assert self.process is None
+        self.told = {}
         self.said, out = FORKS.Pipe(duplex=False)
         arguments = (self.command(), cheat, out, self.confinement, self.log)
         self.process = FORKS.Process(target=_serve, args=arguments)
@@ -210,6 +212,7 @@ def _serve(
     os.dup2(out.fileno(), 1)
     if log is not None:
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
+    sys.argv = ["blockful", *command]
     if cheat:
         CHEATS[cheat]()
     main(list(command))

@@ -11,9 +11,10 @@ is mended.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing import forkserver
@@ -22,7 +23,7 @@ from pathlib import Path
 from tests.confinement import within
 from tests.member.leaders import until
 from tests.participant import steps
-from tests.participant.processes import ProcessFederation, Seat, process_federation
+from tests.participant.processes import ProcessFederation, Seat, Terms, process_federation
 from tests.participant.steps import Stop
 from tests.participant.wire import Host, Wire, joined
 
@@ -44,8 +45,8 @@ class Hosts:
 
     @property
     def sides(self) -> Mapping[str, Host]:
-        """Where each party is."""
-        return _sides(self.left, self.right)
+        """Where each member and participant is, by its name, and by that of its folder."""
+        return _sides(self.left, self.right, tuple(self.federation.participants))
 
     def alone(self, party: str) -> AbstractContextManager[None]:
         """The side of a party is cut off from the other one and from the chains."""
@@ -57,13 +58,14 @@ class Hosts:
 
 
 @contextmanager
-def on_hosts(delay: float = DELAY_SECONDS, loss: float = LOSS) -> Iterator[Hosts]:
+def on_hosts(delay: float = DELAY_SECONDS, loss: float = LOSS, terms: Terms | None = None) -> Iterator[Hosts]:
     """`delay`: seconds each way."""
+    terms = terms or Terms()
     forkserver.ensure_running()  # here, so that no other process begins on a host
     with joined(3, delay, loss) as (wire, (middle, left, right)), within(middle.namespace):
-        places = {**dict.fromkeys(("live", "archive"), middle), **_sides(left, right)}
+        places = {**dict.fromkeys(("live", "archive"), middle), **_sides(left, right, terms.names)}
         seats = {name: Seat(host.address, host.namespace) for name, host in places.items()}
-        with process_federation(seats) as federation:
+        with process_federation(seats, terms=terms) as federation:
             yield Hosts(wire, left, right, federation)
 
 
@@ -123,11 +125,11 @@ def require_whole(hosts: Hosts) -> None:
     federation.verifies()
 
 
-def _sides(left: Host, right: Host) -> dict[str, Host]:
-    return {
-        **dict.fromkeys(("member-1", "member-2", "participant-a", "participant-y", "a", "y"), left),
-        **dict.fromkeys(("member-3", "member-4", "participant-s", "s"), right),
-    }
+def _sides(left: Host, right: Host, names: Sequence[str]) -> dict[str, Host]:
+    """Participants live on both sides by turns."""
+    members = {f"member-{number}": left if number < 3 else right for number in range(1, 5)}
+    participants = dict(zip(names, itertools.cycle((left, right))))
+    return members | participants | {f"participant-{name}": host for name, host in participants.items()}
 
 
 def _first(stops: Mapping[Path, Stop]) -> Path:

@@ -7,21 +7,20 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.devnet import NodeOptions
-from blockful_py.chain.node import Node, connect
 from blockful_py.chain.processes import HOST, take_port
 from blockful_py.chain.programs import anvil_command
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.committee.service.folder import MemberFolder, keys_in
-from blockful_py.errors import NodeError, ToolchainError
+from blockful_py.errors import ToolchainError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.place import signer_of
@@ -39,22 +38,23 @@ from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate
-from tests.confinement import Confinement
+from tests.confinement import Confinement, begin_confined, confined
 from tests.devnets import set_balance
+from tests.disks import SmallDisk, small_disk
 from tests.federations import promised
-from tests.forks import FORKS
 from tests.member.leaders import until
 from tests.member.processes import QUICK, WORDS, MemberProcess, ServiceProcess, stop
+from tests.participant.chain_process import LOG, ChainProcess
 from tests.participant.conftest import ETHER, SEED, machine_settings
 from tests.participant.steps import Stop
 
 LIVE, ARCHIVE = 1337, 1338
+CHAINS: Mapping[str, int] = {"live": LIVE, "archive": ARCHIVE}
 FIRST_USER = 61_000
 """User ids from here on; no account needs to have them."""
 GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 """One model of each participant, in the order of their numbers."""
 PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
-LOG = "service.log"
 PASSPHRASE = "words"
 DETAILED = ("--log-format", "json", "--log-level", "debug")
 """Services log all that they can, for those who look for secrets there."""
@@ -66,6 +66,26 @@ class Seat:
 
     address: str = HOST
     namespace: str | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a federation is made of.
+
+    Attributes:
+        names: of the participants.
+        sections: settings in which it differs from the tests' others.
+        disk: MiB of the disk that each member and participant has to itself; None: they share the test's.
+    """
+
+    names: tuple[str, ...] = tuple(GRAPH)
+    sections: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {
+            "federation": {"graph": GRAPH, "users": len(GRAPH)},
+            "unlearning": {"starts": ("s",)},
+        }
+    )
+    disk: int | None = None
 
 
 @dataclass
@@ -82,8 +102,15 @@ class ParticipantProcess(ServiceProcess):
 
     def run(self, *command: str) -> None:
         """Runs `blockful participant COMMAND FOLDER ...` as the participant."""
+        process = self.begin_run(*command)
+        process.join()
+        assert process.exitcode == 0, f"{command}: exit status {process.exitcode}"
+
+    def begin_run(self, *command: str) -> BaseProcess:
+        """As `run`, which is not waited for."""
         name, *rest = command
-        confined(self.confinement, _command, ("participant", name, *self._who(), *rest))
+        words = ("participant", name, *self._who(), *rest)
+        return begin_confined(self.confinement, _command, words)
 
     def stop_at(self, step: str) -> Stop:
         return Stop(self.folder, step)
@@ -105,6 +132,7 @@ class ProcessFederation:
     Attributes:
         folder: holds the folders of all parties.
         observed: the run of somebody who has no part in it and no key.
+        disks: of members and participants that have one each, by their folders.
     """
 
     folder: Path
@@ -113,6 +141,8 @@ class ProcessFederation:
     members: list[MemberProcess]
     participants: dict[str, ParticipantProcess]
     observed: Path
+    chains: Mapping[str, ChainProcess]
+    disks: Mapping[Path, SmallDisk]
 
     @contextmanager
     def watched(self) -> Iterator[Federation]:
@@ -157,33 +187,29 @@ class ProcessFederation:
 def process_federation(
     seats: Mapping[str, Seat],
     data: Callable[[list[Path]], None] = lambda paths: None,
+    terms: Terms | None = None,
 ) -> Iterator[ProcessFederation]:
-    """Four members, and a participant for each model of GRAPH.
+    """Four members, and participants; `terms` None: one for each model of GRAPH.
 
-    `seats`: where chains ("live", "archive"), members ("member-1" and so on) and participants (by the names
-    of their models) live; a party without one shares the test's loopback interface.  The test must reach all.
+    `seats`: where chains ("live", "archive"), members ("member-1" and so on) and participants (by their
+    names) live; a party without one shares the test's loopback interface.  The test must reach all.
     `data`: changes the participants' samples before they get them.  Where this is root, each party has a user
     of its own, whose files no other party can read.
     """
+    terms = terms or Terms()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="blockful-"))
         folder.chmod(0o711)  # others pass through it to what is theirs
         stack.callback(shutil.rmtree, folder)
-        parties = _Parties(folder, seats)
-        live, archive = (
-            stack.enter_context(_chain(parties, name, number))
-            for name, number in (("live", LIVE), ("archive", ARCHIVE))
-        )
+        parties = _Parties(stack, folder, seats, terms)
+        chains = {name: _chain(parties, name, number) for name, number in CHAINS.items()}
+        live, archive = (stack.enter_context(closing(chain.ready())) for chain in chains.values())
         founder = ReaderKeys.generate()
         nodes = stack.enter_context(_nodes(live.url, archive.url, founder.account_secret))
         for node in (nodes.live, nodes.archive):
             set_balance(node, founder.account, ETHER)
-        members = [_member(stack, parties, f"member-{number}") for number in range(1, 5)]
-        settings = machine_settings(
-            tuple(member.url for member in members),
-            federation={"graph": GRAPH, "users": len(GRAPH)},
-            unlearning={"starts": ("s",)},
-        )
+        members = [_member(parties, f"member-{number}") for number in range(1, 5)]
+        settings = machine_settings(tuple(member.url for member in members), **terms.sections)
         create("test", settings, folder / "founder", nodes)
         file = folder / FILE
         shutil.copy(folder / "founder" / FILE, file)
@@ -213,25 +239,13 @@ def process_federation(
         paths = save_users(replace(settings, seed=SEED), folder / "data")
         data(paths)
         participants: dict[str, ParticipantProcess] = {}
-        stack.callback(lambda: stop(tuple(participants.values())))
-        for name, path in zip(GRAPH, paths, strict=True):
+        for name, path in zip(terms.names, paths, strict=True):
             participants[name] = _participant(parties, name, path, file, nodes, place)
+        stack.callback(stop, tuple(participants.values()))
         enter(folder / "observed", file.read_bytes(), nodes)
         opened = open_contracts(nodes, folder / "founder" / "deployments")
-        yield ProcessFederation(folder, nodes, opened, members, participants, folder / "observed")
-
-
-def confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """Calls `what` in a process of its own, confined; fails where it fails."""
-    process = FORKS.Process(target=_confined, args=(confinement, what, arguments))
-    process.start()
-    process.join()
-    assert process.exitcode == 0, f"{what.__name__}{arguments}: exit status {process.exitcode}"
-
-
-def _confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    confinement.enter()
-    what(*arguments)
+        observed = folder / "observed"
+        yield ProcessFederation(folder, nodes, opened, members, participants, observed, chains, parties.disks)
 
 
 def _command(*words: str) -> None:
@@ -253,10 +267,13 @@ def _join(folder: Path, file: Path, place: tuple[str, str]) -> None:
 
 
 class _Parties:
-    """Makes folders and users for parties, one after the other."""
+    """Makes folders, disks and users for parties, one after the other."""
 
-    def __init__(self, folder: Path, seats: Mapping[str, Seat]) -> None:
+    def __init__(self, stack: ExitStack, folder: Path, seats: Mapping[str, Seat], terms: Terms) -> None:
+        self.stack = stack
         self.folder = folder
+        self.terms = terms
+        self.disks: dict[Path, SmallDisk] = {}
         self._seats = seats
         self._users = 0
 
@@ -268,67 +285,45 @@ class _Parties:
         user = FIRST_USER + self._users if os.geteuid() == 0 else None
         return Confinement(self.seat(name).namespace, user)
 
+    def port(self) -> int:
+        return self.stack.enter_context(take_port()).number
 
-@contextmanager
-def _chain(parties: _Parties, name: str, chain_id: int) -> Iterator[Node]:
-    """A development chain as a process with a folder of its own."""
+    def settle(self, folder: Path) -> None:
+        """Puts a party's folder on a disk of its own, if the terms say so."""
+        if self.terms.disk is not None:
+            self.disks[folder] = self.stack.enter_context(small_disk(folder, self.terms.disk))
+
+
+def _chain(parties: _Parties, name: str, chain_id: int) -> ChainProcess:
+    """A development chain as a process with a folder of its own, which has begun."""
     seat, confinement, folder = parties.seat(name), parties.confinement(name), parties.folder / name
     folder.mkdir(mode=0o700)
     confinement.own(folder)
+    port = parties.port()
+    command = NodeOptions(chain_id, kind=_installed()).command(port, end_with_parent=False)
+    here = [each.replace(HOST, seat.address) for each in command]
+    chain = ChainProcess(folder, chain_id, f"http://{seat.address}:{port}", here, confinement)
+    parties.stack.callback(chain.end)
+    chain.begin()
+    return chain
+
+
+def _installed() -> str:
     try:
         anvil_command()
-        kind = "ganache" if os.environ.get("TEST_NODE") == "ganache" else "anvil"
     except ToolchainError:
-        kind = "ganache"
-    with take_port() as port:
-        command = NodeOptions(chain_id, kind=kind).command(port.number, end_with_parent=False)
-        here = [each.replace(HOST, seat.address) for each in command]
-        process = FORKS.Process(target=_confined, args=(confinement, _execute, (here, folder)))
-        process.start()
-        try:
-            with _answering(f"http://{seat.address}:{port.number}", chain_id, process) as node:
-                yield node
-        finally:
-            if process.is_alive():
-                process.terminate()
-            process.join()
+        return "ganache"
+    return os.environ.get("TEST_NODE", "anvil")
 
 
-def _execute(command: Sequence[str], folder: Path) -> None:
-    """Becomes a program, which writes to its log."""
-    log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT, 0o600)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    os.environ["HOME"] = str(folder)
-    os.execvp(command[0], command)  # noqa: S606
-
-
-@contextmanager
-def _answering(url: str, chain_id: int, process: BaseProcess) -> Iterator[Node]:
-    """The node at a URL, once it answers."""
-    nodes: list[Node] = []
-
-    def answers() -> bool:
-        assert process.is_alive(), f"the chain at {url} ended"
-        with suppress(NodeError):
-            nodes.append(connect(url, chain_id))
-        return bool(nodes)
-
-    until(answers)
-    try:
-        yield nodes[0]
-    finally:
-        nodes[0].close()
-
-
-def _member(stack: ExitStack, parties: _Parties, name: str) -> MemberProcess:
+def _member(parties: _Parties, name: str) -> MemberProcess:
     seat, confinement, path = parties.seat(name), parties.confinement(name), parties.folder / name
     folder = MemberFolder.create(path, WORDS, QUICK)
     folder.close()
     (path / PASSPHRASE).write_text(WORDS + "\n", encoding="utf-8")
+    parties.settle(path)
     confinement.own(path)
-    port = stack.enter_context(take_port())
-    member = MemberProcess(path, port.number, folder.address, (), seat.address)
+    member = MemberProcess(path, parties.port(), folder.address, (), seat.address)
     member.confinement, member.log = confinement, path / LOG
     return member
 
@@ -339,7 +334,8 @@ def _participant(
     confinement, path = parties.confinement(name), parties.folder / f"participant-{name}"
     keys = ParticipantFolder(path).init(WORDS, QUICK)
     (path / PASSPHRASE).write_text(WORDS + "\n", encoding="utf-8")
-    data.rename(path / "samples.safetensors")
+    parties.settle(path)
+    shutil.move(data, path / "samples.safetensors")
     confinement.own(path)
     for node in (nodes.live, nodes.archive):
         set_balance(node, keys.account, ETHER)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.member.leaders import until
+from tests.participant.clocks import follow
 
 STOP_AT, STOPPED = "stop-at", "stopped"
 TRAINING = "training"
@@ -121,7 +122,9 @@ def do(task: str) -> None:
     from blockful_py.participant.work import do as take_part
 
     told = json.loads(task)
-    _install(Path(told["run"]).parent)
+    folder = Path(told["run"]).parent
+    follow(folder)
+    _install(folder)
     (lead if "leader" in told else take_part)(task)
 
 

@@ -22,7 +22,7 @@ from blockful_py.learning.data import Dataset
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.sample_files import samples_from_bytes, samples_to_bytes
 from blockful_py.learning.weights import to_bytes
-from tests.confinement import namespace, require_namespaces, within
+from tests.confinement import confined, namespace, require_namespaces, within
 from tests.member.leaders import until
 from tests.participant import steps
 from tests.participant.capture import Capture, finds
@@ -32,7 +32,6 @@ from tests.participant.processes import (
     ParticipantProcess,
     ProcessFederation,
     Seat,
-    confined,
     process_federation,
 )
 from tests.participant.steps import Stop

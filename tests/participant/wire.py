@@ -46,7 +46,7 @@ class Wire(Closable):
     def __init__(self, hosts: Sequence[Host], delay: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
         """`delay`: seconds each way.  `loss`: share of the packets that are lost, drawn from `seed`."""
         self._delay, self._loss, self._rng = delay, loss, random.Random(seed)
-        self._cut: frozenset[frozenset[bytes]] = frozenset()
+        self._cuts: tuple[frozenset[frozenset[bytes]], ...] = ()
         self._devices = {inet_aton(host.address): _device(host) for host in hosts}
         self._waiting: list[tuple[float, int, bytes]] = []
         self._wake, self._end = os.pipe()
@@ -56,14 +56,17 @@ class Wire(Closable):
 
     @contextmanager
     def cut(self, host: Host, *others: Host) -> Iterator[None]:
-        """Nothing passes between a host and these others, or all others, meanwhile."""
+        """Nothing passes between a host and these others, or all others, meanwhile; cuts may overlap."""
         ends = [inet_aton(other.address) for other in others] or [*self._devices]
-        before, one = self._cut, inet_aton(host.address)
-        self._cut = before | {frozenset((one, other)) for other in ends}
+        one = inet_aton(host.address)
+        cut = frozenset(frozenset((one, other)) for other in ends)
+        self._cuts += (cut,)
         try:
             yield
         finally:
-            self._cut = before
+            left = list(self._cuts)
+            left.remove(cut)
+            self._cuts = tuple(left)
 
     def close(self) -> None:
         if self._thread.is_alive():
@@ -93,7 +96,7 @@ class Wire(Closable):
         receiver = packet[DESTINATION]
         if packet[0] >> 4 != 4 or receiver not in self._devices:
             return
-        if frozenset((sender, receiver)) in self._cut:
+        if any(frozenset((sender, receiver)) in cut for cut in self._cuts):
             self.cut_off += 1
             return
         if self._rng.random() < self._loss:
