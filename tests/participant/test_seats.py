@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ from blockful_py.storage.gateway import gateway
 from blockful_py.storage.store import ContentStore
 from tests.committee.service.dealers import Hall, Shelf
 from tests.committee.service.desks import SECONDS, connected
+from tests.limits import ANY_SIZE
 from tests.member.processes import QUICK, WORDS
 from tests.participant.conftest import nodes_for
 from tests.participant.test_joining import Ground
@@ -82,7 +83,7 @@ def full(chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         public, store = ContentStore(tmp_path / "public"), ContentStore(tmp_path / "own")
         ground = Ground(tmp_path, chains, stack.enter_context(serving(public)).url, public)
         file, party = ground.federation(), ParticipantFolder(tmp_path / "joined")
-        member = stack.enter_context(MemberFolder.create(tmp_path / "member", WORDS, QUICK))
+        member = stack.enter_context(closing(MemberFolder.create(tmp_path / "member", WORDS, QUICK)))
         keys = ground.funded(party.init(WORDS, QUICK))
         nodes = stack.enter_context(nodes_for(chains, keys.account_secret))
         run = join(party, keys, file, str(ground.data[0]), nodes, device="cpu")
@@ -109,8 +110,8 @@ def test_a_stranger_waits_and_a_participant_is_served(full: Full) -> None:
         stranger = Stores.of(service.run, service.contracts).live
         stranger._seconds = 0.1
         with pytest.raises(StoreUnreachableError, match="busy"):
-            stranger.read(uri)
-        assert service._store.read(uri) == b"of the record"
+            stranger.read(uri, ANY_SIZE)
+        assert service._store.read(uri, ANY_SIZE) == b"of the record"
 
 
 def test_a_member_is_served(full: Full) -> None:
@@ -118,4 +119,4 @@ def test_a_member_is_served(full: Full) -> None:
     enter(full.member.path / "run", full.file, full.nodes, own={})
     account = signer_of(full.member.keys)
     with MemberView(full.member.path / "run", None, account, full.member) as view:
-        assert view.live_store.read(uri) == b"of the record"
+        assert view.live_store.read(uri, ANY_SIZE) == b"of the record"
