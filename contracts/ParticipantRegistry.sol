@@ -230,6 +230,8 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     function _countHandIn() private {
         HandIns storage counted = _handIns[msg.sender];
         uint64 period = uint64(block.number) / HOLD_BLOCKS;
+        // A period is a number, which nobody can move: hand-ins of another one do not count.
+        // slither-disable-next-line incorrect-equality
         uint64 before = counted.period == period ? counted.count : 0;
         if (before >= MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);
         _handIns[msg.sender] = HandIns(period, before + 1);
