@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from collections.abc import Iterator
 
 import pytest
 import torch
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.training_setup import device_for
+from blockful_py.learning.training_setup import device_for, set_torch_up
 from blockful_py.settings import TrainingSettings
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -58,24 +57,39 @@ def test_without_a_gpu_auto_is_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         device_for("cuda", SMALL, PLAIN)
 
 
-ASKS = """
-import os, torch
-from blockful_py.learning.training_setup import set_torch_up
-for device in ('cpu', 'cuda'):
-    set_torch_up('resnet18', torch.device(device), 3)
-    print(
+Asked = tuple[bool, bool, bool, str | None]
+
+
+def asked() -> Asked:
+    """Kernels that repeat their bits, convolutions in TF32, fused attention, and cuBLAS's workspaces."""
+    return (
         torch.are_deterministic_algorithms_enabled(),
         torch.backends.cudnn.allow_tf32,
-        torch.backends.cuda.mem_efficient_sdp_enabled(),
-        os.environ.get('CUBLAS_WORKSPACE_CONFIG'),
+        torch.backends.cuda.mem_efficient_sdp_enabled(),  # type: ignore[no-untyped-call]
+        os.environ.get("CUBLAS_WORKSPACE_CONFIG"),
     )
-"""
 
 
+@pytest.fixture
+def as_torch_comes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Torch before anything is asked of it, and again after the test."""
+    monkeypatch.setattr("blockful_py.learning.training_setup.use_threads", lambda count: None)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG")
+    filling = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    yield
+    torch.use_deterministic_algorithms(False)
+    torch.utils.deterministic.fill_uninitialized_memory = filling  # type: ignore[attr-defined]
+    torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cuda.enable_flash_sdp(True)
+    torch.backends.cuda.enable_mem_efficient_sdp(True)
+    torch.backends.cuda.enable_cudnn_sdp(True)
+
+
+@pytest.mark.usefixtures("as_torch_comes")
 def test_a_gpu_is_asked_for_kernels_that_repeat_their_bits_and_a_cpu_for_nothing() -> None:
-    """In a process of its own, since torch keeps what it is asked for."""
-    own = {name: value for name, value in os.environ.items() if name != "CUBLAS_WORKSPACE_CONFIG"}
-    told = subprocess.run(
-        [sys.executable, "-c", ASKS], capture_output=True, text=True, check=True, timeout=600, env=own
-    )
-    assert told.stdout.splitlines() == ["False True True None", "True False False :4096:8"]
+    before = asked()
+    set_torch_up("resnet18", CPU, 1)
+    assert asked() == before == (False, True, True, None)
+    set_torch_up("resnet18", GPU, 1)
+    assert asked() == (True, False, False, ":4096:8")
