@@ -9,7 +9,10 @@ from enum import StrEnum
 
 from blockful_py.errors import UnlearningError
 
-__all__ = ["Forget", "Level"]
+__all__ = ["NUMBERED", "Forget", "Level"]
+
+NUMBERED = 10**9
+"""Classes, users and rows of training data have lower numbers."""
 
 
 class Level(StrEnum):
@@ -34,7 +37,7 @@ class Forget:
         clients: users by index (level client).
         samples: user and row, from 0, in that user's training data (level sample).
 
-    Raises UnlearningError when there is nothing to forget, or something of another level.
+    Raises UnlearningError when there is nothing to forget, two kinds at once, or a number out of range.
     """
 
     level: Level
@@ -48,6 +51,11 @@ class Forget:
             raise UnlearningError(f"a request needs at least one {self.level} to forget.")
         if sum(map(bool, named.values())) > 1:
             raise UnlearningError("a request forgets classes, clients or samples: name one kind alone.")
+        rows = (row for _, row in self.samples)
+        for what, numbers in (("class", self.classes), ("client", self.owners()), ("row", rows)):
+            strangers = [number for number in numbers if not 0 <= number < NUMBERED]
+            if strangers:
+                raise UnlearningError(f"there is no {what} {strangers[0]}: name 0 to {NUMBERED - 1}.")
 
     @classmethod
     def of_classes(cls, labels: Iterable[int]) -> Forget:

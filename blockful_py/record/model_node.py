@@ -21,6 +21,7 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -28,7 +29,7 @@ from pydantic import (
 from blockful_py.crypto import eip712, payload, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
-from blockful_py.forget import Forget
+from blockful_py.forget import NUMBERED, Forget
 from blockful_py.html_table import html_table
 from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
@@ -37,7 +38,7 @@ from blockful_py.types import Paradigm, Position, Uri
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
 POSITION = r"^\d{1,9}:\d{1,9}$"
-Number = Annotated[int, Field(ge=0, lt=1 << 32)]
+Number = Annotated[int, Field(ge=0, lt=NUMBERED)]
 """A class or a user."""
 SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 
@@ -140,11 +141,12 @@ class Request(BaseModel):
     created: int = Field(ge=0, lt=1 << 64)
     signatures: tuple[str, ...] = ()
 
-    @model_validator(mode="after")
-    def _is_of_a_paradigm(self) -> Request:
-        if self.paradigm not in set(Paradigm):
-            raise ValueError(f"a request is parallel or sequential, not {self.paradigm!r}")
-        return self
+    @field_validator("paradigm")
+    @classmethod
+    def _is_of_a_paradigm(cls, paradigm: str) -> str:
+        if paradigm not in set(Paradigm):
+            raise ValueError(f"a request is parallel or sequential, not {paradigm!r}")
+        return paradigm
 
     @model_validator(mode="after")
     def _names_one_kind(self) -> Request:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from blockful_py.errors import UnlearningError
-from blockful_py.forget import Forget, Level
+from blockful_py.forget import NUMBERED, Forget, Level
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
@@ -71,6 +71,18 @@ def test_a_request_names_something_of_one_kind() -> None:
         Forget(Level.CLASS, classes=(3,), clients=(5,))
 
 
+def test_numbers_out_of_range_are_named() -> None:
+    """By an error of ours, which a request's drafter shows, and not by the form of the request's file."""
+    for make, message in (
+        (lambda: Forget.of_classes([-1]), "there is no class -1"),
+        (lambda: Forget.of_clients([NUMBERED]), f"there is no client {NUMBERED}"),
+        (lambda: Forget.of_samples([(5, -1)]), "there is no row -1"),
+        (lambda: Forget.of_samples([(-5, 3)]), "there is no client -5"),
+    ):
+        with pytest.raises(UnlearningError, match=message):
+            make()
+
+
 @pytest.mark.parametrize(
     ("forget", "message"),
     [
@@ -78,7 +90,6 @@ def test_a_request_names_something_of_one_kind() -> None:
         (Forget.of_clients([6]), r"client 6 owns none of the starts \(r5, r7\)"),
         (Forget.of_clients(range(1, 15)), "owns none of the starts"),
         (Forget.of_samples([(5, 10_000)]), "user 5 has no sample 10000: its rows are 0 to"),
-        (Forget.of_samples([(5, -1)]), "user 5 has no sample -1"),
         (Forget.of_samples([(6, 0)]), "client 6 owns none of the starts"),
     ],
 )
