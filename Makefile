@@ -9,6 +9,8 @@ STAMPS := .stamps
 # Not compiled ahead: of what the packages bring, few modules are ever imported.  Those that are must be kept
 # compiled then, or every process would compile them again.
 PIP_FLAGS := -qq --disable-pip-version-check --no-compile
+# What a lock file lists, each file by its hash, and nothing else.
+LOCKED := --no-deps --require-hashes
 unexport PYTHONDONTWRITEBYTECODE
 # Processes that run the Python tests.
 WORKERS ?= 2
@@ -52,30 +54,31 @@ $(STAMPS)/python:
 	 f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found: run make with PYTHON=/path/to/python3.11")'
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/venv: requirements/lock.txt pyproject.toml | $(STAMPS)/python
+$(STAMPS)/venv: requirements/lock.txt requirements/torch.txt pyproject.toml | $(STAMPS)/python
 	@echo "setup: Python environment ($(VENV))"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/pip install $(PIP_FLAGS) -r requirements/lock.txt
+	@$(VENV)/bin/pip install $(PIP_FLAGS) $(LOCKED) -r requirements/lock.txt
+	@$(VENV)/bin/pip install $(PIP_FLAGS) -r requirements/torch.txt
 	@$(VENV)/bin/pip install $(PIP_FLAGS) --no-deps --editable .
 	@touch $@
 
 $(STAMPS)/brownie: requirements/brownie.lock.txt | $(STAMPS)/python
 	@echo "setup: contract environment ($(BROWNIE_VENV))"
 	@$(PYTHON) -m venv $(BROWNIE_VENV)
-	@$(BROWNIE_VENV)/bin/pip install $(PIP_FLAGS) -r requirements/brownie.lock.txt
+	@$(BROWNIE_VENV)/bin/pip install $(PIP_FLAGS) $(LOCKED) -r requirements/brownie.lock.txt
 	@touch $@
 
 $(STAMPS)/symbolic: requirements/symbolic.lock.txt | $(STAMPS)/python
 	@echo "setup: environment of the symbolic checks ($(SYMBOLIC_VENV))"
 	@$(PYTHON) -m venv $(SYMBOLIC_VENV)
-	@$(SYMBOLIC_VENV)/bin/pip install $(PIP_FLAGS) -r requirements/symbolic.lock.txt
+	@$(SYMBOLIC_VENV)/bin/pip install $(PIP_FLAGS) $(LOCKED) -r requirements/symbolic.lock.txt
 	@touch $@
 
 $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
 	@echo "setup: npm packages"
 	@command -v node >/dev/null || { echo "Node 18 or later is needed, and no 'node' was found on PATH"; exit 1; }
 	@node -e 'const v = +process.versions.node.split(".")[0]; if (v < 18) { console.error(`Node 18 or later is needed, $${process.version} was found`); process.exit(1); }'
-	@npm install --silent --no-audit --no-fund --no-save
+	@npm ci --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
 # The pages of the explorer, and the script and style of report.html, type-checked and bundled.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -64,6 +65,14 @@ def problems(project: Mapping[str, Any], names: set[str]) -> list[str]:
     ]
 
 
+def _pinned(name: str) -> Iterator[str]:
+    """Each requirement of a lock file, its hashes on the same line."""
+    text = (PROJECT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    for line in re.sub(r" *\\\n *", " ", text).splitlines():
+        if line and not line.startswith("#"):
+            yield line
+
+
 @pytest.fixture(scope="module")
 def project() -> dict[str, Any]:
     document: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -103,9 +112,26 @@ def test_all_brings_every_extra(project: dict[str, Any]) -> None:
 
 
 def test_the_lock_file_has_every_dependency(project: dict[str, Any]) -> None:
-    lines = (PROJECT / "requirements" / "lock.txt").read_text(encoding="utf-8").splitlines()
-    locked = {normal(line) for line in lines if re.match(r"\w", line)}
+    locked = {normal(line) for name in ("lock", "torch") for line in _pinned(name)}
     assert declared(project).keys() - locked == set()
+
+
+@pytest.mark.parametrize("name", ["lock", "brownie.lock", "symbolic.lock"])
+def test_each_line_of_a_lock_file_has_a_version_and_hashes(name: str) -> None:
+    lines = list(_pinned(name))
+    assert len(lines) > 10
+    for line in lines:
+        assert re.fullmatch(r"[\w.-]+==[\w.]+( --hash=sha256:[0-9a-f]{64})+", line), line[:80]
+
+
+def test_npm_packages_are_locked_by_their_hashes_and_run_no_scripts() -> None:
+    packages = json.loads((PROJECT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    unhashed = [name for name, each in packages.items() if name and not each.get("inBundle")]
+    assert [name for name in unhashed if "integrity" not in packages[name]] == []
+    for path in ("Makefile", "deploy/compose/Dockerfile", ".github/workflows/release.yml"):
+        calls = re.findall(r"npm (?:ci|i|install)\b.*", (PROJECT / path).read_text(encoding="utf-8"))
+        assert calls
+        assert [each for each in calls if not re.match(r"npm ci .*--ignore-scripts", each)] == []
 
 
 @pytest.mark.parametrize(("extra", "names"), EXTRAS.items())
