@@ -24,13 +24,13 @@ STOPPED = 130
 
 
 class ChildProcesses(Closable):
-    """Runs a module as a child, one at a time; `close`, from any thread, ends the one that is running."""
+    """Runs a module as children, one a call of `run`; `close`, from any thread, ends those that run."""
 
     def __init__(self, module: str) -> None:
         self._module = module
         self._turn = threading.Lock()
         self._closed = False
-        self._running: subprocess.Popen[str] | None = None
+        self._running = set[subprocess.Popen[str]]()
 
     def run(self, task: str) -> bool:
         """Has a child do `task`, a line without its end; returns whether it did, before `close` ended it.
@@ -40,7 +40,7 @@ class ChildProcesses(Closable):
         with self._turn:
             if self._closed:
                 return False
-            self._running = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", self._module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -48,21 +48,23 @@ class ChildProcesses(Closable):
                 start_new_session=True,
                 env={**os.environ, **logs.environment()},
             )
-        with self._running as process:
+            self._running.add(process)
+        with process:
             reason = _output(process, task)
         with self._turn:
-            self._running = None
+            self._running.discard(process)
             if process.returncode and not self._closed:
                 raise RunError(reason or f"{self._module} ended with exit status {process.returncode}.")
             return not process.returncode
 
     def close(self) -> None:
-        """Kills the running child and starts no other."""
+        """Kills the running children and starts no other."""
         with self._turn:
             self._closed = True
-            if self._running is not None:
-                self._running.kill()
-                self._running.wait()
+            for process in self._running:
+                process.kill()
+            for process in self._running:
+                process.wait()
 
 
 def serve_task(work: Callable[[str], None]) -> int:
