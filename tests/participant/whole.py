@@ -18,6 +18,7 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
 from tests.federations import promised
+from tests.limits import ANY_SIZE
 from tests.member.processes import WORDS, MemberProcess
 from tests.participant.processes import ProcessFederation
 
@@ -102,7 +103,7 @@ class Ledger:
                 yield f"has no file {uri}, which is current"
             else:
                 try:
-                    require_key(vault.get(uri.digest), store.stream(uri), uri)
+                    require_key(vault.get(uri.digest), store.stream(uri, ANY_SIZE), uri)
                 except BlockfulError as error:
                     yield f"has a key and a file {uri} that do not fit: {error}"
         for uri in gone:
