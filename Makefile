@@ -18,6 +18,7 @@ WORKERS ?= 2
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 300
+PARTICIPANTS_SECONDS ?= 300
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key lent-keys signature proof certificate message \
 	charter request settings account car gateway
 export OMP_NUM_THREADS ?= 2
@@ -39,7 +40,7 @@ FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/cont
 
 .DEFAULT_GOAL := help
 .PHONY: help setup contracts demo test test-all test-rest test-python test-slow test-browser test-processes test-beside test-web3-7 test-contracts \
-	test-forge test-histories test-symbolic test-mutants test-byzantine test-ipfs fuzz check check-python \
+	test-forge test-histories test-symbolic test-mutants test-byzantine test-participants test-ipfs fuzz check check-python \
 	check-contracts docs fmt bench clean distclean
 
 help: ## List the targets
@@ -109,7 +110,7 @@ test-all: test ## Run all tests: those of `make test`, every crash step, takeove
 	@$(MAKE) --no-print-directory -j2 test-processes test-beside BESIDE=test-histories
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-byzantine'
+	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-byzantine test-participants'
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
@@ -140,6 +141,9 @@ test-web3-7: setup
 
 test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
 	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)
+
+test-participants: setup ## Play dishonest participants against an honest committee, for PARTICIPANTS_SECONDS
+	@$(PY) -m tests.fuzzing.participants --seconds $(PARTICIPANTS_SECONDS)
 
 test-contracts: test-forge
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts

@@ -235,7 +235,7 @@ class RequestStanding:
         """Block since which the owner of a model has been able to do its part.
 
         The references' parts come first.  An owner does one part after another, so its time counts from the
-        last that it did for an earlier request.
+        last that it did for this request or an earlier one.
         """
         affected = [each for each in self.record.graph.references(name) if each in self._reached]
         answers = [self.record[each].answer_to(self.request) for each in affected]
@@ -289,12 +289,12 @@ class RequestStanding:
 
     @cached_property
     def _last_answers(self) -> dict[str, int]:
-        """By owner, the block of the last new weights of its own for an earlier request."""
-        last: dict[str, int] = {}
+        """By owner, the block of the last new weights of its own for this request or an earlier one."""
+        ours, last = {self.request, *self.earlier}, dict[str, int]()
         for placed in self.record.models.values():
             owner = placed.node.statement.owner
             for answer in placed.answers:
-                if not answer.is_withdrawal and answer.request in self.earlier:
+                if not answer.is_withdrawal and answer.request in ours:
                     last[owner] = max(last.get(owner, 0), answer.block_number)
         return last
 

@@ -186,6 +186,17 @@ def test_an_owners_time_counts_from_its_last_part_of_an_earlier_request() -> Non
     assert standing(record, now=161 + BLOCKS, earlier=(OTHER,)).unanswered() == ("a",)
 
 
+def test_an_owners_time_counts_from_its_last_part_of_the_same_request() -> None:
+    """An owner of several models that were due at once lost the last of them while it did the others."""
+    own = {name: replace(each, node=node_of(name, owner="a")) for name, each in (("a", A), ("d", D))}
+    both = SEQUENTIAL.model_copy(
+        update={"starts": (*SEQUENTIAL.starts, Start(name="d", position=str(D.position)))}
+    )
+    record = catalogue(a=own["a"], d=changed(own["d"], both, block_number=108))
+    assert standing(record, both, now=108 + BLOCKS).unanswered() == ()
+    assert standing(record, both, now=109 + BLOCKS).unanswered() == ("a",)
+
+
 def test_withdrawals_give_an_absent_owner_no_more_time() -> None:
     gone = changed(replace(D, node=node_of("d", owner="a")), OTHER, None, 160)
     at = standing(catalogue(d=gone), now=ADMITTED + BLOCKS + 1, earlier=(OTHER,))

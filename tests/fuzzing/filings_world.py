@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A federation whose participants file, hand in, publish and keep silent as they like.
+
+Admission, docket and the state of each request are the real ones; the registry follows the rules of
+`ParticipantRegistry.sol`, and weights are names alone.  The committee is honest and looks at every block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from blockful_py.chain.participant_registry import FiledRequest, HandIn
+from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.pipeline.review.admission import UNREAD_BLOCKS, RequestAdmission, Ruling
+from blockful_py.pipeline.run.identities import address_of
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.docket import Docket
+from blockful_py.record.model_node import (
+    Claimed,
+    PlacedNode,
+    Redaction,
+    Reference,
+    RequestAnswer,
+    Statement,
+    sign_statement,
+)
+from blockful_py.record.request_state import RequestStanding, Rules
+from blockful_py.storage.cid import cid_string, uri_of
+from blockful_py.types import Codec, Position, RequestState, Uri
+
+BLOCKS = 10
+"""An owner's time."""
+PLACES = 4
+CHAIN_ID, CONTRACT = 1337, bytes(20)
+WEIGHTS = cid_string(uri_of(b"weights", Codec.RAW))
+
+
+@dataclass
+class Account:
+    """A participant.
+
+    Attributes:
+        honest: answers what is asked of it in its order, one part after another, each within an owner's time.
+        busy_until: block before which it does no other part.
+    """
+
+    secret: int
+    honest: bool
+    user: int
+    since: int = 1
+    busy_until: int = 0
+
+    @property
+    def address(self) -> bytes:
+        return address_of(self.secret)
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What the chains tell: a publication, a filing, a decision on it, or a new version of a model.
+
+    Attributes:
+        kind: "published", "filed", "admitted", "dismissed", "answered" or "withdrawn".
+        what: a model's name.
+        request: a request's number.
+    """
+
+    kind: str
+    block: int
+    height: int
+    what: str = ""
+    request: int = 0
+    by: bytes = b""
+
+
+class RefusedByContractError(Exception):
+    """The registry's contract refuses a transaction."""
+
+
+@dataclass
+class Participation:
+    since: int
+
+
+@dataclass
+class FilingsWorld:
+    """The record and the registry, which stand in for those on the chains; `happened` is what they logged."""
+
+    accounts: list[Account]
+    block: int = 1
+    height: int = 0
+    models: dict[str, PlacedNode] = field(default_factory=dict)
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    files: dict[Uri, bytes] = field(default_factory=dict)
+    filed: list[FiledRequest] = field(default_factory=list)
+    parts: dict[int, list[HandIn]] = field(default_factory=dict)
+    happened: list[Happened] = field(default_factory=list)
+
+    chain_id, address = CHAIN_ID, CONTRACT
+
+    def __post_init__(self) -> None:
+        self.by_address = {account.address: account for account in self.accounts}
+        self.docket = Docket(self, self, self, self, Rules(BLOCKS, withdraws=True))
+        self.admission = RequestAdmission(self, self.docket, attested=False, methods=())  # type: ignore[arg-type]
+
+    # What the docket and the members' admission read.
+
+    @property
+    def node(self) -> FilingsWorld:
+        return self
+
+    def block_number(self) -> int:
+        return self.block
+
+    def filed_requests(self) -> Sequence[FiledRequest]:
+        return self.filed
+
+    def hand_ins(self, request: int) -> Sequence[HandIn]:
+        return self.parts.get(request, ())
+
+    def participant(self, account: bytes) -> Participation:
+        return Participation(self.by_address[account].since)
+
+    def read(self, uri: Uri | None = None, limit: int = 0) -> Catalogue | bytes:
+        """The record, or a file."""
+        if uri is None:
+            return Catalogue(dict(self.models), InheritanceGraph.from_references(self.parents))
+        if uri not in self.files:
+            raise BlockNotFoundError("nobody has it.")
+        if len(self.files[uri]) > limit:
+            raise FormatError("it is too large.")
+        return self.files[uri]
+
+    # What participants do.
+
+    def publish(self, owner: Account, references: Sequence[str]) -> str:
+        """Raises RefusedByContractError as members do: a reference is gone, or about to be replaced."""
+        if any(self.models[name].node.is_withdrawn for name in references):
+            raise RefusedByContractError
+        if self.docket.awaited().intersection(references):
+            raise RefusedByContractError
+        name = f"m{len(self.models) + 1}"
+        self.height += 1
+        named = tuple(
+            Reference(
+                name=each,
+                position=str(self.models[each].position),
+                accuracy=0.5,
+                version=self.models[each].version,
+            )
+            for each in references
+        )
+        statement = Statement(
+            name=name,
+            user=owner.user,
+            round=1,
+            owner="0x" + owner.address.hex(),
+            weights=WEIGHTS,
+            references=named,
+            accuracy=0.5,
+            training={},
+            created=0,
+        )
+        node = sign_statement(statement, owner.secret, CHAIN_ID, CONTRACT)
+        self.models[name] = PlacedNode(Position(self.height, 0), 0, uri_of(name.encode(), Codec.RAW), node)
+        self.parents[name] = tuple(references)
+        self._tell("published", what=name, by=owner.address)
+        return name
+
+    def file(self, by: Account, uri: Uri, blocks: int) -> int:
+        """Raises RefusedByContractError as `file` of the contract does."""
+        taken = [
+            each
+            for each in self.filed
+            if each.by == by.address
+            and (
+                each.state is RequestState.FILED
+                or (each.state is RequestState.DISMISSED and self.block < each.decided + UNREAD_BLOCKS)
+            )
+        ]
+        if not by.since or len(taken) >= PLACES or not blocks:
+            raise RefusedByContractError
+        number = len(self.filed) + 1
+        self.filed.append(FiledRequest(number, by.address, uri, blocks, self.height, self.block, bytes(32)))
+        self._tell("filed", request=number, by=by.address)
+        return number
+
+    def hand_in(self, by: Account, number: int, name: str, data: bytes) -> None:
+        """Raises RefusedByContractError as the contract does: parts are for admitted requests and in time."""
+        filed = self.filed[number - 1]
+        if not by.since or not filed.is_admitted or self.block > filed.deadline:
+            raise RefusedByContractError
+        part = HandIn(
+            number, self.models[name].position, by.address, uri_of(data, Codec.RAW), self.block, bytes(32)
+        )
+        self.parts.setdefault(number, []).append(part)
+
+    def answer(self, standing: RequestStanding, name: str, withdrawal: bool = False) -> None:
+        """A new version of a model."""
+        placed, version = self.models[name], self.models[name].version + 1
+        redaction = Redaction(
+            version=version,
+            weights=None if withdrawal else WEIGHTS,
+            request=standing.request,
+            claims=None if withdrawal else Claimed(ad_f=0.0, ad_r=1.0),
+        )
+        answers = (*placed.answers, RequestAnswer(standing.request, version, self.block, withdrawal))
+        node = placed.node.model_copy(update={"redaction": redaction})
+        self.models[name] = replace(placed, version=version, node=node, answers=answers)
+        self._tell("withdrawn" if withdrawal else "answered", what=name, request=standing.number)
+
+    # What the committee does.
+
+    def look(self) -> None:
+        """Members decide on filings, withdraw what nobody answered, and carry out parallel requests."""
+        for filed in [each for each in self.filed if each.state is RequestState.FILED]:
+            try:
+                ruling = self.admission.verdict(filed.number).ruling
+            except StorageError:
+                continue
+            if ruling is not Ruling.WAIT:
+                self._decide(filed.number, ruling is Ruling.ADMIT)
+        for standing in list(self.docket.admitted()):
+            for name in standing.unanswered():
+                self.answer(standing, name, withdrawal=True)
+        for standing in list(self.docket.admitted()):
+            if standing.is_parallel and standing.stage.is_open and standing.is_complete:
+                for name in standing.missing:
+                    self.answer(standing, name)
+
+    def docket_is_idle(self) -> bool:
+        """Whether no request is open or waits for a decision."""
+        waiting = any(each.state is RequestState.FILED for each in self.filed)
+        return not waiting and not any(each.stage.is_open for each in self.docket.admitted())
+
+    def _decide(self, number: int, admitted: bool) -> None:
+        state = RequestState.ADMITTED if admitted else RequestState.DISMISSED
+        self.filed[number - 1] = replace(self.filed[number - 1], state=state, decided=self.block)
+        self._tell("admitted" if admitted else "dismissed", request=number)
+
+    def _tell(self, kind: str, what: str = "", request: int = 0, by: bytes = b"") -> None:
+        self.happened.append(Happened(kind, self.block, self.height, what, request, by))
