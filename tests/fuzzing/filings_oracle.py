@@ -69,10 +69,14 @@ class FilingsOracle:
     def _ready(self, name: str, number: int, before: int) -> Iterator[int]:
         """Blocks of the references' answers, and of its owner's parts of this request or an earlier one."""
         yield 0
+        answered = set[str]()
         for each in self.happened[:before]:
-            own = self.owners.get(each.what) == self.owners[name] and each.request <= number
-            came_first = each.request == number and each.what in self.parents[name]
-            if (each.kind == "answered" and own) or (each.kind in ("answered", "withdrawn") and came_first):
+            if each.kind not in ("answered", "withdrawn") or each.request > number:
+                continue
+            if each.kind == "answered" and self.owners[each.what] == self.owners[name]:
+                yield each.block
+            if each.request == number and each.what in self.parents[name] and each.what not in answered:
+                answered.add(each.what)  # one that is withdrawn and comes back gives nobody more time
                 yield each.block
 
     def _reaches(self) -> Iterator[str]:
