@@ -18,7 +18,7 @@ WORKERS ?= 2
 BESIDE := test-contracts
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 300
-PARTICIPANTS_SECONDS ?= 300
+PARTICIPANTS ?= --seconds 300
 FUZZ_TARGETS ?= cid cid-text block weights node method sealed wrapped-key lent-keys signature proof certificate message \
 	charter request settings account car gateway
 export OMP_NUM_THREADS ?= 2
@@ -142,8 +142,8 @@ test-web3-7: setup
 test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
 	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)
 
-test-participants: setup ## Play dishonest participants against an honest committee, for PARTICIPANTS_SECONDS
-	@$(PY) -m tests.fuzzing.participants --seconds $(PARTICIPANTS_SECONDS)
+test-participants: setup ## Play dishonest participants against an honest committee; PARTICIPANTS has the options
+	@$(PY) -m tests.fuzzing.participants $(PARTICIPANTS)
 
 test-contracts: test-forge
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie test tests/contracts
