@@ -5,7 +5,7 @@
 
 A case is drawn from its seed.  It ends in a FilingViolationError unless nobody's model falls to a request
 that cannot reach it or before its owner had its time, owners that do their parts lose nothing, every request
-ends, and an honest owner's request is carried out in time while the others file what they like
+ends, and an honest request that is admitted at once is carried out in time
 (`filings_oracle.py`).
 """
 
@@ -153,7 +153,7 @@ class FilingCase:
                 self._wanted[number] = self.world.block + (parts + 2) * (BLOCKS + 2)
 
     def _attack(self, account: Account) -> None:
-        """A filing of any kind, or leaving the federation."""
+        """A filing of any kind."""
         rng, world = self._rng, self.world
         own = [name for name in world.models if self._owns(account, name)]
         other = [name for name in world.models if name not in own]
