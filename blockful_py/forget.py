@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from blockful_py.errors import UnlearningError
 
-__all__ = ["NUMBERED", "Forget", "Level"]
+__all__ = ["Forget", "Level"]
 
 NUMBERED = 10**9
 """Classes, users and rows of training data have lower numbers."""

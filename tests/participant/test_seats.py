@@ -108,8 +108,8 @@ def test_a_stranger_waits_and_a_participant_is_served(full: Full) -> None:
         ParticipantService(full.joined, full.keys, processes) as service,
     ):
         stranger = Stores.of(service.run, service.contracts).live
-        stranger._seconds = 0.1
-        with pytest.raises(StoreUnreachableError, match="busy"):
+        stranger._seconds = 1.0
+        with pytest.raises(StoreUnreachableError):
             stranger.read(uri, ANY_SIZE)
         assert service._store.read(uri, ANY_SIZE) == b"of the record"
 
