@@ -234,13 +234,14 @@ class RequestStanding:
     def due_since(self, name: str) -> int:
         """Block since which the owner of a model has been able to do its part.
 
-        The references' parts come first.  An owner does one part after another, so its time counts from the
-        last that it did for this request or an earlier one.
+        The references' parts come first, unless another request has withdrawn them.  An owner does one part
+        after another, so its time counts from the last that it did for this request or an earlier one.
         """
-        affected = [each for each in self.record.graph.references(name) if each in self._reached]
-        answers = [self.record[each].answer_to(self.request) for each in affected]
+        affected = [self.record[each] for each in self.record.graph.references(name) if each in self._reached]
+        answers = ((placed, placed.answer_to(self.request)) for placed in affected)
+        settled = [placed.since if answer is None else answer.block_number for placed, answer in answers]
         own = self._last_answers.get(self.record[name].node.statement.owner, 0)
-        return max([self.filed.decided, own, *(each.block_number for each in answers if each is not None)])
+        return max([self.filed.decided, own, *settled])
 
     @cached_property
     def newest_parts(self) -> dict[str, Uri]:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from tests.fuzzing.filings_world import BLOCKS, Happened
 
+VERSIONS = ("answered", "withdrawn")
+BEGINNINGS = (*VERSIONS, "handed in")
+
 
 class FilingViolationError(Exception):
     """Somebody's model fell to a filing, or a request did not end."""
@@ -15,10 +18,18 @@ class FilingViolationError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """What its filer knows of a request: the models it starts from, and whether it is sequential."""
+    """What its filer knows of a request.
+
+    Attributes:
+        starts: the models it starts from.
+        blocks: for which it is open, at most.
+        admissible: whether members may admit it; None where that depends on the models.
+    """
 
     starts: tuple[str, ...]
     sequential: bool
+    blocks: int
+    admissible: bool | None
 
 
 @dataclass(frozen=True)
@@ -33,55 +44,95 @@ class FilingsOracle:
 
     def check(self, honest: frozenset[bytes]) -> None:
         """Raises FilingViolationError.  `honest`: accounts that do each part within their time."""
-        for problem in (*self._withdrawals(honest), *self._reaches()):
+        for problem in (*self._admissions(), *self._withdrawals(honest), *self._reaches()):
             raise FilingViolationError(problem)
 
-    def check_end(self) -> None:
-        """Once nobody has filed or published for long: every request has ended."""
+    def check_decided(self, number: int, block: int) -> None:
+        """At the block by which a request as it should be has to be decided.  Raises FilingViolationError."""
+        if self._decision(number) is None:
+            raise FilingViolationError(f"request {number} is not decided by block {block}")
+
+    def has_open(self, account: bytes) -> bool:
+        """Whether an account waits for the end of a request of its own, as far as the chains tell."""
+        own = [each.request for each in self.happened if each.kind == "filed" and each.by == account]
+        return any(self._left(number) for number in own)
+
+    def check_done(self, number: int, block: int) -> None:
+        """At the block by which an honest request has to be done.  Raises FilingViolationError."""
+        self.check_decided(number, block)
+        asked, decision = self.asked[number], self._decision(number)
+        if decision is not None and decision.kind == "dismissed":
+            withdrawn = self._withdrawn(decision)
+            gone = self._reached(number) & withdrawn
+            if not gone or (asked.sequential and gone != self._reached(number)):
+                raise FilingViolationError(f"the honest request {number} was dismissed")
+            return
+        left = self._left(number)
+        if left and (asked.sequential or not self._has_other_work(number)):
+            raise FilingViolationError(
+                f"the honest request {number} is not done by block {block}: {', '.join(sorted(left))} waits"
+            )
+
+    def parts_before(self, number: int) -> int:
+        """Parts that owners may do first: those left of a request and of those with lower numbers."""
+        return sum(len(self._left(each)) for each in self.asked if each <= number)
+
+    def check_held_up(self, name: str, block: int) -> None:
+        """When nobody may build on a model.  Raises FilingViolationError unless a request that reaches it has
+        begun, and has not ended."""
         for number, asked in self.asked.items():
-            kinds = {each.kind for each in self.happened if each.request == number}
-            if not kinds & {"admitted", "dismissed"}:
-                raise FilingViolationError(f"request {number} was never decided")
-            left = self._reached(number) - {
-                each.what for each in self.happened if each.request == number and each.what
-            }
-            left -= {name for name in left if self._is_withdrawn(name)}
-            if "admitted" in kinds and asked.sequential and left:
-                raise FilingViolationError(f"request {number} still waits for {', '.join(sorted(left))}")
+            begun = any(each.request == number and each.kind in BEGINNINGS for each in self.happened)
+            decision = self._decision(number)
+            if not begun or decision is None or name not in self._left(number):
+                continue
+            if asked.sequential or block <= decision.block + 2 * asked.blocks:
+                return
+        raise FilingViolationError(f"nobody may build on {name}, and no request is about to replace it")
+
+    def _admissions(self) -> Iterator[str]:
+        for each in self.happened:
+            if each.kind == "admitted" and self.asked[each.request].admissible is False:
+                yield f"request {each.request} was admitted, which nobody may carry out"
 
     def _withdrawals(self, honest: frozenset[bytes]) -> Iterator[str]:
         for at, each in enumerate(self.happened):
             if each.kind != "withdrawn":
                 continue
             number, name = each.request, each.what
-            admitted = self._block(number, "admitted")
-            if admitted is None or not self.asked[number].sequential:
+            decision = self._decision(number)
+            if decision is None or decision.kind != "admitted" or not self.asked[number].sequential:
                 yield f"{name} was withdrawn by request {number}, which nobody admitted for that"
                 continue
             if name not in self._reached(number):
                 yield f"{name} was withdrawn by request {number}, which does not reach it"
             if self.owners[name] in honest:
                 yield f"{name} of an honest owner was withdrawn by request {number}"
-            ready = max(admitted, *(self._ready(name, number, at)))
+            ready = max(decision.block, *(self._ready(name, number, at)))
             if each.block <= ready + BLOCKS:
                 yield f"{name} was withdrawn {each.block - ready} blocks after its part could be done"
 
     def _ready(self, name: str, number: int, before: int) -> Iterator[int]:
-        """Blocks of the references' answers, and of its owner's parts of this request or an earlier one."""
+        """Blocks of the references' answers, of what withdrew those that the request waited for, and of its
+        owner's parts of this request or an earlier one."""
         yield 0
         answered = set[str]()
         for each in self.happened[:before]:
-            if each.kind not in ("answered", "withdrawn") or each.request > number:
+            if each.kind not in VERSIONS:
+                continue
+            reference = each.what in self.parents[name] and each.what not in answered
+            if reference and each.kind == "withdrawn" and each.what in self._reached(number):
+                yield each.block
+            if each.request > number:
                 continue
             if each.kind == "answered" and self.owners[each.what] == self.owners[name]:
                 yield each.block
-            if each.request == number and each.what in self.parents[name] and each.what not in answered:
+            if each.request == number and reference:
                 answered.add(each.what)  # one that is withdrawn and comes back gives nobody more time
                 yield each.block
 
     def _reaches(self) -> Iterator[str]:
         for each in self.happened:
-            if each.kind in ("answered", "withdrawn") and each.what not in self._reached(each.request):
+            if each.kind in VERSIONS and each.what not in self._reached(each.request):
                 yield f"request {each.request} has replaced {each.what}, which it does not reach"
 
     def _reached(self, number: int) -> set[str]:
@@ -98,14 +149,30 @@ class FilingsOracle:
                 reached.add(each.what)
         return reached
 
+    def _left(self, number: int) -> set[str]:
+        """What a request has to replace; nothing of one that was dismissed."""
+        decision = self._decision(number)
+        if decision is not None and decision.kind == "dismissed":
+            return set()
+        done = {each.what for each in self.happened if each.request == number and each.kind in VERSIONS}
+        return self._reached(number) - done - self._withdrawn()
+
+    def _has_other_work(self, number: int) -> bool:
+        """Whether requests with lower numbers ask for parts of whoever filed this one."""
+        by = self._filed(number).by
+        return any(
+            self.owners[name] == by for each in self.asked if each < number for name in self._reached(each)
+        )
+
     def _filed(self, number: int) -> Happened:
         return next(each for each in self.happened if each.kind == "filed" and each.request == number)
 
-    def _block(self, number: int, kind: str) -> int | None:
-        return next(
-            (each.block for each in self.happened if each.kind == kind and each.request == number), None
-        )
+    def _decision(self, number: int) -> Happened | None:
+        kinds = ("admitted", "dismissed")
+        return next((each for each in self.happened if each.kind in kinds and each.request == number), None)
 
-    def _is_withdrawn(self, name: str) -> bool:
-        versions = [e.kind for e in self.happened if e.what == name and e.kind in ("answered", "withdrawn")]
-        return bool(versions) and versions[-1] == "withdrawn"
+    def _withdrawn(self, at: Happened | None = None) -> set[str]:
+        """The models that have no weights, now or when something happened."""
+        before = self.happened if at is None else self.happened[: self.happened.index(at)]
+        newest = {each.what: each.kind for each in before if each.kind in VERSIONS}
+        return {name for name, kind in newest.items() if kind == "withdrawn"}

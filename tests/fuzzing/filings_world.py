@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from blockful_py.chain.participant_registry import FiledRequest, HandIn
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError
@@ -52,7 +53,7 @@ class Account:
     since: int = 1
     busy_until: int = 0
 
-    @property
+    @cached_property
     def address(self) -> bytes:
         return address_of(self.secret)
 
@@ -62,7 +63,7 @@ class Happened:
     """What the chains tell: a publication, a filing, a decision on it, or a new version of a model.
 
     Attributes:
-        kind: "published", "filed", "admitted", "dismissed", "answered" or "withdrawn".
+        kind: "published", "filed", "admitted", "dismissed", "handed in", "answered" or "withdrawn".
         what: a model's name.
         request: a request's number.
     """
@@ -77,6 +78,10 @@ class Happened:
 
 class RefusedByContractError(Exception):
     """The registry's contract refuses a transaction."""
+
+
+class HeldUpError(Exception):
+    """Members let nobody build on a model for now."""
 
 
 @dataclass
@@ -101,6 +106,8 @@ class FilingsWorld:
     chain_id, address = CHAIN_ID, CONTRACT
 
     def __post_init__(self) -> None:
+        self._moment, self._admitted = (0, 0), tuple[RequestStanding, ...]()
+        self._told, self._catalogue = 0, Catalogue({}, InheritanceGraph.from_references({}))
         self.by_address = {account.address: account for account in self.accounts}
         self.docket = Docket(self, self, self, self, Rules(BLOCKS, withdraws=True))
         self.admission = RequestAdmission(self, self.docket, attested=False, methods=())  # type: ignore[arg-type]
@@ -126,21 +133,32 @@ class FilingsWorld:
     def read(self, uri: Uri | None = None, limit: int = 0) -> Catalogue | bytes:
         """The record, or a file."""
         if uri is None:
-            return Catalogue(dict(self.models), InheritanceGraph.from_references(self.parents))
+            if self._told != len(self.happened):
+                self._told = len(self.happened)
+                self._catalogue = Catalogue(dict(self.models), InheritanceGraph.from_references(self.parents))
+            return self._catalogue
         if uri not in self.files:
             raise BlockNotFoundError("nobody has it.")
         if len(self.files[uri]) > limit:
             raise FormatError("it is too large.")
         return self.files[uri]
 
+    def admitted(self) -> Sequence[RequestStanding]:
+        """What the docket says of requests; it is asked once while nothing happens."""
+        moment = self.block, len(self.happened)
+        if moment != self._moment:
+            self._moment, self._admitted = moment, tuple(self.docket.admitted())
+        return self._admitted
+
     # What participants do.
 
     def publish(self, owner: Account, references: Sequence[str]) -> str:
-        """Raises RefusedByContractError as members do: a reference is gone, or about to be replaced."""
+        """Raises RefusedByContractError where a reference is gone, and HeldUpError as members do where one is
+        about to be replaced."""
         if any(self.models[name].node.is_withdrawn for name in references):
             raise RefusedByContractError
-        if self.docket.awaited().intersection(references):
-            raise RefusedByContractError
+        if held := self.docket.awaited().intersection(references):
+            raise HeldUpError(min(held))
         name = f"m{len(self.models) + 1}"
         self.height += 1
         named = tuple(
@@ -196,6 +214,7 @@ class FilingsWorld:
             number, self.models[name].position, by.address, uri_of(data, Codec.RAW), self.block, bytes(32)
         )
         self.parts.setdefault(number, []).append(part)
+        self._tell("handed in", what=name, request=number, by=by.address)
 
     def answer(self, standing: RequestStanding, name: str, withdrawal: bool = False) -> None:
         """A new version of a model."""
@@ -222,18 +241,13 @@ class FilingsWorld:
                 continue
             if ruling is not Ruling.WAIT:
                 self._decide(filed.number, ruling is Ruling.ADMIT)
-        for standing in list(self.docket.admitted()):
+        for standing in self.admitted():
             for name in standing.unanswered():
                 self.answer(standing, name, withdrawal=True)
-        for standing in list(self.docket.admitted()):
+        for standing in self.admitted():
             if standing.is_parallel and standing.stage.is_open and standing.is_complete:
                 for name in standing.missing:
                     self.answer(standing, name)
-
-    def docket_is_idle(self) -> bool:
-        """Whether no request is open or waits for a decision."""
-        waiting = any(each.state is RequestState.FILED for each in self.filed)
-        return not waiting and not any(each.stage.is_open for each in self.docket.admitted())
 
     def _decide(self, number: int, admitted: bool) -> None:
         state = RequestState.ADMITTED if admitted else RequestState.DISMISSED

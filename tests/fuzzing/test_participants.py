@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from blockful_py.pipeline.review import admission
 from blockful_py.pipeline.review.admission import AdmissionVerdict, RequestAdmission, Ruling
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.request_state import RequestStanding
@@ -28,26 +29,64 @@ def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
     return catalogue
 
 
-def _everything(admission: RequestAdmission, number: int) -> AdmissionVerdict:
+def _everything(look: RequestAdmission, number: int) -> AdmissionVerdict:
     """Whatever can be read."""
     try:
-        admission._docket.standing(admission._docket.entry(number))
+        look._docket.standing(look._docket.entry(number))
     except Exception:
         return AdmissionVerdict(Ruling.DISMISS)
     return AdmissionVerdict(Ruling.ADMIT)
 
 
-def _whatever_else_it_does(standing: RequestStanding, name: str) -> int:
-    references = standing.record.graph.references(name)
-    answers = [standing.record[each].answer_to(standing.request) for each in references]
-    return max([standing.filed.decided, *(each.block_number for each in answers if each)])
+def _references(standing: RequestStanding, name: str) -> int:
+    """Since its references were replaced, whatever else its owner does."""
+    references = [standing.record[each] for each in standing.record.graph.references(name)]
+    return max([standing.filed.decided, *(each.since for each in references)])
 
 
-FAULTS: dict[str, tuple[type, str, Callable[..., object]]] = {
+def _own_answers(standing: RequestStanding, name: str) -> int:
+    """As it is, without the time of references that other requests have withdrawn."""
+    answers = [standing.record[each].answer_to(standing.request) for each in standing.affected]
+    own = standing._last_answers.get(standing.record[name].node.statement.owner, 0)
+    return max([standing.filed.decided, own, *(each.block_number for each in answers if each is not None)])
+
+
+def _while_another_is_open(ruling: Ruling) -> Callable[..., AdmissionVerdict]:
+    verdict = RequestAdmission.verdict
+
+    def ruled(look: RequestAdmission, number: int) -> AdmissionVerdict:
+        if any(each.stage.is_open for each in look._docket.admitted()):
+            return AdmissionVerdict(ruling)
+        return verdict(look, number)
+
+    return ruled
+
+
+def _from_the_admission(standing: RequestStanding) -> frozenset[str]:
+    return frozenset(standing.missing) if standing.stage.is_open else frozenset()
+
+
+def _nothing(*args: object, **options: object) -> None:
+    pass
+
+
+FAULTS: dict[str, tuple[object, str, object]] = {
     "an owner's time counts from the admission": (RequestStanding, "due_since", _since_the_admission),
     "a request reaches what was published later": (Catalogue, "up_to", _to_this_day),
-    "an owner's other parts give it no more time": (RequestStanding, "due_since", _whatever_else_it_does),
+    "an owner's other parts give it no more time": (RequestStanding, "due_since", _references),
+    "another request's withdrawals give no more time": (RequestStanding, "due_since", _own_answers),
     "everything that can be read is admitted": (RequestAdmission, "verdict", _everything),
+    "requests wait while any is open": (RequestAdmission, "verdict", _while_another_is_open(Ruling.WAIT)),
+    "requests fall while any is open": (RequestAdmission, "verdict", _while_another_is_open(Ruling.DISMISS)),
+    "a request that nobody answers holds publications up": (
+        RequestStanding,
+        "awaited",
+        property(_from_the_admission),
+    ),
+    "a request never lapses": (RequestStanding, "_is_over", False),
+    "nobody checks the starts": (admission, "require_starts", _nothing),
+    "nobody checks whether a method is reviewed": (admission, "require_review", _nothing),
+    "nobody checks how long a request is open": (admission, "most_blocks", lambda standing: 1 << 32),
 }
 
 
@@ -55,5 +94,5 @@ FAULTS: dict[str, tuple[type, str, Callable[..., object]]] = {
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
     with pytest.raises(FilingViolationError):
-        for seed in range(1, 40):
+        for seed in range(1, 60):
             run_case(seed)

@@ -197,6 +197,14 @@ def test_an_owners_time_counts_from_its_last_part_of_the_same_request() -> None:
     assert standing(record, both, now=109 + BLOCKS).unanswered() == ("a",)
 
 
+def test_an_owners_time_counts_from_when_another_request_withdraws_what_it_waits_for() -> None:
+    """Until then its part could not be done; it lost the model while it did it."""
+    b = changed(B, OTHER, weights=None, block_number=140)
+    record = catalogue(a=changed(A, SEQUENTIAL, block_number=120), b=b)
+    assert standing(record, now=140 + BLOCKS).unanswered() == ()
+    assert standing(record, now=141 + BLOCKS).unanswered() == ("c",)
+
+
 def test_withdrawals_give_an_absent_owner_no_more_time() -> None:
     gone = changed(replace(D, node=node_of("d", owner="a")), OTHER, None, 160)
     at = standing(catalogue(d=gone), now=ADMITTED + BLOCKS + 1, earlier=(OTHER,))
