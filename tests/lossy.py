@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
-from blockful_py.chain.node import Node, connect, hexadecimal
+from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.rpc import Request, Rpc, RpcError
+from tests.relay import Asked, Relay, Reply, answer
 
 
 @dataclass
@@ -92,62 +91,16 @@ def lossy(node: Node) -> tuple[Node, Losses]:
     return Node(LossyRpc(node.rpc, losses), node.chain_id, node.confirmations), losses
 
 
-class LossyNode:
+class LossyNode(Relay):
     """The same as a server, for whoever is given the node's URL."""
 
     def __init__(self, url: str) -> None:
-        self.losses = losses = Losses()
-        node, lock, gone = connect(url), threading.Lock(), threading.Event()
-        rpc = LossyRpc(node.rpc, losses)
+        super().__init__(url)
+        self.losses = Losses()
+        self._rpc = LossyRpc(self.node.rpc, self.losses)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                if gone.is_set():
-                    self.close_connection = True
-                    return
-                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                calls = asked if isinstance(asked, list) else [asked]
-                with lock:
-                    answers = rpc.batch([(each["method"], each.get("params", [])) for each in calls])
-                found = [_answer(each["id"], answer) for each, answer in zip(calls, answers, strict=True)]
-                body = json.dumps(found if isinstance(asked, list) else found[0]).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None:
-                """Nobody reads it."""
-
-        self._node = node
-        self._gone = gone
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Whoever asks later finds nobody."""
-        self._gone.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-        self._node.close()
-
-
-def _answer(number: object, answer: Any) -> dict[str, Any]:
-    """An answer of JSON-RPC."""
-    known = {"jsonrpc": "2.0", "id": number}
-    if isinstance(answer, RpcError):
-        return {**known, "error": {"code": answer.code, "message": answer.message, "data": answer.data}}
-    return {**known, "result": answer}
+    def reply(self, asked: Asked | dict[str, Any]) -> Reply:
+        calls = asked if isinstance(asked, list) else [asked]
+        answers = self._rpc.batch([(each["method"], each.get("params", [])) for each in calls])
+        found = [answer(each["id"], result) for each, result in zip(calls, answers, strict=True)]
+        return Reply(found if isinstance(asked, list) else found[0])

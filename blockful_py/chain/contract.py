@@ -30,14 +30,20 @@ class Contract:
     """How it counts the events that a node must list."""
 
     def __init__(
-        self, node: Node, address: bytes, sender: Sender | None = None, kept: Path | None = None
+        self,
+        node: Node,
+        address: bytes,
+        sender: Sender | None = None,
+        kept: Path | None = None,
+        since: int = 0,
     ) -> None:
-        """`kept`: folder in which past events are kept; None keeps none."""
+        """`kept`: folder in which past events are kept; None keeps none.  `since`: block of its deployment,
+        before which no events are looked for."""
         self.node = node
         self.interface = interface_of(self.NAME)
         self._address = address
         self._sender = sender
-        self._logs = ContractLogs(node, address, self.interface, self.COUNT, kept)
+        self._logs = ContractLogs(node, address, self.interface, self.COUNT, kept, since=since)
         self._answers = BlockAnswers(node)
 
     @property

@@ -14,11 +14,11 @@ from typing import Any
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import pruned
-from blockful_py.chain.rpc import RpcError
+from blockful_py.chain.rpc import Request, RpcError
 from blockful_py.errors import MissingEventsError, NodeError
 
 LOG_RANGE = 10_000
-"""Blocks in one eth_getLogs: the maximum of public nodes."""
+"""Blocks in one eth_getLogs, unless the node takes fewer."""
 
 Log = Mapping[str, Any]
 FIELDS = ("topics", "data", "blockNumber", "transactionHash")
@@ -66,8 +66,13 @@ class Listed:
 class EventList:
     """A contract's events as its node lists them."""
 
-    def __init__(self, node: Node, address: bytes, interface: Interface, count: EventCount) -> None:
+    def __init__(
+        self, node: Node, address: bytes, interface: Interface, count: EventCount, since: int = 0
+    ) -> None:
+        """`since`: a block before which the contract has emitted nothing."""
         self._node = node
+        self._since = since
+        self._range = LOG_RANGE
         self._address = hexadecimal(address)
         self._interface = interface
         self._count = count
@@ -82,21 +87,37 @@ class EventList:
 
         Raises MissingEventsError where the node refuses either, as one does that lags.
         """
-        ranges = [(start, min(start + LOG_RANGE - 1, last)) for start in range(first, last + 1, LOG_RANGE)]
+        ranges = self._ranges(max(first, self._since), last)
         data = hexadecimal(self._interface.encode(self._count.function))
         before, counted, *answers = self._node.rpc.batch(
             [
                 ("eth_getBlockByNumber", (hex(max(first - 1, 0)), False)),
                 ("eth_call", ({"to": self._address, "data": data}, hex(last))),
-                *(("eth_getLogs", (self._wanted(start, end),)) for start, end in ranges),
+                *self._asked(ranges),
             ]
         )
-        logs = [
-            log
-            for answer, (start, end) in zip(answers, ranges, strict=True)
-            for log in self._sorted(answer, start, end)
-        ]
-        return Listed(logs, self._number(counted, last), before)
+        count = self._number(counted, last)
+        return Listed(self._logs(ranges, answers), count, before)
+
+    def _ranges(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Of blocks, each as long as the node takes it."""
+        return [(start, min(start + self._range - 1, last)) for start in range(first, last + 1, self._range)]
+
+    def _asked(self, ranges: Sequence[tuple[int, int]]) -> list[Request]:
+        return [("eth_getLogs", (self._wanted(start, end),)) for start, end in ranges]
+
+    def _logs(self, ranges: Sequence[tuple[int, int]], answers: Sequence[Any]) -> list[Log]:
+        """The logs of all ranges; one that is refused is asked for in halves, as the node may limit blocks or
+        logs, and so are those after it."""
+        logs: list[Log] = []
+        for answer, (start, end) in zip(answers, ranges, strict=True):
+            if isinstance(answer, RpcError) and end > start:
+                self._range = min(self._range, (end - start + 1) // 2)
+                halves = self._ranges(start, end)
+                logs += self._logs(halves, self._node.rpc.batch(self._asked(halves)))
+            else:
+                logs += self._sorted(answer, start, end)
+        return logs
 
     def counted(self, events: Sequence[PastEvent]) -> int:
         """How many of these events the contract counts."""

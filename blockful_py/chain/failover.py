@@ -24,6 +24,8 @@ CATCH_UP_SECONDS = 10.0
 """A node that is needed and lags has so long to catch up."""
 PROBE_SECONDS = 3.0
 """A node that is not in use has so long to answer."""
+PATIENCE = 5.0
+"""Seconds for which a node that is asked too much is asked again before another one is."""
 _PAUSE = 0.2  # seconds
 
 _log = logging.getLogger(__name__)
@@ -38,7 +40,13 @@ class Failover(Rpc):
 
     def __init__(self, urls: Sequence[str], timeout: float = 120.0, chain_id: int | None = None) -> None:
         """Raises NodeError, with the fault of each, when no node is fit."""
-        self._nodes = [(JsonRpc(url, timeout), JsonRpc(url, min(timeout, PROBE_SECONDS))) for url in urls]
+        self._nodes = [
+            (
+                JsonRpc(url, timeout, patience=PATIENCE),
+                JsonRpc(url, min(timeout, PROBE_SECONDS), patience=PATIENCE),
+            )
+            for url in urls
+        ]
         self._lock = threading.Lock()
         self._at = 0
         self._height = 0

@@ -74,11 +74,12 @@ class ContractLogs:
         count: EventCount,
         kept: Path | None = None,
         after: SettledBlock | None = None,
+        since: int = 0,
     ) -> None:
         """`kept`: the folder of the file; None keeps events in memory only.  `after`: settled block of the
-        node from which on events are read, into memory; None reads all."""
+        node from which on events are read, into memory; None reads all.  `since`: as for `EventList`."""
         self._node = node
-        self._list = EventList(node, address, interface, count)
+        self._list = EventList(node, address, interface, count, since)
         self._file = LogFile(None if kept is None else kept / f"{node.chain_id}-{address.hex()}.jsonl")
         self._after = after
         self._loaded = after is not None

@@ -6,6 +6,8 @@ web3 refuses batches with `eth_sendRawTransaction` above the provider, so calls 
 
 from __future__ import annotations
 
+import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,9 +26,20 @@ from blockful_py.errors import NodeError
 
 CONNECT_SECONDS = 10.0
 BATCH_SIZE = 100
-"""Calls in one HTTP request."""
+"""Calls in one HTTP request, unless the node takes fewer."""
+PATIENCE = 60.0
+"""Seconds for which a node that says that it is asked too much is asked again."""
+_PAUSE = 0.5  # seconds; it doubles
 
 Request = tuple[str, Sequence[Any]]
+
+_BUSY_STATUS = {429, 502, 503, 504}
+_BUSY_WORDS = re.compile(
+    r"rate.?limit|request.?limit|too many requests|per second|capacity|throttl", re.IGNORECASE
+)
+_LIMIT_CODES = range(-32_099, -32_004)
+"""Of errors that nodes define: limits, from -32005 (EIP-1474) on."""
+_SENDS = "eth_sendRawTransaction"
 
 _BAD_URL = (
     requests.exceptions.InvalidURL,
@@ -42,6 +55,18 @@ class RpcError:
     code: int
     message: str
     data: Any = None
+
+
+class _BusyError(Exception):
+    """A node does not answer now; `seconds`: after how many it is to be asked again, where it says so."""
+
+    def __init__(self, words: str, seconds: float | None = None) -> None:
+        super().__init__(words)
+        self.seconds = seconds
+
+
+class _BatchRefusedError(Exception):
+    """A node takes no batch like this one."""
 
 
 class Rpc(ABC):
@@ -95,12 +120,19 @@ class JsonRpc(Rpc):
     """The JSON-RPC interface of one node."""
 
     def __init__(
-        self, url: str, timeout: float = 120.0, diagnosis: Callable[[], str | None] | None = None
+        self,
+        url: str,
+        timeout: float = 120.0,
+        diagnosis: Callable[[], str | None] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
-        """`diagnosis`: returns why the node is gone, or None; `timeout`: seconds for each HTTP answer."""
+        """`diagnosis`: returns why the node is gone, or None; `timeout`: seconds for each HTTP answer;
+        `patience`: seconds for which it is asked again where it is asked too much."""
         self._url = url
         self._diagnosis = diagnosis
         self._timeout = timeout
+        self._patience = patience
+        self._batch_size = BATCH_SIZE
         with self._node_errors():
             self._session = _session(url)
         self._provider = HTTPProvider(
@@ -116,29 +148,94 @@ class JsonRpc(Rpc):
 
     def batch(self, calls: Sequence[Request]) -> list[Any]:
         results: list[Any] = []
-        for start in range(0, len(calls), BATCH_SIZE):
-            results.extend(self._exchange(calls[start : start + BATCH_SIZE]))
+        while len(results) < len(calls):
+            some = calls[len(results) : len(results) + self._batch_size]
+            try:
+                results += self._patiently(some)
+            except _BatchRefusedError as error:
+                if len(some) == 1:
+                    raise NodeError(str(error)) from None
+                self._batch_size = len(some) // 2
         return results
 
     def close(self) -> None:
         self._session.close()
 
+    def _patiently(self, calls: Sequence[Request]) -> list[Any]:
+        """The answers, once the node has time for all of them."""
+        end, pause = time.monotonic() + self._patience, _PAUSE
+        results: list[Any] = [_BusyError("")] * len(calls)
+        while True:
+            asked = [at for at, result in enumerate(results) if isinstance(result, _BusyError)]
+            try:
+                answers = self._exchange([calls[at] for at in asked])
+            except _BusyError as error:
+                answers = [error] * len(asked)
+            for at, answer in zip(asked, answers, strict=True):
+                results[at] = answer
+            busy = [each for each in answers if isinstance(each, _BusyError)]
+            if not busy:
+                return results
+            wait = max(pause, *(each.seconds or 0.0 for each in busy))
+            if time.monotonic() + wait > end:
+                raise NodeError(
+                    f"the node at {self.url} is asked more than it allows ({busy[-1]}): run the command "
+                    "again later, raise the node's limit, or name another node beside it."
+                )
+            time.sleep(wait)
+            pause *= 2
+
     def _exchange(self, calls: Sequence[Request]) -> list[Any]:
+        """Raises _BusyError, and _BatchRefusedError where none of the calls was taken."""
         with self._node_errors():
             answers: Any
-            if len(calls) == 1:
-                method, params = calls[0]
-                answers = [self._provider.make_request(RPCEndpoint(method), params)]
-            else:
-                answers = self._provider.make_batch_request([(RPCEndpoint(m), p) for m, p in calls])
+            try:
+                if len(calls) == 1:
+                    method, params = calls[0]
+                    answers = [self._provider.make_request(RPCEndpoint(method), params)]
+                else:
+                    answers = self._provider.make_batch_request([(RPCEndpoint(m), p) for m, p in calls])
+            except requests.exceptions.HTTPError as error:
+                if error.response is None:
+                    raise
+                refused = self._refusal(error.response)
+                answers = refused if len(calls) > 1 else [refused]
         if isinstance(answers, dict) and "error" in answers:
             refusal = _error(answers["error"])
-            raise NodeError(
-                f"the node at {self.url} refused a batch of {len(calls)} calls: {refusal.message}."
+            if _is_busy(refusal):
+                raise _BusyError(refusal.message)
+            raise _BatchRefusedError(
+                f"the node at {self.url} refused {_calls(calls)}: {refusal.message} (code {refusal.code})."
             )
         if not isinstance(answers, list) or len(answers) != len(calls):
-            raise NodeError(f"{self.url} answered a batch of {len(calls)} calls with something else.")
-        return [self._result(answer) for answer in answers]
+            told = f"{self.url} answered {_calls(calls)} with something else."
+            if any(method == _SENDS for method, _ in calls):  # some may have been taken
+                raise NodeError(told)
+            raise _BatchRefusedError(told)
+        results = [self._result(answer) for answer in answers]
+        return [
+            _BusyError(each.message) if isinstance(each, RpcError) and _is_busy(each) else each
+            for each in results
+        ]
+
+    def _refusal(self, response: requests.Response) -> dict[str, Any]:
+        """The JSON-RPC error in an answer with another HTTP status than 200.
+
+        Raises HTTPError where there is none, _BusyError for a node that is asked too much.
+        """
+        try:
+            body = response.json()
+        except ValueError:
+            body = None
+        said = body.get("error") if isinstance(body, dict) else None
+        words = _error(said).message if said else f"HTTP status {response.status_code}"
+        if response.status_code in _BUSY_STATUS:
+            raise _BusyError(words, _seconds(response.headers.get("Retry-After")))
+        if said:
+            return {"error": said}
+        if response.status_code == requests.codes.request_entity_too_large:
+            return {"error": words}
+        raise requests.exceptions.HTTPError(response=response)
 
     def _result(self, answer: Any) -> Any:
         if isinstance(answer, dict) and answer.get("error") is not None:
@@ -209,10 +306,28 @@ def _session(url: str) -> requests.Session:
     )
     session.auth = requests.utils.get_netrc_auth(url)
     session.trust_env = False
-    adapter = HTTPAdapter(max_retries=_DroppedConnections(2, allowed_methods=None, backoff_factor=0.1))
+    retries = _DroppedConnections(
+        2, allowed_methods=None, backoff_factor=0.1, respect_retry_after_header=False
+    )
+    adapter = HTTPAdapter(max_retries=retries)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
     return session
+
+
+def _seconds(text: str | None) -> float | None:
+    """Of a Retry-After header; None for a date, which would have two clocks agree."""
+    return float(text) if text is not None and text.isdecimal() else None
+
+
+def _is_busy(error: RpcError) -> bool:
+    return error.code == requests.codes.too_many_requests or (
+        error.code in _LIMIT_CODES and _BUSY_WORDS.search(error.message) is not None
+    )
+
+
+def _calls(calls: Sequence[Request]) -> str:
+    return f"a batch of {len(calls)} calls" if len(calls) > 1 else calls[0][0]
 
 
 def _error(error: Any) -> RpcError:

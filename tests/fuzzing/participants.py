@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from random import Random
 
 from blockful_py.pipeline.review.admission import UNREAD_BLOCKS
@@ -67,8 +67,9 @@ class FilingCase:
         self._settle()
         self.world.block += UNREAD_BLOCKS + 1
         self.world.look()
-        for account in self.world.accounts:  # whatever was open ends, and its places are free
-            self._ask(account)
+        for account in self.world.accounts:  # whatever was open ends, and so do these
+            with nullcontext() if account.honest else suppress(RefusedByContractError):
+                self._ask(account)
         self._settle()
         return self._done
 

@@ -84,7 +84,10 @@ class ServiceProcess(ABC):
         return self.process.pid
 
     def signal(self, which: signal.Signals) -> None:
-        os.kill(self.pid, which)
+        """Nothing where the process has ended by itself."""
+        assert self.process is not None
+        if self.process.is_alive():
+            os.kill(self.pid, which)
 
     def kill(self) -> None:
         """As a power cut does."""

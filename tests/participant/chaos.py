@@ -232,7 +232,8 @@ class Ground:
     def _require_alive(self) -> None:
         for name, service in services(self.federation).items():
             alive = service.process is not None and service.process.is_alive()
-            require(alive, f"{name} ended by itself: {service.reported()[-2000:]}")
+            code = None if service.process is None else service.process.exitcode
+            require(alive, f"{name} ended by itself with {code}: {service.reported()[-2000:]}")
 
 
 @contextmanager

@@ -6,17 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from blockful_py.chain import deployments
 from blockful_py.chain.alarm_registry import AlarmRegistryContract
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.contract import Contract
+from blockful_py.chain.deployments import Deployment
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.node import Node
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.chain.quorum import AppointedCommitteeContract, QuorumMirrorContract
 from blockful_py.chain.reader_registry import ReaderRegistryContract
-from blockful_py.chain.sender import SENDER_KEY
+from blockful_py.chain.sender import SENDER_KEY, Sender
 from blockful_py.chain.sortition import Parameters
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.coordinator import Coordinator
@@ -39,6 +42,8 @@ EVENTS = "events"
 """Folder of the past events that outlive what nodes prune."""
 EPOCH_OF_TIME = 1_767_225_600
 """2026-01-01T00:00:00Z: where the logical clock of a new devnet starts, in seconds."""
+
+Opened = TypeVar("Opened", bound=Contract)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,20 +175,17 @@ def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> C
     """
     kept = kept or directory.parent / EVENTS
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
-    chain = LiveChainContract(nodes.live, live.address("LiveChain"), nodes.live_sender, kept)
-    participants = ParticipantRegistryContract(
-        nodes.live, live.address("ParticipantRegistry"), nodes.live_sender, kept
-    )
-    readers = ReaderRegistryContract(nodes.live, live.address("ReaderRegistry"), nodes.live_sender)
-    alarms = AlarmRegistryContract(nodes.live, live.address("AlarmRegistry"), nodes.live_sender)
+    chain = _opened(LiveChainContract, live, nodes.live, nodes.live_sender, kept)
+    participants = _opened(ParticipantRegistryContract, live, nodes.live, nodes.live_sender, kept)
+    readers = _opened(ReaderRegistryContract, live, nodes.live, nodes.live_sender)
+    alarms = _opened(AlarmRegistryContract, live, nodes.live, nodes.live_sender)
     if "Committee" not in live.contracts:
-        address = live.address("AppointedCommittee")
-        appointed = AppointedCommitteeContract(nodes.live, address, nodes.live_sender)
+        appointed = _opened(AppointedCommitteeContract, live, nodes.live, nodes.live_sender)
         followers = _followers(nodes, directory, kept)
         contracts = Contracts(appointed, chain, participants, readers, alarms, followers)
         _require_fitting(contracts, directory)
         return contracts
-    elected = CommitteeContract(nodes.live, live.address("Committee"), nodes.live_sender)
+    elected = _opened(CommitteeContract, live, nodes.live, nodes.live_sender)
     contracts = Contracts(elected, chain, participants, readers, alarms, None)
     path = deployments.deployments_path(directory, nodes.archive.chain_id)
     if path.exists() and "QuorumMirror" in deployments.load(path, nodes.archive).contracts:
@@ -196,11 +198,16 @@ def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> C
 def _followers(nodes: Nodes, directory: Path, kept: Path) -> Followers:
     archive = deployments.load(deployments.deployments_path(directory, nodes.archive.chain_id), nodes.archive)
     return Followers(
-        QuorumMirrorContract(nodes.archive, archive.address("QuorumMirror"), nodes.archive_sender),
-        ArchiveRegistryContract(
-            nodes.archive, archive.address("ArchiveRegistry"), nodes.archive_sender, kept
-        ),
+        _opened(QuorumMirrorContract, archive, nodes.archive, nodes.archive_sender),
+        _opened(ArchiveRegistryContract, archive, nodes.archive, nodes.archive_sender, kept),
     )
+
+
+def _opened(
+    kind: type[Opened], among: Deployment, node: Node, sender: Sender | None, kept: Path | None = None
+) -> Opened:
+    address = among.address(kind.NAME)
+    return kind(node, address, sender, kept, since=among.contracts[kind.NAME].block)
 
 
 def _require_fitting(contracts: Contracts, directory: Path) -> None:
