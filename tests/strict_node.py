@@ -70,16 +70,21 @@ class StrictNode(Relay):
             self.refused += 1
             words = f"batches of more than {habits.calls} calls are not allowed"
             return Reply(answer(None, RpcError(-32_600, words)), habits.status)
-        found = [answer(each["id"], self._answered(each)) for each in calls]
+        refused = [self._refused(each) for each in calls]
+        asked_for = [each for each, error in zip(calls, refused, strict=True) if error is None]
+        answers = iter(self.node.rpc.batch([(each["method"], each.get("params", [])) for each in asked_for]))
+        found = [
+            answer(each["id"], error or next(answers)) for each, error in zip(calls, refused, strict=True)
+        ]
         if not isinstance(asked, list):
             return Reply(found[0])
         return Reply(found[::-1] if habits.reorders else found)
 
-    def _answered(self, call: dict[str, Any]) -> Any:
-        params = call.get("params", [])
-        if call["method"] == "eth_getLogs" and self._habits.blocks is not None:
-            first, last = (int(params[0][key], 16) for key in ("fromBlock", "toBlock"))
-            if last - first >= self._habits.blocks:
-                self.refused += 1
-                return RpcError(-32_000, f"Requested range exceeds the limit of {self._habits.blocks} blocks")
-        return self.node.rpc.batch([(call["method"], params)])[0]
+    def _refused(self, call: dict[str, Any]) -> RpcError | None:
+        if call["method"] != "eth_getLogs" or self._habits.blocks is None:
+            return None
+        first, last = (int(call["params"][0][key], 16) for key in ("fromBlock", "toBlock"))
+        if last - first < self._habits.blocks:
+            return None
+        self.refused += 1
+        return RpcError(-32_000, f"Requested range exceeds the limit of {self._habits.blocks} blocks")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation on chains whose blocks come in their own time: they are waited for, and confirmed."""
+"""A federation on chains whose blocks come in their own time, or whose nodes allow little."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from blockful_py.chain import rpc
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.chain.node import connect
 from blockful_py.pipeline.federation import Federation
 from tests.federations import promised, small
+from tests.strict_node import BUSY, Habits, StrictNode
 
 MINING_SECONDS = 0.05
 
@@ -40,7 +42,7 @@ def mined(devnets: Sequence[Devnet]) -> Iterator[None]:
         thread.join()
 
 
-def forgets(devnets: Sequence[Devnet], folder: Path, confirmations: int) -> None:
+def forgets(devnets: Sequence[Devnet | StrictNode], folder: Path, confirmations: int) -> None:
     """Deploys, trains, unlearns, verifies and audits a federation of two users."""
     settings = small(
         federation={"users": 2, "graph": {"s": (), "x": ("s",)}},
@@ -81,6 +83,20 @@ def test_a_chain_that_does_not_mine_at_once(tmp_path: Path, confirmations: int) 
     try:
         with mined(devnets):
             forgets(devnets, tmp_path, confirmations)
+    finally:
+        for each in devnets:
+            each.close()
+
+
+@pytest.mark.slow
+def test_nodes_that_limit_and_reorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpc, "_PAUSE", 0.01)
+    habits = Habits(blocks=50, calls=20, busy=BUSY["429 with words"], reorders=True)
+    devnets = start_together(*(NodeOptions(each, kind="anvil") for each in (1337, 1338)))
+    try:
+        with StrictNode(devnets[0].url, habits) as live, StrictNode(devnets[1].url, habits) as archive:
+            forgets((live, archive), tmp_path, 0)
+            assert live.refused and archive.refused
     finally:
         for each in devnets:
             each.close()
