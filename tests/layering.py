@@ -30,7 +30,10 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"child_process", "detached", "file_lock", "settings"}),
         frozenset({"monitoring"}),
         frozenset(
-            {"bounded_json", "closable", "extras", "forget", "html_table", "on_demand", "types", "whole_file"}
+            {
+                *("bounded_json", "closable", "extras", "forget", "html_table", "names", "on_demand"),
+                *("terminal", "types", "whole_file"),
+            }
         ),
         frozenset({"errors"}),
     ),

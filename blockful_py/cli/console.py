@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 
 from blockful_py.cli import stages
+from blockful_py.terminal import PlainConsole, printable
 
 
 class Output:
@@ -25,8 +26,8 @@ class Output:
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
         self.as_json = as_json
         self._quiet = quiet or as_json
-        self._out = plain_console()
-        self._err = plain_console(stderr=True)
+        self._out = PlainConsole()
+        self._err = PlainConsole(stderr=True)
 
     def say(self, *parts: RenderableType) -> None:
         """Prints text and tables, unless the command prints JSON."""
@@ -46,9 +47,7 @@ class Output:
     def plain(self, text: str) -> None:
         """Prints a line at once: it is not wrapped, and nothing in it is markup or controls the terminal."""
         if not self.as_json:
-            self._out.print(
-                "".join(each if each.isprintable() else " " for each in text), markup=False, soft_wrap=True
-            )
+            self._out.print(printable(text).replace("\n", " "), soft_wrap=True)
             self._out.file.flush()
 
     def result(self, document: Any) -> None:
@@ -82,11 +81,6 @@ class Output:
         else:
             with stages.logged(self.progress, title, total, unit) as advance:
                 yield advance
-
-
-def plain_console(stderr: bool = False) -> Console:
-    """A console that takes text as it is: no markup, no emoji codes, no highlights."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def pasteable(*words: str | Path) -> str:

@@ -71,9 +71,10 @@ def _command(row: Command) -> Any:
     """Builds a command whose epilog is the last paragraph of its docstring, the example."""
     module, _, name = row.function.partition(":")
     function = getattr(import_module(f"blockful_py.cli.{module}"), name)
-    text, _, example = cleandoc(function.__doc__).rpartition("\n\nExample: ")
+    text, _, example = cleandoc(function.__doc__ or "").rpartition("\n\nExample: ")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(row.name, help=text, epilog=_unwrapped(f"Example: {' '.join(example.split())}"))(function)
+    epilog = _unwrapped(f"Example: {' '.join(example.split())}") if example else None
+    alone.command(row.name, help=text, epilog=epilog)(function)
     made = get_command(alone)
     return made if row.log is None else with_log_options(made, row.log)
 

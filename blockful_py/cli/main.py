@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from errno import ENOSPC
 from importlib.metadata import version
 from itertools import takewhile
 from typing import Annotated, Any, cast
@@ -16,6 +18,7 @@ from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
 from blockful_py.extras import needed_by
 from blockful_py.monitoring import logs
+from blockful_py.terminal import printable, show_all_characters
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 bad settings or request, 3 verification failed, 4 chain, 5 storage, "
@@ -58,6 +61,7 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its status."""
     words = sys.argv[1:] if arguments is None else arguments
+    show_all_characters()
     try:
         logs.set_up()
         with needed_by(f"`blockful {_called(words)}`"):
@@ -72,8 +76,16 @@ def main(arguments: list[str] | None = None) -> None:
         status = INTERRUPTED
     except BrokenPipeError:
         status = 0
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        status = _no_space(error)
     if status == INTERRUPTED:  # some versions of typer return it instead of raising
         sys.stderr.write("interrupted; the processes of this command were stopped\n")
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        status = _no_space(error)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -90,12 +102,19 @@ def _called(words: list[str]) -> str:
     return " ".join(named if named[0] in groups else named[:1])
 
 
+def _no_space(error: OSError) -> int:
+    """The status of a command whose output, or files, could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in it goes nowhere
+    sys.stderr.write(f"error: {error.filename or 'the output'} could not be written: {error.strerror}.\n")
+    return 1
+
+
 def _fail(error: BlockfulError, as_json: bool) -> None:
     if as_json:
         document = {"error": {"kind": type(error).__name__, "message": str(error)}}
         sys.stdout.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
     else:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(printable(f"error: {error}\n"))
 
 
 if __name__ == "__main__":

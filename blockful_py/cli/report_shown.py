@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blockful_py.cli.console import Output, plain_console
+from blockful_py.cli.console import Output
+from blockful_py.terminal import PlainConsole
 
 if TYPE_CHECKING:
     from blockful_py.report.schema import Report
@@ -21,4 +22,4 @@ def show_report(out: Output, report: Report, directory: Path | None) -> None:
         return
     from blockful_py.report.table import print_report
 
-    print_report(report, plain_console(), directory)
+    print_report(report, PlainConsole(), directory)

@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -31,6 +32,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
 from blockful_py.forget import NUMBERED, Forget
 from blockful_py.html_table import html_table
+from blockful_py.names import require_name
 from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Paradigm, Position, Uri
@@ -43,6 +45,9 @@ Number = Annotated[int, Field(ge=0, lt=NUMBERED)]
 SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 
 
+ModelName = Annotated[str, AfterValidator(require_name)]
+
+
 class Reference(BaseModel):
     """A referenced model, by position, and its accuracy on the user's own test data (eq. 1).
 
@@ -51,7 +56,7 @@ class Reference(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: str
+    name: ModelName
     position: str = Field(pattern=POSITION)
     accuracy: float | None
     version: int = Field(default=0, ge=0)
@@ -76,7 +81,7 @@ class Statement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: str = Field(min_length=1, max_length=64)
+    name: ModelName
     user: int = Field(ge=1)
     round: int = Field(ge=0)
     owner: str = Field(pattern=r"^0x[0-9a-f]{40}$")
@@ -117,7 +122,7 @@ class Start(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: str
+    name: ModelName
     position: str = Field(pattern=POSITION)
 
     def place(self) -> Position:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 
+from blockful_py.terminal import PlainConsole
+
 WIDEST = 10_000
 """Columns; no table is as wide."""
 
@@ -15,14 +17,7 @@ def print_uncut(console: Console, what: RenderableType, folded: bool = False) ->
 
     `folded`: text that may be folded is, where the terminal is narrow.
     """
-    wide = Console(
-        file=console.file,
-        width=WIDEST,
-        force_terminal=console.is_terminal,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
+    wide = PlainConsole(file=console.file, width=WIDEST, force_terminal=console.is_terminal)
     needed = Measurement.get(wide, wide.options, what)
     wide.width = max(needed.minimum if folded else needed.maximum, console.width)
     wide.print(what)

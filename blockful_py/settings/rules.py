@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from blockful_py.names import name_fault
 from blockful_py.settings.committee import CommitteeSettings
 from blockful_py.settings.learning import LearningSettings
 from blockful_py.settings.sections import (
@@ -46,6 +47,7 @@ def broken_scenario(federation: FederationSettings) -> Iterator[str]:
             f"scenario 'scripted' needs a graph with one model for each of the {users} users, and 1 round; "
             f"it has {len(graph)} models and {rounds} rounds."
         )
+    yield from (f"federation.graph: {fault}." for name in graph or () if (fault := name_fault(name)))
     if federation.scenario == "paper14" and (users != PAPER14_USERS or rounds != 1):
         yield (
             f"scenario 'paper14' has 14 users and 1 round, not {users} and {rounds}: leave federation.users "

@@ -15,7 +15,7 @@ from blockful_py.errors import SettingsError
 def read_document(path: Path) -> dict[str, Any]:
     """The tables of a TOML file.  Raises SettingsError when there is none, or it is not TOML."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         require_shallow(text.encode())
         return tomllib.loads(text)
     except FileNotFoundError:

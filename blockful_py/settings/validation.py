@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -32,10 +33,26 @@ def validated(root: type[T], document: Mapping[str, Any]) -> T:
     Raises:
         SettingsError: lists every key that is unknown or missing, and every value of a wrong type or range.
     """
-    try:
-        return TypeAdapter(root).validate_python(document)
+    if twice := [*_named_twice(document)]:
+        raise SettingsError(listed(twice))
+    text = json.dumps(document, default=str)
+    try:  # JSON has lists for tuples and text for keys; otherwise nothing is taken for what it is not
+        return TypeAdapter(root).validate_json(text, strict=True)
     except ValidationError as error:
         raise SettingsError(listed(_faults(root, document, error))) from None
+
+
+def _named_twice(document: Mapping[str, Any], *path: str) -> Iterator[str]:
+    """One sentence for each number that is the key of several values, as 1 and 01 are."""
+    keys: dict[int, list[str]] = {}
+    for key, value in document.items():
+        if key.isdecimal():
+            keys.setdefault(int(key), []).append(key)
+        if isinstance(value, Mapping):
+            yield from _named_twice(value, *path, key)
+    for number, spelled in keys.items():
+        if len(spelled) > 1:
+            yield f"{'.'.join(path) or 'the document'} has {number} more than once: {', '.join(spelled)}."
 
 
 def _faults(root: type, document: Mapping[str, Any], error: ValidationError) -> list[str]:
