@@ -42,5 +42,5 @@ def show_all_characters() -> None:
     """Has this process write characters that its output's encoding lacks as escape sequences of Python."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            with suppress(ValueError):  # it is closed
+            with suppress(ValueError, OSError):  # it is closed, or a pipe that is taken for a file
                 stream.reconfigure(errors="backslashreplace")
