@@ -9,7 +9,7 @@ from inspect import cleandoc
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from blockful_py.cli.commands import Command, Group
@@ -37,6 +37,14 @@ class LazyGroup(TyperGroup):
         for heading, rows in self.sections.items():
             with formatter.section(heading):
                 formatter.write_dl([(row.name.ljust(width), row.summary) for row in rows])
+
+
+class _PlainCommand(TyperCommand):
+    """A command whose help has no backslashes before brackets: some versions of typer escape them for rich,
+    which does not print it."""
+
+    def get_help(self, ctx: Any) -> str:
+        return super().get_help(ctx).replace("\\[", "[")
 
 
 class _Loaded(Mapping[str, Any]):
@@ -74,7 +82,7 @@ def _command(row: Command) -> Any:
     text, _, example = cleandoc(function.__doc__ or "").rpartition("\n\nExample: ")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     epilog = _unwrapped(f"Example: {' '.join(example.split())}") if example else None
-    alone.command(row.name, help=text, epilog=epilog)(function)
+    alone.command(row.name, cls=_PlainCommand, help=text, epilog=epilog)(function)
     made = get_command(alone)
     return made if row.log is None else with_log_options(made, row.log)
 

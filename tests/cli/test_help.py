@@ -34,6 +34,7 @@ def test_help_has_an_example_of_the_command(tmp_path: Path, command: tuple[str, 
     assert example.startswith(" ".join(("blockful", *command)))
     for option in re.findall(r"(--[a-z-]+)", example):
         assert option in outcome.out.split("Example:")[0]
+    assert "\\[" not in outcome.out
     assert outcome.err == ""
     assert list(tmp_path.iterdir()) == []
 

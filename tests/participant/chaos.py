@@ -195,17 +195,19 @@ class Ground:
         trial["begun"], twice = self.ledger.trained()
         trial["problems"] += [*self.ledger.broken(work), *twice]
 
+    def certify(self, work: Work) -> list[str]:
+        """What is wrong with the certificate of a request that is done; later ones may replace its models."""
+        try:
+            certified = self.federation.certified(_owner(work.models[0])[0], work.request)
+        except (AssertionError, BlockfulError) as error:
+            return [f"{work} is not certified: {error}"]
+        if {*work.models} <= certified <= {*work.models, *work.passed}:
+            return []
+        return [f"the certificate of {work} names {certified}"]
+
     def close(self) -> list[str]:
-        """What is wrong in the end: each request is certified, and a reader reads every model."""
-        found = []
-        for work in self.requests:
-            try:
-                certified = self.federation.certified(_owner(work.models[0])[0], work.request)
-                if not {*work.models} <= certified <= {*work.models, *work.passed}:
-                    found.append(f"the certificate of {work} names {certified}")
-            except (AssertionError, BlockfulError) as error:
-                found.append(f"{work} is not certified: {error}")
-        return found + read_by(self.federation, NAMES[-1])
+        """What is wrong in the end: a reader reads every model."""
+        return read_by(self.federation, NAMES[-1])
 
     def is_done(self, work: Work, at_once: bool = False) -> bool:
         """Looks where something changed on the chains, and now and then; `at_once`: now."""
@@ -262,6 +264,7 @@ def try_once(struck: Ground, number: int, kind: str, rng: random.Random) -> Tria
         struck.strike(trial, work, drawn, stops)
         struck.recover(trial, work)
         struck.took[work.kind] = time.monotonic() - begun
+        trial["problems"] += struck.certify(work) if work.request else []
     except Exception as error:
         trial["problems"].append(f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
     return {**trial, "seconds": round(time.monotonic() - begun, 1), "load": round(os.getloadavg()[1], 1)}
