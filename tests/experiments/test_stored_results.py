@@ -12,6 +12,7 @@ import pytest
 from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
+from benchmarks.pair_table import markdown as pairs
 from benchmarks.requests_in_turn_table import markdown as in_turn
 from benchmarks.unlearning import markdown as costs
 from blockful_py.errors import FormatError, RunError
@@ -71,6 +72,26 @@ def test_the_attack_finds_the_control_out_and_passes_gold2(folder: Path) -> None
         assert found["gold2"]["auc"]["low"] <= 0.5
         assert found["gold2"]["epsilon"]["low"] == 0 < found["original"]["epsilon"]["low"]
         assert min(attack["auc"]["low"] for name, attack in found.items() if name in FOUND_OUT) > 0.6
+
+
+def test_the_table_of_pairs_follows_from_its_document() -> None:
+    document = json.loads((RESULTS / "pair.json").read_text(encoding="utf-8"))
+    assert pairs(document) == (RESULTS / "pair.md").read_text(encoding="utf-8")
+    document["rows"][0]["figures"]["start/drop/never seen"]["auc"][0] += 0.5
+    assert pairs(document) != (RESULTS / "pair.md").read_text(encoding="utf-8")
+
+
+def test_attacks_on_pairs_find_the_control_out_and_nothing_where_nothing_is() -> None:
+    """Single samples, at the start."""
+    document = json.loads((RESULTS / "pair.json").read_text(encoding="utf-8"))
+    found = {row["method"]: row for row in document["rows"] if row["size"] == 1}
+    control, nothing = found["one step"], found["neither knew"]
+    for score in ("drop", "aligned"):
+        assert min(control["figures"][f"start/{score}/never seen"]["auc"]) > 0.9
+        seeds = nothing["figures"][f"start/{score}/never seen"]["auc"]
+        assert 0.35 < sum(seeds) / len(seeds) < 0.65
+    assert min(control["rank"]) > 0.75
+    assert 0.35 < sum(nothing["rank"]) / len(nothing["rank"]) < 0.65
 
 
 def test_the_scale_follows_from_its_document() -> None:
