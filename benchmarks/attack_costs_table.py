@@ -7,28 +7,33 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-MIB = 1 << 20
 Row = Mapping[str, Any]
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """A row for each attack and number of accounts."""
+    """A page with a row for each attack and number of accounts."""
     rows: Sequence[Row] = document["rows"]
     peace = [row for row in rows if row["attack"] is None]
     honest = statistics.median(row["seconds"] for row in peace)
+    machine = document["machine"]
     lines = [
-        f"In peace: {spread((row['seconds'] for row in peace), '.0f')} s (n = {len(peace)}), "
-        f"a member's memory {spread((row['member_mib'] for row in peace), '.0f')} MiB beside torch.",
+        "# What attacks by participants cost",
+        "",
+        f"`{document['command']}`, {document['members']} members on {machine['cpus']} shared cores, "
+        f"Python {machine['python']}, {machine['devnet'].capitalize()}, load "
+        f"{spread((row['load'] for row in rows if 'load' in row), '.0f')}; medians, with least and most. "
+        "Seconds are those of an honest request, from its filing to its certificate. MiB are the peak of the "
+        f"largest member beside the {document['torch_mib']:.0f} MiB of a process that only imports torch.",
         "",
         "| attack | accounts | n | gas | MB sent | did | s | times as long | member, MiB |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---:|---:|---:|---:|---|---:|---:|---:|",
+        _line("none", 0, peace, honest),
     ]
     for kind in dict.fromkeys(row["attack"] for row in rows if row["attack"]):
         for accounts in sorted({row["accounts"] for row in rows if row["attack"] == kind}):
-            lines.append(
-                _line(kind, accounts, [each for each in rows if _is_of(each, kind, accounts)], honest)
-            )
-    return "\n".join(lines)
+            found = [each for each in rows if _is_of(each, kind, accounts)]
+            lines.append(_line(kind, accounts, found, honest))
+    return "\n".join(lines) + "\n"
 
 
 def _is_of(row: Row, kind: str, accounts: int) -> bool:
@@ -37,24 +42,26 @@ def _is_of(row: Row, kind: str, accounts: int) -> bool:
 
 def _line(kind: str, accounts: int, found: Sequence[Row], honest: float) -> str:
     done = [row for row in found if "seconds" in row]
-    did = ", ".join(f"{number:,} {what}" for what, number in found[0]["done"].items())
+    did = ", ".join(f"{number:,} {what}" for what, number in found[0].get("done", {}).items())
     cells = (
         kind,
-        accounts,
+        accounts or "",
         len(found),
-        spread((row["gas"] for row in found), ",.0f"),
-        spread(((row["sent"] + row["calldata"]) / 1e6 for row in found), ".1f"),
+        spread((row["gas"] for row in found if "gas" in row), ",.0f"),
+        spread(((row["sent"] + row["calldata"]) / 1e6 for row in found if "sent" in row), ".1f"),
         did,
-        spread((row["seconds"] for row in done), ".0f") if done else "not done",
-        spread((row["seconds"] / honest for row in done), ".1f") if done else "",
-        spread((row["member_mib"] for row in done), ".0f") if done else "",
+        spread((row["seconds"] for row in done), ".0f") or "not done",
+        spread((row["seconds"] / honest for row in done), ".2f"),
+        spread((row["member_mib"] for row in done), ".0f"),
     )
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def spread(values: Iterable[float], form: str) -> str:
-    """The median, and least and most where there are several."""
+    """The median, and least and most where there are several; nothing of nothing."""
     found = sorted(values)
+    if not found:
+        return ""
     middle = format(statistics.median(found), form)
     if len(found) == 1:
         return middle

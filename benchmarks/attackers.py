@@ -103,9 +103,9 @@ class Attacker:
     def request(self, method: str, created: int) -> Request:
         """A request about the honest party's model, which this account signs."""
         live = self.party.federation.contracts.live
-        position = self.party.federation.catalogue()["a"].position
+        position = self.party.federation.catalogue()["b"].position
         drafted = Request(
-            starts=(Start(name="a", position=str(position)),),
+            starts=(Start(name="b", position=str(position)),),
             classes=(1,),
             paradigm=Paradigm.SEQUENTIAL.value,
             method=method,
@@ -247,7 +247,7 @@ def garbage_parts(attacker: Attacker) -> None:
             found = [each for each in registry.filed_requests() if each.by == attacker.honest]
             if found and found[-1].is_admitted:
                 with suppress(BlockfulError):
-                    registry.hand_in(found[-1].number, catalogue["a"].position, file_uri(os.urandom(100)))
+                    registry.hand_in(found[-1].number, catalogue["b"].position, file_uri(os.urandom(100)))
                     attacker.count("hand-ins")
                 if attacker.done["hand-ins"] >= HAND_INS:
                     return

@@ -23,7 +23,9 @@ SOURCES = ("*.py", "*.sol", "*.toml", "Makefile")
 VENVS = {".venv", ".venv-brownie", ".venv-symbolic"}
 SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", "runs", *VENVS})
 
-RENDERED = frozenset({"attack.md", "audit.md", "in_turn.md", "machines.md", "tables.md", "unlearning.md"})
+RENDERED = frozenset(
+    {"attack.md", "attack_costs.md", "audit.md", "in_turn.md", "machines.md", "tables.md", "unlearning.md"}
+)
 """Pages of benchmarks/results that commands write."""
 
 FENCE = re.compile(r" *```")
