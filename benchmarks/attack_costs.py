@@ -17,6 +17,7 @@ import json
 import multiprocessing
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from typing import Any
 import tomli_w
 
 from benchmarks.attack_costs_table import markdown
-from benchmarks.attackers import ATTACKS, attack
+from benchmarks.attackers import ATTACKS, BY_OWNERS, attack
 from benchmarks.processes import children, usage
 from benchmarks.services import member_memory
 from blockful_py.chain.devnet import Devnet, NodeOptions
@@ -57,7 +58,6 @@ START = "b"
 """The honest request starts here, and reaches nothing else."""
 OWNERS = ("x1", "x2")
 """Attackers with a published model; the others join and publish nothing."""
-BY_OWNERS = ("parts that are none", "valid requests")
 ETHER = 10**18
 WAIT_SECONDS = 600.0
 CONTEXT = multiprocessing.get_context("spawn")
@@ -338,8 +338,7 @@ def measure(options: argparse.Namespace, command: str) -> dict[str, Any]:
                 for _ in range(options.trials):
                     for accounts in (1, 1 + FAULTY):
                         bench.attacked(kind, accounts)
-                if not (kinds.index(kind) + 1) % 3:
-                    bench.peace()
+                bench.peace()
     finally:
         federation.down()
     return {
@@ -356,12 +355,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1, help="of each attack from each number of accounts")
     parser.add_argument("--only", action="append", help="words in the names of attacks; can be repeated")
+    parser.add_argument("--append", action="store_true", help="keep the stored runs as well")
     parser.add_argument("--folder", type=Path, default=Path(".blockful/attack-costs"))
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--render-only", action="store_true", help="write the table of the stored figures")
     options = parser.parse_args()
     if not options.render_only:
-        document = measure(options, " ".join(("python -m benchmarks.attack_costs", *sys.argv[1:])))
+        only = [part for each in options.only or () for part in ("--only", shlex.quote(each))]
+        trials = ["--trials", str(options.trials)] if options.trials != 1 else []
+        more = ["--append"] if options.append else []
+        run = measure(options, " ".join(("python -m benchmarks.attack_costs", *trials, *only, *more)))
+        before = json.loads(options.output.read_text(encoding="utf-8")) if options.append else []
+        document = [*before, run]
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     page = markdown(json.loads(options.output.read_text(encoding="utf-8")))

@@ -40,6 +40,8 @@ from tests.learning.poison import POISONS
 from tests.storage.dags import file_of
 from tests.storage.machines import Liar, lying
 
+BY_OWNERS = ("parts that are none", "valid requests")
+"""Attacks by accounts with a published model, which stay; the other accounts leave when they have attacked."""
 PLACES = 4
 """Requests of an account that wait for a decision, at most."""
 HAND_INS = 1024
@@ -197,6 +199,9 @@ def odd_models(attacker: Attacker) -> None:
     honest = party._trained(catalogue)
     (model,) = honest.wave
     turn = iter(range(10**9))
+    size = sum(tensor.numel() * 4 for tensor in model.weights.values())
+    committee = party.federation.contracts.committee
+    members = len(committee.roster(committee.current_epoch())[0].members)
 
     def trained(_: object) -> object:
         poison = POISONS[next(turn) % len(POISONS)]
@@ -213,9 +218,8 @@ def odd_models(attacker: Attacker) -> None:
                     party.train_next()
                     attacker.count("published")
                 attacker.count("proposals")
+                attacker.sent += size * members
 
-    size = sum(tensor.numel() * 4 for tensor in model.weights.values())
-    attacker.count("bytes of a model", size)
     threading.Thread(target=propose).start()
 
 
@@ -271,7 +275,6 @@ def largest_messages(attacker: Attacker) -> None:
     block = os.urandom(MIB)
     pushed = b"".join(car.write(uri_of(block, Codec.RAW), [(uri_of(block, Codec.RAW), block)]))
     epoch = contracts.committee.current_epoch()
-    attacker.count("bytes of a message", max(len(nested), len(pushed)))
 
     def ask(url: str, address: bytes, kind: MessageKind, body: bytes) -> None:
         while not attacker.over.is_set():
@@ -341,7 +344,7 @@ def attack(said: Connection, kind: str, folder: Path, words: str, honest: bytes)
         said.recv()
         attacker.over.set()
         time.sleep(0.5)
-        if kind != "valid requests":
+        if kind not in BY_OWNERS:
             with suppress(BlockfulError):
                 attacker.registry.leave()
         said.send({"sent": attacker.sent, "done": dict(attacker.done), "problem": problem})
