@@ -53,10 +53,10 @@ SETTINGS = Path("examples/machines.toml")
 OUTPUT = Path("benchmarks/results/attack_costs.json")
 MEMBERS, FAULTY = 4, 1
 HONEST = ("a", "b")
-"""The second is trained from the first, and from the attackers' models."""
+"""The second is trained from the first, and from models of attackers that file valid requests."""
 START = "b"
 """The honest request starts here, and reaches nothing else."""
-OWNERS = ("x1", "x2")
+OWNERS = ("x1", "x2", "x3", "x4")
 """Attackers with a published model; the others join and publish nothing."""
 ETHER = 10**18
 WAIT_SECONDS = 600.0
@@ -77,7 +77,7 @@ class AttackedFederation(LocalFederation):
 
     def settings(self) -> Path:
         document = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
-        graph = {name: ["a", *OWNERS] if name == "b" else [] for name in self.names}
+        graph = {name: ["a", *BY_OWNERS["valid requests"]] if name == "b" else [] for name in self.names}
         document["federation"] = {
             "scenario": "scripted",
             "situation": "all_hold",
@@ -197,7 +197,7 @@ class Bench:
         self._party = party
         self.torch = with_torch()
         self._turn = 0
-        self._free = list(federation.names[4:])
+        self._free = [name for name in federation.names if name.startswith("p")]
         self.rows: list[dict[str, Any]] = []
 
     def request(self) -> dict[str, Any]:
@@ -234,7 +234,8 @@ class Bench:
         self._note({"attack": None, "accounts": 0, **self.request()})
 
     def attacked(self, kind: str, accounts: int) -> None:
-        names = OWNERS[:accounts] if kind in BY_OWNERS else self._strangers(kind, accounts)
+        owners = BY_OWNERS.get(kind)
+        names = owners[:accounts] if owners else tuple(self._free.pop(0) for _ in range(accounts))
         honest = self._federation.account(START)
         begun = self._party.federation.nodes.live.block_number()
         attackers: list[tuple[Any, Connection]] = []
@@ -271,9 +272,6 @@ class Bench:
         self._note(row)
         if kind not in BY_OWNERS:
             self._settle()
-
-    def _strangers(self, kind: str, accounts: int) -> list[str]:
-        return [self._free.pop(0) for _ in range(accounts)]
 
     def _spent(self, first: int, accounts: Iterable[bytes]) -> dict[str, int]:
         """Gas and bytes of the accounts' transactions since a block, on the live chain."""
@@ -333,7 +331,7 @@ def measure(options: argparse.Namespace, command: str) -> dict[str, Any]:
             bench.peace()
             for kind in kinds:
                 if kind == "valid requests":
-                    for name in OWNERS:
+                    for name in BY_OWNERS[kind]:
                         federation.serve(name)
                 for _ in range(options.trials):
                     for accounts in (1, 1 + FAULTY):

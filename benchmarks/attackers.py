@@ -40,8 +40,11 @@ from tests.learning.poison import POISONS
 from tests.storage.dags import file_of
 from tests.storage.machines import Liar, lying
 
-BY_OWNERS = ("parts that are none", "valid requests")
-"""Attacks by accounts with a published model, which stay; the other accounts leave when they have attacked."""
+BY_OWNERS = {
+    "parts of a request of its own that are none": ("x3", "x4"),
+    "valid requests": ("x1", "x2"),
+}
+"""Attacks by accounts with a published model, which stay.  Other accounts leave after their attack."""
 PLACES = 4
 """Requests of an account that wait for a decision, at most."""
 HAND_INS = 1024
@@ -230,11 +233,10 @@ class _Unchecked:
         pass
 
 
-def garbage_parts(attacker: Attacker) -> None:
-    """Hands in what is no part: for a request of its own as its owner, and for the honest one without end."""
+def own_garbage(attacker: Attacker) -> None:
+    """Hands in, as their owner, three parts of a request that are none."""
     context, registry = attacker.party.federation.opened.context, attacker.registry
-    catalogue = attacker.party.federation.catalogue()
-    own = attacker.own_model()
+    catalogue, own = attacker.party.federation.catalogue(), attacker.own_model()
     drafted = draft_request(context, catalogue, (own,), Forget.of_classes([1]), Paradigm.PARALLEL, None)
     number = attacker.party.file(sign_request(context, catalogue, drafted))
     attacker.count("filings")
@@ -246,6 +248,11 @@ def garbage_parts(attacker: Attacker) -> None:
         registry.hand_in(number, catalogue[own].position, part)
         attacker.count("hand-ins")
 
+
+def others_parts(attacker: Attacker) -> None:
+    """Hands in for the honest request, without end, what is no part of its own."""
+    registry, catalogue = attacker.registry, attacker.party.federation.catalogue()
+
     def flood() -> None:
         while not attacker.over.is_set():
             found = [each for each in registry.filed_requests() if each.by == attacker.honest]
@@ -253,7 +260,7 @@ def garbage_parts(attacker: Attacker) -> None:
                 with suppress(BlockfulError):
                     registry.hand_in(found[-1].number, catalogue["b"].position, file_uri(os.urandom(100)))
                     attacker.count("hand-ins")
-                if attacker.done["hand-ins"] >= HAND_INS:
+                if attacker.done.get("hand-ins", 0) >= HAND_INS:
                     return
             else:
                 time.sleep(0.2)
@@ -317,7 +324,8 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
     "the same, from a machine that sends noise": Machine(_garbage),
     "models of another form, proposed over and over": odd_models,
     "messages of the largest size, 16 connections a member": largest_messages,
-    "parts that are none": garbage_parts,
+    "hand-ins for the honest request without end": others_parts,
+    "parts of a request of its own that are none": own_garbage,
     "valid requests": valid_requests,
 }
 """In the order in which they are tried: what the last two leave behind lasts."""
