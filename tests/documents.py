@@ -24,7 +24,10 @@ VENVS = {".venv", ".venv-brownie", ".venv-symbolic"}
 SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", "runs", *VENVS})
 
 RENDERED = frozenset(
-    {"attack.md", "audit.md", "in_turn.md", "machines.md", "pair.md", "tables.md", "unlearning.md"}
+    {
+        *("attack.md", "attack_costs.md", "audit.md", "in_turn.md", "machines.md", "pair.md", "tables.md"),
+        "unlearning.md",
+    }
 )
 """Pages of benchmarks/results that commands write."""
 

@@ -27,9 +27,13 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class _Absent:
-    """Why a file could not be fetched, some of what it lacked, and when it is asked for again."""
+    """Why a file could not be fetched, some of what it lacked, and when it is asked for again.
 
-    failure: Failure
+    An error itself would keep what its frames hold: the bytes that a machine sent.
+    """
+
+    kind: type[Failure]
+    reason: str
     missing: tuple[Uri, ...]
     pause: float
     until: float
@@ -49,14 +53,14 @@ class AbsentFiles:
             return
         left = absent.until - self._now()
         if left > 0 and not any(is_here(block) for block in absent.missing):
-            raise type(absent.failure)(f"{absent.failure} It is asked for again in {left:.0f} s.")
+            raise absent.kind(f"{absent.reason} It is asked for again in {left:.0f} s.")
 
     def note(self, uri: Uri, failure: Failure, missing: tuple[Uri, ...], answered: bool) -> None:
         """Remembers a failed fetch; `answered`: whether any machine said that it does not have the file."""
         before = self._files.pop(uri, None)
         longest = LONGEST_SECONDS if answered else LONGEST_ALONE_SECONDS
         pause = min(FIRST_SECONDS if before is None else 2 * before.pause, longest)
-        self._files[uri] = _Absent(failure, missing[:_BLOCKS], pause, self._now() + pause)
+        self._files[uri] = _Absent(type(failure), str(failure), missing[:_BLOCKS], pause, self._now() + pause)
         while len(self._files) > MOST_FILES:
             self._files.popitem(last=False)
 

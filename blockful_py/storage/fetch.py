@@ -110,18 +110,24 @@ class Fetch:
 
         await asyncio.gather(*(fetch() for _ in range(CONNECTIONS)))
         if errors:
-            raise errors[0]
+            del errors[1:]
+            raise errors.pop()  # an error in a list of its own frame would outlive the fetch
 
     async def _leaf(self, endpoint: Machine, uri: Uri) -> None:
         block = bytearray()
-        async with self._answer(endpoint, uri, "raw") as pieces:
-            async for piece in pieces:
-                block += piece
-                if len(block) > MAX_BLOCK_SIZE:
-                    raise StoreUnreachableError(f"it sends a block of more than {MAX_BLOCK_SIZE} bytes")
-        if hashlib.sha256(block).digest() != uri.digest:
-            raise StoreUnreachableError(f"the bytes that it sends for {cid_string(uri)} do not hash to it")
-        self._take(uri, bytes(block))
+        try:
+            async with self._answer(endpoint, uri, "raw") as pieces:
+                async for piece in pieces:
+                    block += piece
+                    if len(block) > MAX_BLOCK_SIZE:
+                        raise StoreUnreachableError(f"it sends a block of more than {MAX_BLOCK_SIZE} bytes")
+            if hashlib.sha256(block).digest() != uri.digest:
+                raise StoreUnreachableError(
+                    f"the bytes that it sends for {cid_string(uri)} do not hash to it"
+                )
+            self._take(uri, bytes(block))
+        finally:
+            block.clear()  # an error's traceback has this frame, and may be kept
 
     async def _car(self, endpoint: Machine, root: Uri) -> None:
         """Fetches the blocks below a node in one stream."""

@@ -124,7 +124,7 @@ class Search:
             self.fetch.ask(machine, min(left, self.each))
         except (AbsentError, BusyError, StoreUnreachableError) as error:
             self.report(machine.url, str(error))
-            self._reasons[machine] = error
+            self._reasons[machine] = type(error)(str(error))  # whose frames hold nothing
             at_fault = isinstance(error, StoreUnreachableError)
             (self.standing.fault if at_fault else self.standing.cost)(machine, self.now() - begun)
             return False

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.attack_costs_table import markdown as attack_costs
 from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
@@ -186,3 +187,10 @@ def test_the_tables_of_a_federation_on_a_gpu_follow_from_its_figures() -> None:
     assert on_a_gpu(result) == (RESULTS / "federation_device.md").read_text(encoding="utf-8")
     result["cases"][0]["sides"]["gpu"]["training"]["seconds"][0] *= 2
     assert on_a_gpu(result) != (RESULTS / "federation_device.md").read_text(encoding="utf-8")
+
+
+def test_what_attacks_cost_follows_from_its_file() -> None:
+    result = json.loads((RESULTS / "attack_costs.json").read_text(encoding="utf-8"))
+    assert attack_costs(result) == (RESULTS / "attack_costs.md").read_text(encoding="utf-8")
+    result[0]["rows"][0]["seconds"] *= 2
+    assert attack_costs(result) != (RESULTS / "attack_costs.md").read_text(encoding="utf-8")

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -257,3 +260,21 @@ def test_honest_machines_are_asked_in_their_order(tmp_path: Path) -> None:
         for uri in uris:
             assert store.read(uri, ANY_SIZE)
     assert [len(each.asked) for each in liars] == [5, 5, 0]
+
+
+def test_what_machines_sent_for_files_that_nobody_has_is_not_kept(tmp_path: Path, clock: Clock) -> None:
+    """Errors that were remembered kept 2 MiB each: members grew by 20 MiB for each account that filed."""
+    noise = Liar(lambda form, uri: [os.urandom(1 << 20)] * 4)
+    with lying(noise) as machine:
+        store, _ = store_at(tmp_path / "store", [machine], now=clock)
+        absent(store, file_uri(b"the first, which imports"))
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for uri in FILED:
+                assert "more than 2097152 bytes" in str(absent(store, uri))
+            held = tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+    assert held < 2 << 20
