@@ -153,6 +153,7 @@ class EventList:
     def _sorted(self, answer: Any, first: int, last: int) -> list[Log]:
         """The logs of an answer by their places, each once, as far as they are of these blocks."""
         if isinstance(answer, RpcError):
+            self._range = LOG_RANGE  # it is no limit that smaller ranges keep to
             raise MissingEventsError(
                 f"the node at {self._node.url} refused to list events: {answer.message}.{pruned(answer)}"
             )

@@ -6,6 +6,7 @@ web3 refuses batches with `eth_sendRawTransaction` above the provider, so calls 
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from abc import ABC, abstractmethod
@@ -40,6 +41,8 @@ _BUSY_WORDS = re.compile(
 _LIMIT_CODES = range(-32_099, -32_004)
 """Of errors that nodes define: limits, from -32005 (EIP-1474) on."""
 _SENDS = "eth_sendRawTransaction"
+
+_log = logging.getLogger(__name__)
 
 _BAD_URL = (
     requests.exceptions.InvalidURL,
@@ -182,6 +185,8 @@ class JsonRpc(Rpc):
                     f"the node at {self.url} is asked more than it allows ({busy[-1]}): run the command "
                     "again later, raise the node's limit, or name another node beside it."
                 )
+            if pause == _PAUSE:
+                _log.warning("the node at %s is asked again, as it says: %s", self.url, busy[-1])
             time.sleep(wait)
             pause *= 2
 

@@ -11,10 +11,11 @@ from blockful_py.chain import event_list, rpc
 from blockful_py.chain.devnet import Devnet
 from blockful_py.chain.failover import Failover
 from blockful_py.chain.live_chain import LiveChainContract
+from blockful_py.chain.logs import TRIES
 from blockful_py.chain.node import connect
 from blockful_py.chain.rpc import JsonRpc
 from blockful_py.chain.sender import Sender
-from blockful_py.errors import NodeError
+from blockful_py.errors import MissingEventsError, NodeError
 from tests.chain.conftest import Scene
 from tests.chain.council import Council
 from tests.chain.test_left_out import archive, publish
@@ -68,6 +69,21 @@ def test_logs_are_asked_for_from_the_deployment_on(
     assert LiveChainContract(anvil.node, entry.address, since=entry.block).log()
     firsts = [int(params[0]["fromBlock"], 16) for method, params in asked if method == "eth_getLogs"]
     assert min(firsts) == entry.block
+
+
+def test_a_node_that_lists_nothing_is_asked_for_no_block_alone(
+    anvil: Devnet, deployed: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has pruned its logs would be asked for every block of the chain, one by one."""
+    monkeypatch.setattr("blockful_py.chain.logs.PAUSE", 0.0)
+    with StrictNode(anvil.url, Habits(blocks=0)) as strict:
+        node = connect(strict.url)
+        node.rpc.call("anvil_mine", hex(200))
+        contract = LiveChainContract(node, deployed.deployment.address("LiveChain"))
+        with pytest.raises(MissingEventsError, match="refused to list events"):
+            contract.log()
+        assert strict.refused <= TRIES * (3 * node.block_number().bit_length() + 1)
+        node.close()
 
 
 def test_a_node_that_stays_busy_is_named_with_its_words(anvil: Devnet) -> None:
