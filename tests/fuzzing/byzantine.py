@@ -9,12 +9,10 @@ of an honest leader are executed or cleanly refused, none is done twice, and lia
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from random import Random
 
 from tests.fuzzing.byzantine_world import HOUR, World, watched
+from tests.fuzzing.cases import play
 from tests.fuzzing.honest_leader import HonestLeader
 from tests.fuzzing.schemer import Schemer
 
@@ -45,27 +43,5 @@ def run_case(seed: int) -> bool:
     return executed
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Plays faulty members and leaders against honest ones.")
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--seed", type=int, help="of the first case; each next one has the next")
-    parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most")
-    given = parser.parse_args()
-    first = seed = Random().randrange(1 << 32) if given.seed is None else given.seed
-    begun, executed = time.monotonic(), 0
-    while time.monotonic() < begun + given.seconds and seed < first + given.cases:
-        try:
-            executed += run_case(seed)
-        except Exception:
-            sys.stderr.write(f"\nbyzantine: seed {seed} shows a fault; repeat with --seed {seed} --cases 1\n")
-            raise
-        seed += 1
-        if seed % 20 == 0 and sys.stdout.isatty():
-            sys.stdout.write(f"\rbyzantine: {seed - first} cases, {executed} decisions executed")
-            sys.stdout.flush()
-    told = f"{seed - first} cases from seed {first}, {executed} decisions executed, no fault"
-    sys.stdout.write(f"\rbyzantine: {told}\n")
-
-
 if __name__ == "__main__":
-    main()
+    play("byzantine", "Plays faulty members and leaders against honest ones.", "decisions executed", run_case)

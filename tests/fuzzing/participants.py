@@ -11,9 +11,6 @@ in time, counted from their filing, while the attack lasts and after it (`filing
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from contextlib import nullcontext, suppress
 from random import Random
 
@@ -22,6 +19,7 @@ from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
 from blockful_py.storage.cid import uri_of
 from blockful_py.types import Codec, Paradigm
+from tests.fuzzing.cases import play
 from tests.fuzzing.filings_oracle import Asked, FilingsOracle
 from tests.fuzzing.filings_world import (
     BLOCKS,
@@ -252,24 +250,10 @@ def run_case(seed: int) -> int:
     return FilingCase(Random(seed)).run()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Plays dishonest participants against an honest committee.")
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--seed", type=int, help="of the first case; each next one has the next")
-    parser.add_argument("--cases", type=int, default=sys.maxsize, help="at most")
-    given = parser.parse_args()
-    first = seed = Random().randrange(1 << 32) if given.seed is None else given.seed
-    begun, done = time.monotonic(), 0
-    while time.monotonic() < begun + given.seconds and seed < first + given.cases:
-        try:
-            done += run_case(seed)
-        except Exception:
-            sys.stderr.write(f"\nparticipants: seed {seed} shows a fault; repeat: --seed {seed} --cases 1\n")
-            raise
-        seed += 1
-    told = f"{seed - first} cases from seed {first}, {done} honest requests carried out, no fault"
-    sys.stdout.write(f"participants: {told}\n")
-
-
 if __name__ == "__main__":
-    main()
+    play(
+        "participants",
+        "Plays dishonest participants against an honest committee.",
+        "honest requests carried out",
+        run_case,
+    )
