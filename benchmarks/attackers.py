@@ -332,7 +332,11 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
 
 
 def attack(said: Connection, kind: str, folder: Path, words: str, honest: bytes) -> None:
-    """Opens the account's run and says so; attacks when told; ends when told, and says what it took."""
+    """Opens the account's run and says so; attacks when told; ends when told, and says what it took.
+
+    At the lowest priority: an attacker has a machine of its own, and takes no time of its victims' cores.
+    """
+    os.nice(19)
     participant = ParticipantFolder(folder)
     keys = participant.keys(words)
     signer = Signer(keys.account_secret.to_bytes(32, "big"))

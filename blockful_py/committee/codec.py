@@ -25,6 +25,8 @@ Value = TypeVar("Value")
 
 MAX_DEPTH = 24
 """Maximum nesting of arrays and objects; the deepest message has half as many levels."""
+SPARE_VALUES, BYTES_PER_VALUE = 1024, 24
+"""A document has at most one value for so many bytes, and some more; parsed, `[[],[],…]` has 25 times its size."""
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
 _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
 
@@ -37,6 +39,7 @@ def encode(value: Any) -> bytes:
 def decode(kind: type[Value], data: bytes) -> Value:
     """Inverse of `encode`.  Raises MessageError, which names the field, for other bytes."""
     try:
+        _require_sparse(data)
         document = parse_json(
             data, MAX_DEPTH, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_refuse
         )
@@ -47,6 +50,13 @@ def decode(kind: type[Value], data: bytes) -> Value:
         raise MessageError("a message is not in its canonical encoding.")
     value: Value = typed
     return value
+
+
+def _require_sparse(data: bytes) -> None:
+    """Raises ValueError for more values than any message of its length has."""
+    values = sum(map(data.count, (b",", b"[", b"{")))
+    if values > SPARE_VALUES + len(data) // BYTES_PER_VALUE:
+        raise ValueError(f"it has {values} values in {len(data)} bytes")
 
 
 def _plain(value: Any) -> Any:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 from prometheus_client import CollectorRegistry
 
@@ -47,10 +49,15 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 
 @dataclass(frozen=True, slots=True)
 class NextWork:
-    """Work that is due: models to train, or whose parts of a request are to be done."""
+    """Work that is due: models to train, or whose parts of a request are to be done.
+
+    Attributes:
+        by: account that filed the request.
+    """
 
     models: tuple[str, ...]
     request: int | None = None
+    by: bytes | None = None
 
     def __str__(self) -> str:
         names = ", ".join(self.models)
@@ -146,6 +153,7 @@ class ParticipantService(Closable):
         self._settled = ("", self._now())
         self._docket = docket_of(self.run.settings, self.contracts, self._catalogue, self._store)
         self._pauses: dict[int | None, _Pause] = {}
+        self._served: dict[bytes, float] = {}
         self._logged: str | None = None
         self._cores = Cores()
 
@@ -204,12 +212,20 @@ class ParticipantService(Closable):
         return waiting[0] if waiting else None
 
     def waiting(self, catalogue: Catalogue) -> tuple[NextWork, ...]:
-        """Work that is due: the parts of requests, by number, then the next model."""
-        work = []
+        """Work that is due: the parts of requests, then the next model.
+
+        The accounts that filed take turns, so that one with many requests delays its own; parts with less
+        than half of their time left come before, by number.
+        """
+        parts = []
         for standing in self._docket.admitted():
             names = () if self._refused(standing.request) else standing.due(self._keys.account)
             if names:
-                work.append(NextWork(names, standing.number))
+                by = standing.filed.by
+                since = self._served.get(by, -math.inf)
+                turn = (False, 0.0) if standing.presses(names) else (True, since)
+                parts.append((turn, NextWork(names, standing.number, by)))
+        work = [each for _, each in sorted(parts, key=itemgetter(0))]
         spec = self.next_model(catalogue)
         if spec is not None:
             work.append(NextWork((spec.name,)))
@@ -324,6 +340,8 @@ class ParticipantService(Closable):
         _log.info("begins: %s", work)
         keys = self._keys
         task = ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, work.request)
+        if work.by is not None:
+            self._served[work.by] = self._now()
         self._cores.limit(limits.cores)
         try:
             with (

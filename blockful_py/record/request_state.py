@@ -228,8 +228,17 @@ class RequestStanding:
         return tuple(
             name
             for name in self._after_references(self.missing)
-            if self.now > self.due_since(name) + self.rules.blocks
+            if self.now > self.due_until(name)
         )
+
+    def presses(self, names: Iterable[str]) -> bool:
+        """Whether the owner of one of these models has less than half of its time left for its part."""
+        left = [self.due_until(name) - self.now for name in names if name in self.missing]
+        return bool(left) and 2 * min(left) < self.rules.blocks
+
+    def due_until(self, name: str) -> int:
+        """Last block in which the owner of a model can do its part."""
+        return self.filed.deadline if self.is_parallel else self.due_since(name) + self.rules.blocks
 
     def due_since(self, name: str) -> int:
         """Block since which the owner of a model has been able to do its part.

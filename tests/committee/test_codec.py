@@ -104,6 +104,7 @@ def test_altered_bytes_are_another_value_or_one_error(place: int, other: bytes) 
     [
         (b"", "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
+        (b"[" + b"[]," * 100_000 + b"[]]", "200002 values in 300004 bytes"),
         (b"\xff", "not valid JSON"),
         (b"null", "a dict was expected"),
         (WRITTEN[:-1], "not valid JSON"),

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -112,6 +113,73 @@ class FailingAt(ChildProcesses):
         if self.request is not None and json.loads(task)["request"] == self.request:
             raise RunError("this part cannot be done")
         return super().run(task)
+
+
+@dataclass
+class Due:
+    """A filed request of an account, one of whose parts is due."""
+
+    number: int
+    by: bytes
+    is_pressing: bool = False
+    request: None = None
+
+    @property
+    def filed(self) -> Due:
+        return self
+
+    def due(self, account: bytes) -> tuple[str, ...]:
+        return ("x",)
+
+    def presses(self, names: Sequence[str]) -> bool:
+        return self.is_pressing
+
+
+class Doing(ChildProcesses):
+    """Does each piece of work at once, which takes a second."""
+
+    def __init__(self, waiting: list[Due]) -> None:
+        super().__init__(MODULE)
+        self.waiting = waiting
+        self.done: list[int] = []
+
+    def now(self) -> float:
+        return float(len(self.done))
+
+    def admitted(self) -> list[Due]:
+        return self.waiting
+
+    def awaited(self) -> frozenset[str]:
+        return frozenset()
+
+    def run(self, task: str) -> bool:
+        self.done.append(json.loads(task)["request"])
+        self.waiting = [each for each in self.waiting if each.number != self.done[-1]]
+        return True
+
+
+def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
+    machines: Machines, carried_out: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An honest request waited for all those that two accounts had filed before it."""
+    one, two, honest = b"1" * 20, b"2" * 20, b"3" * 20
+    waiting = [Due(1, one), Due(2, one), Due(3, one), Due(4, two), Due(5, two), Due(6, honest)]
+    participant = machines.participants["x"]
+    monkeypatch.setattr(ParticipantService, "_refused", lambda service, request: None)
+    monkeypatch.setattr(ParticipantService, "next_model", lambda service, catalogue: None)
+
+    def order(waiting: list[Due]) -> list[int]:
+        with (
+            Doing(waiting) as doing,
+            ParticipantService(participant.folder, participant.keys, doing, doing.now) as service,
+        ):
+            monkeypatch.setattr(service, "_docket", doing)
+            while work := service.next_work(service.catalogue()):
+                service._do(work, participant.folder.limits())
+            return doing.done
+
+    assert order(waiting) == [1, 4, 6, 2, 5, 3]
+    assert order([*waiting[:4], Due(5, two, is_pressing=True), waiting[5]]) == [5, 1, 6, 4, 2, 3]
 
 
 def test_a_participant_goes_on_with_other_work_when_a_part_fails(

@@ -205,6 +205,17 @@ def test_an_owners_time_counts_from_when_another_request_withdraws_what_it_waits
     assert standing(record, now=141 + BLOCKS).unanswered() == ("c",)
 
 
+def test_a_part_presses_once_half_of_its_owners_time_is_over() -> None:
+    half = BLOCKS // 2
+    assert not standing(now=ADMITTED + half).presses(("a",))
+    assert standing(now=ADMITTED + half + 1).presses(("a",))
+    busy = catalogue(d=changed(replace(D, node=node_of("d", owner="a")), OTHER, block_number=160))
+    assert not standing(busy, now=160 + half, earlier=(OTHER,)).presses(("a",))
+    assert standing(request=PARALLEL, now=ADMITTED + half + 1).presses(("b", "a"))
+    gone = standing(catalogue(a=changed(A, SEQUENTIAL, None)), now=1_000)
+    assert not gone.presses(("a",))
+
+
 def test_withdrawals_give_an_absent_owner_no_more_time() -> None:
     gone = changed(replace(D, node=node_of("d", owner="a")), OTHER, None, 160)
     at = standing(catalogue(d=gone), now=ADMITTED + BLOCKS + 1, earlier=(OTHER,))

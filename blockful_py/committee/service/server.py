@@ -47,7 +47,7 @@ from blockful_py.storage.gateway import PREFIX
 
 MAX_HTTP_HEADERS = 8 * 1024
 BODIES = 4 * 1024 * 1024
-"""Bytes of the bodies that are read or handled at one time; the parsed ones take up to 25 times as much."""
+"""Bytes of the bodies that are read or handled at one time; the parsed ones take up to 9 times as much."""
 BULK_BODIES = 8 * 1024 * 1024
 """Bytes of the bodies of pushed blocks that are read or handled at one time."""
 SMALL_BODY = 16 * 1024
