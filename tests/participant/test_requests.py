@@ -70,6 +70,7 @@ def test_what_was_trained_from_a_replaced_version_is_refused_and_trained_again(
         patch.setattr(party, "_trained", lambda catalogue: Stale.trained)
         with pytest.raises(QuorumError, match="was trained from version 0 of a, which is at version 1"):
             party.train_next()
+        assert party.federation.alarms() == ()
     made = []
     with machines.participants["x"].run() as party, pytest.MonkeyPatch.context() as patch:
         honest = party._trained

@@ -79,6 +79,8 @@ def test_a_leader_whose_clock_is_ahead_is_told_and_publishes_later(
             publish(machines, "b")
     publish(machines, "b")
     assert models(machines) == {"a": 0, "b": 0}
+    with machines.participants["b"].run() as party:
+        assert party.federation.alarms() == ()
 
 
 def test_a_leader_whose_clock_is_behind_publishes(

@@ -194,11 +194,11 @@ class ContentReviewer:
         models = self._sources.record.catalogue.read()
         for each in node.statement.references:
             standing = models[each.name].version
-            _require(
-                each.version == standing,
-                f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                f"version {standing}: train it again",
-            )
+            if each.version != standing:
+                raise EarlyError(
+                    f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
+                    f"version {standing}: train it again"
+                )
 
     def _require_not_awaited(self, node: ModelNode, docket: Docket) -> None:
         """No request is about to replace what the model was trained from."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockful_py.errors import RefusedError
+from blockful_py.errors import EarlyError, RefusedError
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.request_state import RequestStanding
 
 
 def review_withdrawal(nodes: Sequence[ModelNode], standing: RequestStanding | None) -> None:
-    """Raises RefusedError unless the time of each model's owner is over on this member's own node.
+    """Raises EarlyError where a model's owner has time left on this member's own node, which may be behind the
+    leader's; RefusedError for any other withdrawal that is not due.
 
     `standing`: of the admitted request, whose method members sign for; None where none is filed.
     """
@@ -20,7 +21,7 @@ def review_withdrawal(nodes: Sequence[ModelNode], standing: RequestStanding | No
     over = standing.unanswered()
     for node in nodes:
         if node.name not in over:
-            raise RefusedError(f"the owner of model {node.name} still has time to do its part")
+            raise EarlyError(f"the owner of model {node.name} still has time to do its part")
         current = standing.record[node.name].node
         if (node.statement, node.signature) != (current.statement, current.signature):
             raise RefusedError(f"model {node.name} is withdrawn with another statement than its owner's")

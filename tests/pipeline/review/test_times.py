@@ -8,7 +8,7 @@ import time
 import pytest
 
 from blockful_py.committee.proposals import ArchiveChunk
-from blockful_py.errors import RefusedError
+from blockful_py.errors import EarlyError
 from blockful_py.pipeline.review.times import MAX_DRIFT, require_timely
 
 HOUR = 3600
@@ -27,7 +27,7 @@ def test_clocks_differ_a_little(off: int) -> None:
 @pytest.mark.parametrize("off", [HOUR, -HOUR, 10**30])
 def test_an_hour_is_told(off: int) -> None:
     now = int(time.time())
-    with pytest.raises(RefusedError, match="set the clock of the machine that leads"):
+    with pytest.raises(EarlyError, match="set the clock of the machine that leads"):
         require_timely(at(max(0, now + off)), now)
 
 
