@@ -93,6 +93,9 @@ class Desk:
     def may_lead(self, address: bytes) -> bool:
         return address in (LEADER.address, ATTACKER.address)
 
+    def is_participant(self, address: bytes) -> bool:
+        return False
+
     def identity(self) -> Identity:
         key = encryption_key(MEMBER)
         return Identity((), key, bytes(20), key, SchnorrSignature(bytes(20), 1))

@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 MAX_DEPTH = 24
 """Maximum nesting of arrays and objects; the deepest message has half as many levels."""
 SPARE_VALUES, BYTES_PER_VALUE = 1024, 24
-"""A document has at most one value for so many bytes, and some more; parsed, `[[],[],…]` has 25 times its size."""
+"""A document has at most one value for so many bytes, and some more: `[[],[],…]` takes 25 times its size."""
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
 _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
 

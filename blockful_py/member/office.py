@@ -274,6 +274,10 @@ class MemberOffice:
     def may_lead(self, address: bytes) -> bool:
         return address in self._leaders or self.view().may_lead(address)
 
+    def is_participant(self, address: bytes) -> bool:
+        view = self.view()
+        return view.run.party is not None and view.contracts.participants.participant(address).since > 0
+
     def identity(self) -> Identity:
         folder, domain = self._folder, self.view().votes
         secret = folder.voting_secret

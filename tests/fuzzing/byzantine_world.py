@@ -141,6 +141,9 @@ class Bench(Hall):
     def may_lead(self, address: bytes) -> bool:
         return address in self._leaders
 
+    def is_participant(self, address: bytes) -> bool:
+        return False
+
     def seat(self, epoch: int) -> Seat:
         if epoch != EPOCH:
             raise RefusedError("another epoch")

@@ -60,6 +60,9 @@ class Serving(Hall):
     def may_lead(self, address: bytes) -> bool:
         return bool(self._contracts.participants.participant(address).since)
 
+    def is_participant(self, address: bytes) -> bool:
+        return False
+
     def roster(self, epoch: int) -> tuple[bytes, ...]:
         return (self._peer,)
 

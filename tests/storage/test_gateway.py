@@ -299,6 +299,15 @@ def test_strangers_are_sent_so_many_bytes_a_second_together(sent: list[tuple[int
     assert door.Pace(100).delay(1000, 7.0) == 0
 
 
+def test_so_many_bytes_may_be_sent_at_once_and_more_after_a_rest() -> None:
+    pace = door.Pace(100, at_once=500)
+    assert [pace.delay(250, 0.0) for _ in range(4)] == [0, 0, 0, 2.5]
+    assert pace.delay(250, 0.0, longest=3) == 3
+    assert not pace.rests(9.9)
+    assert pace.rests(10.0)
+    assert [pace.delay(500, 10.0), pace.delay(1, 10.0)] == [0, 0]
+
+
 def test_readers_that_stop_lose_their_connections(
     store: ContentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,10 +35,17 @@ FETCHERS = 16
 FETCHED_RATE = 32 * 2**20
 """Bytes a second of blocks that strangers are sent, together."""
 
+ASKED_RATE = 2 * 2**20
+"""Bytes a second of one participant's bodies, once it has sent `ASKED_AT_ONCE`."""
+ASKED_AT_ONCE = 64 * 2**20
+"""Bytes of bodies that a participant may send at any rate: those of most models."""
+
 WAITING_SECONDS = 5.0
 """From the connection's start until its sender is known; includes the TLS handshake."""
 BODY_SECONDS = 20.0
 """From then until the whole body has arrived."""
+TURN_SECONDS = 5.0
+"""Longest wait for a body's turn where a leader has sent more than it may; then it is told to come later."""
 ANSWER_SECONDS = 20.0
 """From the answer until the peer has taken it; for each block where blocks are fetched."""
 
@@ -103,17 +110,24 @@ class TakenSeat:
 
 
 class Pace:
-    """Spaces what is sent, so that it comes to `rate` bytes a second."""
+    """Spaces what is sent, so that it comes to `rate` bytes a second after the first `at_once` bytes."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, at_once: int = 0) -> None:
         self._rate = rate
-        self._free_at = 0.0
+        self._ahead = at_once / rate
+        self._free_at = -math.inf
 
-    def delay(self, size: int, now: float) -> float:
-        """Seconds to wait from `now` on before `size` bytes are sent."""
-        begin = max(self._free_at, now)
+    def delay(self, size: int, now: float, longest: float = math.inf) -> float:
+        """Seconds to wait from `now` on before `size` bytes are sent; `longest`: do not send them."""
+        begin = max(self._free_at, now - self._ahead)
+        if begin - now >= longest:
+            return longest
         self._free_at = begin + size / self._rate
-        return begin - now
+        return max(0.0, begin - now)
+
+    def rests(self, now: float) -> bool:
+        """Whether it is as if nothing had been sent."""
+        return self._free_at <= now - self._ahead
 
 
 class Door:
@@ -125,6 +139,7 @@ class Door:
         self._strangers = Rows(STRANGER_SEATS, STRANGERS)
         self._fetching_peers = Rows(FETCHER_SEATS)
         self._fetching_strangers = Rows(FETCHER_SEATS, FETCHERS)
+        self._asking: dict[bytes, Pace] = {}
 
     def enter(self, guest: Guest) -> None:
         """Begins a connection's wait, which may end another's."""
@@ -143,6 +158,16 @@ class Door:
         """
         rows = (self._peers, self._strangers)
         return self._seated(guest, _taken(rows, guest, peer), BODY_SECONDS)
+
+    async def turn(self, participant: bytes, size: int) -> None:
+        """Waits until a participant may send `size` bytes more.  Raises BusyError."""
+        now = asyncio.get_running_loop().time()
+        self._asking = {each: pace for each, pace in self._asking.items() if not pace.rests(now)}
+        pace = self._asking.setdefault(participant, Pace(ASKED_RATE, ASKED_AT_ONCE))
+        delay = pace.delay(size, now, TURN_SECONDS)
+        await asyncio.sleep(delay)
+        if delay >= TURN_SECONDS:
+            raise BusyError(f"this member takes {ASKED_RATE:,} bytes a second from you")
 
     def fetching(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
         """Seats a connection on which blocks are fetched; otherwise as `seat`."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any, Generic, Protocol, TypeVar
 
 from blockful_py.committee import codec, wire
@@ -84,6 +85,9 @@ class Office(Protocol):
     def may_lead(self, address: bytes) -> bool:
         """Whether an address may lead that is no member's."""
 
+    def is_participant(self, address: bytes) -> bool:
+        """Whether an address is one of those that lead because they have joined, as anybody may."""
+
     def identity(self) -> Identity: ...
 
     def seat(self, epoch: int) -> Seat:
@@ -113,18 +117,41 @@ class Office(Protocol):
 
 OPEN = frozenset({MessageKind.IDENTIFY, MessageKind.READ_KEY})
 """Questions that strangers and readers may ask."""
+
+
+class Sender(Enum):
+    """Who asks a member."""
+
+    MEMBER = auto()
+    LEADER = auto()
+    """A laboratory's own, or a founder."""
+    PARTICIPANT = auto()
+    """An account that has joined, as anybody may, and leads what concerns its own models."""
+    STRANGER = auto()
+
+
 REMEMBERED = 4096
 """Digests of the newest questions, which are not answered a second time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers."""
+    """A question whose sender may ask it."""
 
     kind: MessageKind
     question: wire.Signed
     signer: wire.MessageSigner
-    peer: bytes | None
+    sender: Sender
+
+    @property
+    def peer(self) -> bytes | None:
+        """The key of a member or leader; None for strangers."""
+        return None if self.sender is Sender.STRANGER else self.question.header.sender
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether its sender may send so many bytes in a time."""
+        return self.sender is Sender.PARTICIPANT
 
     @property
     def bulk(self) -> bool:
@@ -162,12 +189,12 @@ class RequestHandler:
             raise MessageError(f"there is no message {header.kind[:40]!r} in round {header.round}.")
         if header.recipient != (NOBODY if kind is MessageKind.IDENTIFY else signer.address):
             raise MessageError("the message is for another member.")
-        peer = self._is_peer(kind, header)
-        if not peer and kind not in OPEN:
+        sender = self._sender(kind, header)
+        if sender is Sender.STRANGER and kind not in OPEN:
             raise _stranger(header)
         self._require_fitting(kind, size)
         self._require_fresh(question.digest)
-        return Admitted(kind, question, signer, header.sender if peer else None)
+        return Admitted(kind, question, signer, sender)
 
     def fetcher(self, line: bytes) -> bytes:
         """The key of the member or leader that signed a request for blocks.
@@ -217,18 +244,23 @@ class RequestHandler:
                 return self._cosigning(kind, message)
             return self._decision(kind, message)
 
-    def _is_peer(self, kind: MessageKind, header: wire.MessageHeader) -> bool:
-        """Whether the sender is a leader, or a member of the epoch or, to make a key, of the one before."""
+    def _sender(self, kind: MessageKind, header: wire.MessageHeader) -> Sender:
+        """Who asks; members are those of the epoch and, to make a key, of the one before."""
         try:
-            peers = {*self._office.roster(header.epoch)}
+            members = {*self._office.roster(header.epoch)}
             if kind is MessageKind.IDENTIFY:
-                peers |= {*self._office.current_roster()}
+                members |= {*self._office.current_roster()}
             if kind.label.startswith("keygen-"):
-                peers |= {*self._office.roster(header.epoch - 1)}
-            return header.sender in peers or self._office.may_lead(header.sender)
+                members |= {*self._office.roster(header.epoch - 1)}
+            if header.sender in members:
+                return Sender.MEMBER
+            if not self._office.may_lead(header.sender):
+                return Sender.STRANGER
+            joined = self._office.is_participant(header.sender)
+            return Sender.PARTICIPANT if joined else Sender.LEADER
         except BlockfulError as error:
             if kind is MessageKind.IDENTIFY:
-                return False
+                return Sender.STRANGER
             raise MessageError(f"this member cannot tell who may ask it: {error}") from None
 
     def _require_fitting(self, kind: MessageKind, size: int) -> None:

@@ -60,7 +60,8 @@ PAUSE_SECONDS = 0.1
 class Asker(Protocol):
     """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers.
 
-    The bodies of `bulk` questions have a budget of their own.
+    The bodies of `bulk` questions have a budget of their own; the sender of one that `is_paced` may send so
+    many bytes in a time.
     """
 
     @property
@@ -68,6 +69,9 @@ class Asker(Protocol):
 
     @property
     def bulk(self) -> bool: ...
+
+    @property
+    def is_paced(self) -> bool: ...
 
 
 Admitted = TypeVar("Admitted", bound=Asker)
@@ -281,6 +285,8 @@ class _Reception:
         admitted = await in_thread(service.admit, line, size)
         guest: Guest = request.state.guest
         with self._door.seat(guest, admitted.peer):
+            if admitted.is_paced:
+                await self._door.turn(admitted.peer, size)
             free = size <= SMALL_BODY
             budget = self._bulk if admitted.bulk else self._bodies
             async with contextlib.nullcontext() if free else budget.hold(size, admitted.peer):

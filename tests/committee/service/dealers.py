@@ -57,6 +57,9 @@ class Hall:
     def may_lead(self, address: bytes) -> bool:
         return address == LEADER.address
 
+    def is_participant(self, address: bytes) -> bool:
+        return False
+
     def identity(self) -> Identity:
         return IDENTITY
 

@@ -21,6 +21,7 @@ class Ticket:
     peer: bytes | None
     size: int
     bulk: bool = False
+    is_paced: bool = False
 
 
 @dataclass
@@ -37,7 +38,9 @@ class Desk:
             raise MessageError("it is bad")
         if size > LIMIT:
             raise TooLongError("it is long")
-        return Ticket(None if name == b"stranger" else name, size, name.startswith(b"bulk"))
+        return Ticket(
+            None if name == b"stranger" else name, size, name.startswith(b"bulk"), name.startswith(b"joined")
+        )
 
     def answer(self, admitted: Ticket, body: bytes) -> bytes:
         self.bodies.append(len(body))

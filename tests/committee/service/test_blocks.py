@@ -61,6 +61,9 @@ class Cellar(Hall):
     def may_lead(self, address: bytes) -> bool:
         return address in (LEADER.address, PEER.address)
 
+    def is_participant(self, address: bytes) -> bool:
+        return False
+
     def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
         self.taken.append((kind, len(message.body)))
         return self.custody_of_blocks.answer(kind, message)

@@ -92,6 +92,23 @@ def test_a_peer_has_its_seats_and_no_more(server: Server, desk: Desk) -> None:
         assert ask(server, b"b\nx") == b"answer\nxx"
 
 
+def test_a_participant_may_send_so_many_bytes_at_once_and_is_slowed_down_then(
+    server: Server, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One account that had joined took a member's processor with messages of the largest size."""
+    monkeypatch.setattr(door, "ASKED_RATE", 0.001)
+    monkeypatch.setattr(door, "ASKED_AT_ONCE", 10)
+    monkeypatch.setattr(door, "TURN_SECONDS", 0.05)
+    body = b"x" * 10
+    for _ in range(2):
+        assert ask(server, b"a\n" + body) == b"answer\n" + 2 * body
+    assert ask(server, b"joined\n" + body) == b"answer\n" + 2 * body
+    assert ask(server, b"joined\nx") == b"answer\nxx"
+    with pytest.raises(BusyError, match="0.001 bytes a second from you"):
+        ask(server, b"joined\n" + body)
+    assert ask(server, b"joined-too\n" + body) == b"answer\n" + 2 * body
+
+
 def test_strangers_do_not_take_the_seats_of_members(server: Server, desk: Desk) -> None:
     with ExitStack() as stack:
         for _ in range(door.STRANGER_SEATS):
