@@ -246,8 +246,8 @@ class RefusedError(CommitteeError):
 
 
 class EarlyError(RefusedError):
-    """A proposal fits another moment, as where a clock is wrong or another decision came between: it may be made
-    again, and is no reason for an alarm."""
+    """A proposal fits another moment, as where a clock is wrong or another decision came between: it may be
+    made again, and is no reason for an alarm."""
 
 
 class RefutedError(RefusedError):

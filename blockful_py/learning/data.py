@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,17 +20,22 @@ __all__ = ["Dataset", "Samples"]
 class Samples:
     """n labelled samples on one device.
 
+    Arrays and other numeric types are converted where no value changes but by rounding to float32.
+
     Attributes:
         x: images, float32 (n, channels, height, width), or token ids of texts, int64 (n, length).
         y: labels, int64 (n,).
 
-    Raises LearningError (when made) unless each input has one label.
+    Raises LearningError (when made) for what is no array, for labels that are no whole numbers, and unless
+    each input has one label.
     """
 
     x: Tensor
     y: Tensor
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "x", _inputs(self.x))
+        object.__setattr__(self, "y", _labels(self.y))
         if self.y.dim() != 1 or len(self.x) != len(self.y):
             raise LearningError(
                 f"samples need one label each: x has shape {tuple(self.x.shape)}, y {tuple(self.y.shape)}."
@@ -86,7 +93,8 @@ class Dataset:
         spare: more samples that no user has and no accuracy is measured on, where there are any: the audit's
             AUC needs many of one class.
 
-    Raises LearningError (when made): labels or token ids out of range, or parts of different shapes.
+    Raises LearningError (when made): labels or token ids out of range, parts of different shapes, or inputs
+    of a type that does not say how large a value is.
     """
 
     name: str
@@ -99,6 +107,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for which, part in self.parts.items():
+            self._require_type(which, part.x)
             if part.x.shape[1:] != self.train.x.shape[1:]:
                 raise LearningError(
                     f"data set {self.name!r}: inputs have shape {self.input_shape} in train and "
@@ -107,6 +116,18 @@ class Dataset:
             _require_range(f"{self.name!r} has {which} labels", part.y, self.class_count)
             if self.vocabulary is not None:
                 _require_range(f"{self.name!r} has {which} token ids", part.x, self.vocabulary)
+
+    def _require_type(self, which: str, x: Tensor) -> None:
+        if self.vocabulary is None and x.dtype != torch.float32:
+            raise LearningError(
+                f"data set {self.name!r} has {which} inputs of type {x.dtype}: give images as float32, as "
+                "x.float() / 255, or say how many token ids there are, as Dataset(..., vocabulary=30_000)."
+            )
+        if self.vocabulary is not None and x.dtype != torch.int64:
+            raise LearningError(
+                f"data set {self.name!r} has a vocabulary, and {which} inputs of type {x.dtype}: give token "
+                "ids, as x.long(), or leave the vocabulary out."
+            )
 
     @property
     def parts(self) -> dict[str, Samples]:
@@ -146,3 +167,49 @@ def _require_range(what: str, values: Tensor, count: int) -> None:
             f"data set {what} from {int(values.min())} to {int(values.max())}; "
             f"they must be from 0 to {count - 1}: correct the file, or name the data set that it is of."
         )
+
+
+def require_finite_inputs(whose: str, samples: Samples) -> None:
+    """Raises LearningError, naming the first row, for inputs that are NaN or infinite."""
+    if samples.x.is_floating_point() and not bool(torch.isfinite(samples.x).all()):
+        rows = ~torch.isfinite(samples.x.flatten(1)).all(1)
+        first = int(torch.nonzero(rows)[0])
+        raise LearningError(
+            f"{whose} has NaN or infinite inputs in {int(rows.sum())} of {len(rows)} rows, first in row "
+            f"{first}: correct them, or leave them out."
+        )
+
+
+def _tensor(what: str, values: Any) -> Tensor:
+    if isinstance(values, Tensor):
+        tensor = values.detach() if values.requires_grad else values
+    else:
+        try:
+            tensor = torch.tensor(np.asarray(values))
+        except (TypeError, ValueError) as error:
+            raise LearningError(
+                f"{what} are of type {type(values).__name__}: give a tensor or a NumPy array of numbers "
+                f"({error})."
+            ) from None
+    shared = any(step == 0 and size > 1 for step, size in zip(tensor.stride(), tensor.shape, strict=True))
+    return tensor.contiguous() if shared else tensor
+
+
+def _inputs(values: Any) -> Tensor:
+    """Numbers as float32, whole ones of more than a byte as int64; bytes and truth values as they are."""
+    x = _tensor("inputs", values)
+    if x.is_floating_point():
+        return x.float()
+    return x if x.dtype in (torch.uint8, torch.bool) else x.long()
+
+
+def _labels(values: Any) -> Tensor:
+    y = _tensor("labels", values)
+    if y.dtype == torch.int64:
+        return y
+    if y.is_complex() or (y.is_floating_point() and not bool((y == y.round()).all())):
+        raise LearningError(
+            f"labels are numbers of classes, from 0, and not of type {y.dtype} with fractions: give "
+            "y.argmax(1) for probabilities of classes."
+        )
+    return y.long()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import memory_errors
+from blockful_py.learning.device import network_errors
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stack_weights, stacks_well
 from blockful_py.learning.weights import Weights
@@ -64,7 +64,7 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
     """
     if not models:
         return {}
-    with memory_errors(samples.x.device), torch.inference_mode():
+    with network_errors(samples.x.device), torch.inference_mode():
         if stacks_well(architecture, samples.x.device):
             labels = _labels_of_stacks(architecture, models, samples.x)
         else:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import memory_errors
+from blockful_py.learning.device import network_errors
 from blockful_py.learning.evaluation import outputs
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
@@ -79,7 +79,7 @@ def predict(architecture: Architecture, weights: Weights, samples: Samples) -> P
     """
     if not len(samples):
         raise LearningError("metrics need at least one sample; this user or class has none.")
-    with memory_errors(samples.x.device), torch.inference_mode():
+    with network_errors(samples.x.device), torch.inference_mode():
         module = architecture.module(weights, samples.x.device).eval()
         confidence, labels = outputs(module, samples.x).softmax(1).max(1)
     return Predictions(labels.cpu(), confidence.cpu(), samples.y.cpu(), architecture.class_count)

@@ -16,7 +16,7 @@ import torch
 from blockful_py.errors import SettingsError
 from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import memory_errors
+from blockful_py.learning.device import network_errors
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stack_training import Schedule, StackTraining, batches
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stacks_well
@@ -127,7 +127,7 @@ def _split(members: list[int]) -> list[list[int]]:
 def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[TrainingJob]) -> list[Fitted]:
     """Models of one schedule at once."""
     sizes = [len(job.samples) for job in jobs]
-    with memory_errors(jobs[0].samples.x.device):
+    with network_errors(jobs[0].samples.x.device):
         training = StackTraining(
             architecture, schedule, [job.weights for job in jobs], [job.samples for job in jobs]
         )

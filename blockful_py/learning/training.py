@@ -13,9 +13,10 @@ from torch.nn import functional
 from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import compiled, memory_errors
-from blockful_py.learning.models import Architecture
+from blockful_py.learning.device import compiled, network_errors
+from blockful_py.learning.models import Architecture, trainable
 from blockful_py.learning.privacy import train_privately
+from blockful_py.learning.streams import drawing_from
 from blockful_py.learning.weights import Weights, detached, require_finite
 from blockful_py.settings import TrainingSettings
 
@@ -55,8 +56,8 @@ def fit(
 ) -> Fitted:
     """`W = train(W~, phi, D)` (paper, eq. 3): SGD on the cross-entropy of shuffled batches.
 
-    The batches depend on `stream` alone, so the same stream gives the same bits (on a CPU with a fixed
-    number of threads).
+    The batches, and what dropout draws, depend on `stream` alone, so the same stream gives the same bits (on
+    a CPU with a fixed number of threads).
 
     Args:
         weights: W~, state dict to start from.
@@ -75,7 +76,7 @@ def fit(
         private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
         return Fitted(private, None)
     device = samples.x.device
-    with memory_errors(device):
+    with network_errors(device), drawing_from(stream, device):
         module = architecture.module(weights, device).train()
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module
@@ -110,7 +111,7 @@ class _Sgd:
     `g = grad + decay w;  v = momentum v + g;  w = w - rate v`."""
 
     def __init__(self, module: nn.Module, settings: TrainingSettings) -> None:
-        parameters = list(module.parameters())
+        parameters = list(trainable(module).values())
         self._settings = settings
         self._weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
         self._gradient = torch.zeros_like(self._weights)

@@ -10,7 +10,7 @@ import torch
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.forget import Forget
-from blockful_py.learning.data import Dataset, Samples, UserData
+from blockful_py.learning.data import Dataset, Samples, UserData, require_finite_inputs
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import (
     resolve_device,
@@ -22,6 +22,7 @@ from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.trial import require_trainable
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import holders_of, plan
 from blockful_py.learning.stacked import FORMS, stacks_well
@@ -134,6 +135,11 @@ class TrainingSetup:
         increments = _increments(settings, public)
         return cls(public.to(device), users, spec, increments, learning.clean_references)
 
+    def require_trainable(self) -> None:
+        """Tries the network on a few samples; raises as `models.trial.require_trainable`."""
+        by_gradient = self.federation.trainer is None
+        require_trainable(self.architecture, self.dataset.train, self.federation.seed, by_gradient)
+
     def trained_by(self, trainer: Trainer) -> TrainingSetup:
         """The same with another trainer of the users' models."""
         return replace(self, federation=replace(self.federation, trainer=trainer))
@@ -173,6 +179,7 @@ def _require_like(public: Dataset, own: Samples) -> None:
             f"the inputs of this party's data are {kind[0]} of shape {kind[1]}, those of this federation "
             f"{expected[0]} of shape {expected[1]}: convert them."
         )
+    require_finite_inputs("this party's data", own)
     for what, values, count in (
         ("labels", own.y, public.class_count),
         ("token ids", own.x if public.vocabulary else own.y[:0], public.vocabulary or 0),

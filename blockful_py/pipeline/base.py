@@ -93,7 +93,7 @@ class OpenRun(Closable):
             NodeError, ToolchainError: a node cannot be started or reached.
         """
         path = Path(directory)
-        TrainingSetup.of(settings)
+        TrainingSetup.of(settings).require_trainable()
         told = Callbacks(settings.run.callbacks, callbacks)
         told.make()
         place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")

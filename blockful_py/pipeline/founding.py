@@ -46,6 +46,7 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
             "founders in committee.election.founders."
         )
     setup = TrainingSetup.of(settings)
+    setup.require_trainable()
     with creating(directory):
         store = ContentStore(directory / "live")
         measuring = store.add(samples_to_bytes(public_part(setup.dataset)))

@@ -225,11 +225,7 @@ class RequestStanding:
         """
         if self.is_parallel or not self.rules.withdraws or not self.stage.is_open:
             return ()
-        return tuple(
-            name
-            for name in self._after_references(self.missing)
-            if self.now > self.due_until(name)
-        )
+        return tuple(name for name in self._after_references(self.missing) if self.now > self.due_until(name))
 
     def presses(self, names: Iterable[str]) -> bool:
         """Whether the owner of one of these models has less than half of its time left for its part."""

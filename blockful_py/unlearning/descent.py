@@ -12,6 +12,9 @@ from torch import Tensor, nn
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
+from blockful_py.learning.device import network_errors
+from blockful_py.learning.models import trainable
+from blockful_py.learning.streams import drawing_from
 from blockful_py.learning.weights import Weights, detached, require_finite
 
 Loss = Callable[[nn.Module, Samples], Tensor]
@@ -48,6 +51,7 @@ class Descent:
         module: nn.Module,
         loss: Loss,
         batches: Sequence[Samples],
+        stream: torch.Generator,
         layers: Iterable[str] | None = None,
         masks: Mapping[str, Tensor] | None = None,
         ends: Callable[[int], bool] | None = None,
@@ -56,19 +60,30 @@ class Descent:
 
         Args:
             module: on the device of the batches.
-            layers: names of the parameters that may change; all unless given.
+            stream: generator on the CPU on which what dropout draws depends; it is not moved.
+            layers: names of the parameters that may change; all that are not frozen unless given.
             masks: by parameter's name and in its shape, 1 where a weight may change, else 0.
             ends: called with the number of steps done after each; where it is true, no more are taken.
         """
         wanted = None if layers is None else set(layers)
-        moving = {n: p for n, p in module.named_parameters() if wanted is None or n in wanted}
+        moving = {n: p for n, p in trainable(module).items() if wanted is None or n in wanted}
+        device = next(iter(moving.values())).device if moving else torch.device("cpu")
+        with network_errors(device), drawing_from(stream, device):
+            self._descend(module, moving, loss, batches, masks, ends)
+
+    def _descend(
+        self,
+        module: nn.Module,
+        moving: Mapping[str, nn.Parameter],
+        loss: Loss,
+        batches: Sequence[Samples],
+        masks: Mapping[str, Tensor] | None,
+        ends: Callable[[int], bool] | None,
+    ) -> None:
         speed = {name: torch.zeros_like(parameter) for name, parameter in moving.items()}
         for step, batch in enumerate(batches):
-            derivatives = torch.autograd.grad(loss(module, batch), list(moving.values()), allow_unused=True)
-            gradients = {
-                name: torch.zeros_like(moving[name]) if gradient is None else gradient
-                for name, gradient in zip(moving, derivatives, strict=True)
-            }
+            derivatives = torch.autograd.grad(loss(module, batch), [*moving.values()], materialize_grads=True)
+            gradients = dict(zip(moving, derivatives, strict=True))
             scale = self._scale(gradients.values())
             rate = self._rate(step, len(batches))
             with torch.no_grad():

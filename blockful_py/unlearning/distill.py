@@ -91,6 +91,7 @@ class Distill:
             student,
             self._loss(teacher, task.classes),
             epochs_of(retained, phi.batch_size, phi.epochs, stream),
+            stream,
         )
         return weights_of(student, f"the distilled model {name!r}")
 

@@ -71,6 +71,7 @@ class FineTune:
             module,
             lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
             epochs_of(retained, self.batch, self.epochs, stream),
+            stream,
             layers=last_layers(module, self.layers),
         )
         return weights_of(module, f"the fine-tuned model {job.name!r}")

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.models import Architecture
+from blockful_py.learning.models import Architecture, trainable
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
 
@@ -33,13 +33,14 @@ def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch
         LearningError: weights of another architecture.
     """
     module = work.watch(architecture.module(weights, samples.x.device).eval())
-    parameters = dict(module.named_parameters())
+    parameters = trainable(module)
     total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
     parts = torch.split(torch.arange(len(samples)), batch)
     for rows in parts:
         chosen = samples.at(rows)
         loss = functional.cross_entropy(module(chosen.x), chosen.y)
-        for name, gradient in zip(total, torch.autograd.grad(loss, list(parameters.values())), strict=True):
+        gradients = torch.autograd.grad(loss, [*parameters.values()], materialize_grads=True)
+        for name, gradient in zip(total, gradients, strict=True):
             total[name] += gradient.square()
     return {name: (squares / len(parts)).cpu() for name, squares in total.items()}
 

@@ -13,6 +13,7 @@ import torch
 
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
+from blockful_py.learning.models import trainable
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
@@ -104,6 +105,6 @@ def parameters(task: UnlearningTask, layers: str) -> tuple[str, ...]:
     """
     module = task.architecture.module(task.initial, torch.device("cpu"))
     if layers == "all":
-        return tuple(name for name, _ in module.named_parameters())
+        return tuple(trainable(module))
     head, layer = output_layer(module, task.architecture.class_count)
-    return tuple(f"{head}.{key}" for key, _ in layer.named_parameters())
+    return tuple(f"{head}.{key}" for key in trainable(layer))

@@ -164,5 +164,6 @@ class GradientAscent:
             module,
             lambda network, batch: -functional.cross_entropy(network(batch.x), batch.y).clamp(max=guess),
             batches_of(forgotten, ASCENT_BATCH, self.ascent_steps, stream),
+            stream,
         )
         return weights_of(module, f"the ascended model {name!r}")

@@ -18,13 +18,14 @@ SILENT = -5.0
 
 
 def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
-    """Name and module of the last linear layer, with weights (classes, d).
+    """Name and module of the last linear layer with one output a class: weights (classes, d).
 
     Raises:
         UnlearningError: the network has none.
     """
-    layers = [(name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear)]
-    if not layers or layers[-1][1].out_features != class_count:
+    linear = ((name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear))
+    layers = [(name, part) for name, part in linear if part.out_features == class_count]
+    if not layers:
         raise UnlearningError(
             f"a network is expected to end in a linear layer with {class_count} outputs; "
             f"{type(module).__name__} does not."

@@ -53,11 +53,11 @@ def heal(
     steps = -(-len(retained) // batch) if most is None else most
     batches = batches_of(retained, batch, steps, stream)
     if proxy is None or not len(proxy):
-        descent.run(module, _loss, batches)
+        descent.run(module, _loss, batches, stream)
         return weights_of(module, whose)
     shown = proxy.at(torch.randperm(len(proxy), generator=stream)[:batch])
     looked = _Looks(module, shown, every=max(1, math.ceil(steps / LOOKS)), last=steps, whose=whose)
-    descent.run(module, _loss, batches, ends=looked.end)
+    descent.run(module, _loss, batches, stream, ends=looked.end)
     return weights_of(module, whose) if looked.best is None else looked.best
 
 

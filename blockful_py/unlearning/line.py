@@ -13,9 +13,11 @@ from torch.nn import functional
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.device import network_errors
 from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.learning.forget_sets import forget_set, retained_after
-from blockful_py.learning.streams import generator
+from blockful_py.learning.models import trainable
+from blockful_py.learning.streams import drawing_from, generator
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.descent import batches_of, weights_of
@@ -63,9 +65,12 @@ class Leg:
         batches = [batch for name in names for batch in self._batches(task, name)]
         if not batches:
             return start
-        phi = task.models[names[0]].training
-        module = task.architecture.module(start, batches[0].x.device).train()
-        _descend(module, batches, replace(phi, learning_rate=phi.learning_rate / self.slower), final)
+        first, device = task.models[names[0]], batches[0].x.device
+        phi = replace(first.training, learning_rate=first.training.learning_rate / self.slower)
+        module = task.architecture.module(start, device).train()
+        stream = generator(task.seed, self.purpose, first.user, first.round)
+        with network_errors(device), drawing_from(stream, device):
+            _descend(module, batches, phi, final)
         return weights_of(module, f"the {self.purpose} at {names[-1]!r}")
 
     def _batches(self, task: UnlearningTask, name: str) -> list[Samples]:
@@ -172,7 +177,11 @@ def _descend(module: nn.Module, batches: Sequence[Samples], phi: TrainingSetting
     """SGD with Nesterov's momentum, one step a batch; the rate rises linearly in a tenth of the steps, then
     falls linearly to `final` times its highest."""
     optimiser = torch.optim.SGD(
-        module.parameters(), phi.learning_rate, phi.momentum, nesterov=True, weight_decay=phi.weight_decay
+        trainable(module).values(),
+        phi.learning_rate,
+        phi.momentum,
+        nesterov=True,
+        weight_decay=phi.weight_decay,
     )
     for step, batch in enumerate(batches, start=1):
         along = step / len(batches)

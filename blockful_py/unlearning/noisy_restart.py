@@ -95,14 +95,15 @@ class NoisyRestart:
         return steps_of(self.unlearn(task))
 
     def start_of(self, task: UnlearningTask, name: str) -> Weights:
-        """What a model's training starts from: `v + N(0, sigma^2 I)`."""
+        """What a model's training starts from: `v + N(0, sigma^2 I)`; what is not trained is as in w_0."""
         model = task.models[name]
         change = flatten(model.weights).astype(np.float64) - flatten(task.initial)
         change *= min(1.0, self.radius / max(float(np.linalg.norm(change)), 1e-300))
         stream = generator(task.seed, self.name, "noise", model.user, model.round)
         noise = torch.randn(len(change), generator=stream, dtype=torch.float64).numpy()
         sigma = gaussian_noise(2 * self.radius, self.epsilon, self.delta)
-        return moved(task.initial, change + sigma * noise)
+        start, trained = moved(task.initial, change + sigma * noise), task.architecture.trained_names
+        return {name: each if name in trained else task.initial[name] for name, each in start.items()}
 
 
 def gaussian_noise(sensitivity: float, epsilon: float, delta: float) -> float:

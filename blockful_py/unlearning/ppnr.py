@@ -156,7 +156,7 @@ class Ppnr:
             said = functional.log_softmax(network(samples.x) / self.temperature, 1)
             return self.temperature**2 * functional.kl_div(said, told, reduction="batchmean")
 
-        self._descent().run(student, loss, [batch] * self.repair_steps)
+        self._descent().run(student, loss, [batch] * self.repair_steps, stream)
         return weights_of(student, f"the repaired model {name!r}")
 
     def _descent(self) -> Descent:

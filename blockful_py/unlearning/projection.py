@@ -40,11 +40,12 @@ def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Modu
 def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[int, Tensor]:
     """Mean output of a layer by class, over samples and positions: float64 (d,).
 
-    The layer is in the module, with outputs (n, d) or (n, d, height, width); it keeps its mode.
+    The layer is in the module, with outputs (n, ..., d) where it is linear, else (n, d, ...); its mode stays.
     """
     with torch.no_grad(), said_by(layer) as said:
         module(samples.x)
-    features = said[0].double().flatten(2).mean(2) if said[0].dim() > 2 else said[0].double()  # (n, d)
+    outputs = said[0].double().movedim(-1, 1) if isinstance(layer, nn.Linear) else said[0].double()
+    features = outputs.flatten(2).mean(2) if outputs.dim() > 2 else outputs  # (n, d)
     return {label: features[samples.y == label].mean(0) for label in samples.classes()}
 
 

@@ -14,7 +14,8 @@ from torch.nn import functional
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples, pooled
-from blockful_py.learning.streams import generator
+from blockful_py.learning.models import trainable
+from blockful_py.learning.streams import drawing_from, generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
@@ -68,20 +69,23 @@ class SalUn:
         forgotten = job.given()
         stream = generator(job.seed, self.name, job.user, job.round)
         module = work.watch(job.architecture.module(job.weights, forgotten.x.device).train())
-        masks = self._salient(module, forgotten)
+        with drawing_from(stream, forgotten.x.device):
+            masks = self._salient(module, forgotten)
         wrong = Samples(forgotten.x, other_labels(forgotten.y, job, stream))
         self._descent().run(
             module,
             lambda network, batch: functional.cross_entropy(network(batch.x), batch.y),
             epochs_of(pooled([wrong, job.retained]), self.batch, self.epochs, stream),
+            stream,
             masks=masks,
         )
         return weights_of(module, f"the model {job.name!r} after SalUn")
 
     def _salient(self, module: nn.Module, forgotten: Samples) -> Mapping[str, Tensor]:
-        parameters = dict(module.named_parameters())
+        parameters = trainable(module)
         loss = functional.cross_entropy(module(forgotten.x), forgotten.y)
-        sizes = [gradient.abs() for gradient in torch.autograd.grad(loss, list(parameters.values()))]
+        gradients = torch.autograd.grad(loss, [*parameters.values()], materialize_grads=True)
+        sizes = [gradient.abs() for gradient in gradients]
         everything = torch.cat([size.flatten() for size in sizes])
         kept = max(1, round(self.share * len(everything)))
         least = torch.sort(everything, descending=True).values[kept - 1]

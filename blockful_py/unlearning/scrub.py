@@ -99,9 +99,11 @@ class Scrub:
 
         for epoch in range(self.epochs):
             if epoch < self.max_epochs:
-                self._descent().run(student, disobey, epochs_of(forgotten, self.forget_batch, 1, stream))
+                self._descent().run(
+                    student, disobey, epochs_of(forgotten, self.forget_batch, 1, stream), stream
+                )
             if len(retained):
-                self._descent().run(student, obey, epochs_of(retained, self.batch, 1, stream))
+                self._descent().run(student, obey, epochs_of(retained, self.batch, 1, stream), stream)
         return weights_of(student, f"the scrubbed model {job.name!r}")
 
     def _descent(self) -> Descent:

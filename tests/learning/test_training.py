@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples, UserData
-from blockful_py.learning.device import compiled, memory_errors
+from blockful_py.learning.device import compiled, network_errors
 from blockful_py.learning.evaluation import accuracies, accuracy
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
@@ -109,11 +109,14 @@ def test_a_network_that_cannot_be_compiled_is_refused() -> None:
 
 def test_a_device_without_memory_left_says_what_to_lower() -> None:
     refused = pytest.raises(LearningError, match=r"cpu is out of memory: lower learning\.batch_size")
-    with refused, memory_errors(torch.device("cpu")):
+    with refused, network_errors(torch.device("cpu")):
         torch.empty(2**60)
-    with pytest.raises(LearningError, match="batch_size"), memory_errors(torch.device("cuda")):
+    with pytest.raises(LearningError, match="batch_size"), network_errors(torch.device("cuda")):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
-    with pytest.raises(RuntimeError, match="mat1"), memory_errors(torch.device("cpu")):
+    with (
+        pytest.raises(LearningError, match=r"failed on a batch \(RuntimeError\): mat1"),
+        network_errors(torch.device("cpu")),
+    ):
         torch.zeros(2, 3) @ torch.zeros(2, 3)
 
 

@@ -2,7 +2,7 @@
 """Live federations that are struck at random: is anything lost or done twice, and when do they go on?
 
     python -m tests.participant.chaos --trials 50 --seed 1 --out chaos.json
-    python -m tests.participant.chaos --table chaos.json
+    python -m tests.participant.chaos --table benchmarks/results/chaos_?.json
 
 Needs root, network namespaces and Anvil.  In each trial a federation publishes models or carries out a
 request, while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any
@@ -351,10 +351,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("build/chaos.json"), help="what came of each trial")
     parser.add_argument("--logs", type=Path, default=Path("build/chaos"), help="logs of those that failed")
-    parser.add_argument("--table", type=Path, help="only print the table of such a file")
+    parser.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
     options = parser.parse_args()
     if options.table:
-        told(table(json.loads(options.table.read_text(encoding="utf-8"))["trials"]))
+        files = (json.loads(each.read_text(encoding="utf-8")) for each in options.table)
+        told(table([trial for file in files for trial in file["trials"]]))
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import torch
 
-from blockful_py.learning.data import Dataset
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Dataset, require_finite_inputs
 from blockful_py.learning.datasets.digits import load_digits
 from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
 from blockful_py.learning.datasets.options import drawn
@@ -69,6 +70,13 @@ def load_dataset(name: str, seed: int, device: torch.device, options: DataOption
     loader = loader_of(name)
     options = options or DataOptions()
     loaded = loader(seed, options)
+    if not isinstance(loaded, Dataset):
+        raise LearningError(
+            f"data set {name!r} is of type {type(loaded).__name__}: have its loader return a "
+            "blockful_py.learning.data.Dataset."
+        )
+    for which, part in loaded.parts.items():
+        require_finite_inputs(f"data set {name!r}, part {which},", part)
     if options.data_limit is not None:
         stream = generator(seed, "limit", name)
         limit = options.data_limit

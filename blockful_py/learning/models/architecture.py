@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MethodType
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.parameter import is_lazy
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset
@@ -29,7 +34,8 @@ class Architecture:
         vocabulary: number of token ids, where the inputs are texts.
         options: the network's own settings, by ascending name.
 
-    Raises SettingsError for a name that no network has, and for inputs or options that it does not take.
+    Raises SettingsError for a name that no network has, for inputs or options that it does not take, and for
+    a network whose state dict is not all of it.
     """
 
     name: str
@@ -40,14 +46,7 @@ class Architecture:
 
     def __post_init__(self) -> None:
         self._check_options(self._builder())
-        built = self._built()
-        kept = built.state_dict().keys()
-        lost = [name for name, _ in built.named_buffers() if name not in kept]
-        if lost:
-            raise SettingsError(
-                f"model {self.name!r} keeps {lost[0]} out of its state dict, so a model that is loaded would "
-                "lack it: make the buffer persistent, or make the tensor in forward."
-            )
+        self._check_state(self._built())
 
     @classmethod
     def of(cls, name: str, dataset: Dataset, options: Mapping[str, Option] | None = None) -> Architecture:
@@ -62,11 +61,19 @@ class Architecture:
 
     @property
     def parameter_count(self) -> int:
-        """Number of trainable weights; buffers do not count."""
-        return sum(parameter.numel() for parameter in self._built().parameters())
+        """Number of trainable weights; buffers and frozen layers do not count."""
+        return sum(parameter.numel() for parameter in trainable(self._built()).values())
+
+    @property
+    def trained_names(self) -> frozenset[str]:
+        """Names in the state dict of what training changes by its gradient."""
+        return frozenset(trainable(self._built()))
 
     def module(self, weights: Weights, device: torch.device) -> nn.Module:
         """The network with a copy of these weights, a state dict, on the device.
+
+        In training, batch normalisation takes its running statistics for a sample that is alone in a batch,
+        where torch has no variance to divide by and raises.
 
         Raises:
             LearningError: the weights are those of another architecture.
@@ -96,13 +103,14 @@ class Architecture:
         return {name: weights[name] for name in self.state()}
 
     def initial(self, generator: torch.Generator) -> Weights:
-        """State dict of initial weights (see `initialise`), on the CPU.
+        """State dict of initial weights (see `initialise`), on the CPU; buffers are as the constructor makes
+        them, from draws of a generator with the same seed.
 
         Raises:
             SettingsError: the network leaves a tensor without initial values.
         """
         module = self._empty(torch.device("cpu"))
-        initialise(module, self.name, generator)
+        initialise(module, self.name, generator, self._constants(module, generator.initial_seed()))
         return detached(module.state_dict())
 
     def state(self) -> Weights:
@@ -115,15 +123,31 @@ class Architecture:
         state = module.state_dict().items()
         empty = {name: torch.empty(each.shape, dtype=each.dtype, device=device) for name, each in state}
         module.load_state_dict(empty, assign=True)
+        for part in module.modules():
+            if isinstance(part, _BatchNorm) and part.track_running_stats:
+                part.forward = MethodType(_normalised, part)  # type: ignore[method-assign]
         return module
 
-    def _built(self) -> nn.Module:
-        """The network on meta: the constructors of torch.nn would draw from the global generator."""
+    def _constants(self, module: nn.Module, seed: int) -> Weights:
+        """The buffers that are none of normalisation."""
+        of_norms = {
+            id(each) for part in module.modules() if isinstance(part, _BatchNorm) for each in part.buffers()
+        }
+        names = [name for name, buffer in module.named_buffers() if id(buffer) not in of_norms]
+        if not names:
+            return {}
+        with torch.random.fork_rng([]):
+            torch.manual_seed(seed)
+            made = dict(self._built(torch.device("cpu")).named_buffers())
+        return {name: made[name] for name in names}
+
+    def _built(self, device: torch.device = torch.device("meta")) -> nn.Module:  # noqa: B008
+        """The network on meta: elsewhere the constructors of torch.nn draw from the global generator."""
         options = dict(self.options)
         if self.vocabulary is not None:
             options["vocabulary"] = self.vocabulary
         try:
-            return self._builder()(self.input_shape, self.class_count, torch.device("meta"), **options)
+            return self._builder()(self.input_shape, self.class_count, device, **options)
         except (TypeError, ValueError, RuntimeError, ZeroDivisionError) as error:
             raise SettingsError(
                 f"model {self.name!r} cannot be built for inputs of shape {self.input_shape}"
@@ -132,6 +156,37 @@ class Architecture:
 
     def _builder(self) -> Builder:
         return find(self.name, "model", MODELS, GROUP)
+
+    def _check_state(self, built: nn.Module) -> None:
+        """Raises SettingsError for a network that its state dict does not hold, or not as it is."""
+        lazy = [name for name, each in built.named_parameters() if is_lazy(each)]
+        if lazy:
+            raise SettingsError(
+                f"model {self.name!r} leaves the shape of {lazy[0]} open: say how many inputs its layer has, "
+                "as nn.Linear(in_features, out_features) does in place of nn.LazyLinear."
+            )
+        kept = built.state_dict().keys()
+        lost = [name for name, _ in built.named_buffers() if name not in kept]
+        if lost:
+            raise SettingsError(
+                f"model {self.name!r} keeps {lost[0]} out of its state dict, so a model that is loaded would "
+                "lack it: make the buffer persistent, or make the tensor in forward."
+            )
+        named = [
+            *built.named_parameters(remove_duplicate=False),
+            *built.named_buffers(remove_duplicate=False),
+        ]
+        times = Counter(id(each) for _, each in named)
+        tied = [name for name, each in named if times[id(each)] > 1]
+        if tied:
+            raise SettingsError(
+                f"model {self.name!r} has {tied[0]} a second time as {tied[1]}, and forgetting would change "
+                f"one without the other: keep it once, and have forward use self.{tied[0]} in both places."
+            )
+        if not trainable(built):
+            raise SettingsError(
+                f"model {self.name!r} has no weight that is trained: set requires_grad of one at least."
+            )
 
     def _check_options(self, builder: Builder) -> None:
         takes = dict(list(inspect.signature(builder).parameters.items())[3:])
@@ -148,3 +203,18 @@ class Architecture:
                 f"model {self.name!r} has no option {', '.join(unknown)}. "
                 f"Known: {', '.join(takes) or 'none'}."
             )
+
+
+def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that training changes, by name: those that are not frozen."""
+    return {name: each for name, each in module.named_parameters() if each.requires_grad}
+
+
+def _normalised(part: _BatchNorm, x: Tensor) -> Tensor:
+    """`part.forward`, but for an input with one value a channel by the running statistics."""
+    if part.training and x.numel() == x.shape[1]:
+        return functional.batch_norm(
+            x, part.running_mean, part.running_var, part.weight, part.bias, eps=part.eps
+        )
+    normalised: Tensor = type(part).forward(part, x)
+    return normalised

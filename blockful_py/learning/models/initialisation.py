@@ -10,10 +10,11 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from blockful_py.errors import SettingsError
+from blockful_py.learning.weights import Weights
 
 
-def initialise(module: nn.Module, name: str, generator: torch.Generator) -> None:
-    """Fill all parameters and buffers of a module.
+def initialise(module: nn.Module, name: str, generator: torch.Generator, constants: Weights) -> None:
+    """Fill all parameters and buffers of a module; `constants`: values of buffers by name.
 
     Convolutions and dense layers: U(-1/sqrt(fan in), 1/sqrt(fan in)), embeddings: N(0, 1) with a zero row
     for padding, normalisation: ones and zeros, as torch has them.  The network's own
@@ -30,6 +31,9 @@ def initialise(module: nn.Module, name: str, generator: torch.Generator) -> None
                 tensor.zero_()
         for part in module.modules():
             _fill(part, generator)
+        for key, buffer in module.named_buffers():
+            if key in constants:
+                buffer.copy_(constants[key])
         own = getattr(module, "initialise", None)
         if own is not None:
             own(generator)

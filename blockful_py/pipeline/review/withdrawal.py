@@ -11,8 +11,8 @@ from blockful_py.record.request_state import RequestStanding
 
 
 def review_withdrawal(nodes: Sequence[ModelNode], standing: RequestStanding | None) -> None:
-    """Raises EarlyError where a model's owner has time left on this member's own node, which may be behind the
-    leader's; RefusedError for any other withdrawal that is not due.
+    """Raises EarlyError where a model's owner has time left on this member's own node, which may be behind
+    the leader's; RefusedError for any other withdrawal that is not due.
 
     `standing`: of the admitted request, whose method members sign for; None where none is filed.
     """

@@ -61,7 +61,7 @@ def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
 def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
     watch = Stopwatch()
     with watch("total"):
-        TrainingSetup.of(settings)
+        TrainingSetup.of(settings).require_trainable()
         with ExitStack() as stack:
             with watch("setup"), progress.stage("start two chains, deploy the contracts", None):
                 nodes = stack.enter_context(Nodes(Place.of(settings.chain, directory / "chains")))

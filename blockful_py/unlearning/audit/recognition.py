@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import memory_errors
+from blockful_py.learning.device import network_errors
 from blockful_py.learning.evaluation import outputs
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
@@ -38,7 +38,7 @@ def recognition(
 
 def _log_probs(architecture: Architecture, weights: Weights, samples: Samples) -> Floats:
     """Log-probabilities of the true labels, in evaluation mode: float64 (n,)."""
-    with memory_errors(samples.x.device), torch.inference_mode():
+    with network_errors(samples.x.device), torch.inference_mode():
         module = architecture.module(weights, samples.x.device).eval()
         logits = outputs(module, samples.x)
         chosen = torch.log_softmax(logits.double(), 1).gather(1, samples.y[:, None]).flatten()

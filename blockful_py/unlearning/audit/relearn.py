@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.learning.data import Samples, pooled
-from blockful_py.learning.models import Architecture
+from blockful_py.learning.models import Architecture, trainable
 from blockful_py.learning.stack_training import StackedSgd
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Form, Stack, stack_weights, stacks_well
 from blockful_py.learning.weights import Weights
@@ -128,7 +128,7 @@ def equalised(architecture: Architecture, weights: Weights, classes: Collection[
 
 def _alone(module: nn.Module, lesson: Lesson) -> float:
     module.eval()
-    optimiser = torch.optim.SGD(module.parameters(), lr=RATE, momentum=MOMENTUM)
+    optimiser = torch.optim.SGD(trainable(module).values(), lr=RATE, momentum=MOMENTUM)
     total = 0.0
     for batch in lesson.batches:
         with torch.inference_mode():
