@@ -18,7 +18,8 @@ from blockful_py.errors import LearningError
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets.idx import IdxFiles
 from blockful_py.learning.datasets.options import carve_proxy
-from blockful_py.learning.datasets.tables import Schema, Split, read_splits
+from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.tables import Split, read_splits
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
@@ -132,14 +133,13 @@ def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Pixels:
 def _decoded(schema: ImageSchema, mode: str, cell: object, what: str) -> Pixels:
     from PIL import Image
 
-    data = cell.get("bytes") if isinstance(cell, dict) else cell
-    if not isinstance(data, bytes):
+    if not isinstance(cell, bytes):
         raise LearningError(
             f"{what} has no bytes: the column {schema.columns[0]!r} must hold whole image files, "
             f"as that of {schema.hub} does."
         )
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(cell)) as image:
             pixels = np.asarray(image.convert(mode))
     except (OSError, ValueError, SyntaxError) as error:
         raise LearningError(
