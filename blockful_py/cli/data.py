@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,8 @@ def data(
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load the data, divide it among users, and show how many samples of each class a user trains on.
+    """Load the data, divide it among users, and show how many samples of each class a user trains on, and how
+    many are copies of others.
 
     Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
     """
@@ -41,14 +43,16 @@ def data(
     from blockful_py.settings import Settings
 
     settings = Settings.load(settings_file, overrides or ())
+    from blockful_py.learning.copies import copies_in
+    from blockful_py.learning.training_setup import TrainingSetup
     from blockful_py.report.plots.holdings import draw_holdings
     from blockful_py.report.runs.holdings import holdings
-    from blockful_py.settings import Settings
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)
     with out.stage("load the data and divide it", None):
-        table = holdings(settings)
+        setup = TrainingSetup.of(settings)
+        table, copies = holdings(settings, setup), copies_in(setup.users, setup.dataset.test)
     if plot is not None:
         write_whole(plot, draw_holdings(table))
     out.result(
@@ -56,6 +60,7 @@ def data(
             "title": table.title,
             "forget": list(table.forget),
             "users": {str(user): list(row) for user, row in enumerate(table.counts, start=1)},
+            "copies": asdict(copies),
         }
     )
     out.say(table.title)
@@ -63,6 +68,8 @@ def data(
         held = [f"{label}:{count}" for label, count in enumerate(row) if count]
         shown = " ".join(held) if len(held) <= 20 else f"{len(held)} classes"
         out.say(f"user {user:<4} {sum(row):6,} samples  {shown}")
+    if said := copies.said():
+        out.say(said)
     if plot is not None:
         out.say(f"drawn in {plot}")
     if save is not None:

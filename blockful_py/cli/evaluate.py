@@ -72,7 +72,7 @@ def _drawn(qualities: dict[str, Quality], forget: tuple[int, ...]) -> bytes:
             for each in quality.reliability
             if each.confidence is not None and each.accuracy is not None
         ]
-        return draw_confusions({name: quality.confusion}, forget, reliability=seen)
+        return draw_confusions({name: quality.confusion}, len(quality.per_class), forget, reliability=seen)
     panel = ClassPanel(
         "",
         [[None if s is None else 100 * s for s in quality.per_class] for quality in qualities.values()],

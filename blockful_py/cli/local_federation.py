@@ -74,6 +74,8 @@ class LocalFederation:
     def __init__(self, folder: Path, tell: Tell) -> None:
         self.folder = folder.resolve()
         self._tell = tell
+        self.shared: dict[str, Any] = {}
+        """What `blockful data` said of the samples that it shared out; empty if that was done before."""
         self._urls: tuple[str, ...] = ()
         self._code = RunSettings()
         self._listing = threading.Lock()
@@ -142,9 +144,8 @@ class LocalFederation:
         options = [part for each in sets for part in ("--set", each)]
         steps: list[Callable[[], object]] = []
         if not (shared := self.folder / "shared").exists():
-            steps.append(
-                lambda: self._run(None, "data", settings_file, "--save", self.folder / "data", *options)
-            )
+            share = ("data", settings_file, "--save", self.folder / "data", "--json")
+            steps.append(lambda: self.shared.update(json.loads(self._run(None, *share, *options))))
         if not self.file.exists():
             create = ("federation", "create", self.party("founder"), settings_file, "--name", "local")
             steps.append(lambda: self._run("founder", *create, *self._urls, *options))

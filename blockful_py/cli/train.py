@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +54,7 @@ def train(
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])
     from blockful_py.cli.devnet import with_running_devnets
+    from blockful_py.learning.copies import copies_in
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import jobs_of
     from blockful_py.pipeline.run.finding import point_latest
@@ -66,10 +68,12 @@ def train(
         models = federation.catalogue().models
         opted_out = federation.opted_out()
         excluded = jobs_of(federation.run)[-1].excluded
+        copies = copies_in(federation.setup.users, federation.setup.dataset.test)
     out.result(
         {
             "run": str(run),
             "excluded": list(excluded),
+            "copies": asdict(copies),
             "opted_out": {user: list(map(str, forgets)) for user, forgets in opted_out.items()},
             "models": {
                 name: {
@@ -87,6 +91,8 @@ def train(
         privacy = placed.node.statement.privacy
         noisy = f", {privacy}" if privacy else ""
         out.say(f"{name:5} at {placed.position!s:6} accuracy on its owner's test data {share:5.1f} %{noisy}")
+    if said := copies.said():
+        out.say(said)
     for user, forgets in opted_out.items():
         out.say(f"user {user} asked to forget {'; '.join(map(str, forgets))}: nothing is trained on it again")
     for each in excluded:

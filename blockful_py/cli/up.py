@@ -47,8 +47,14 @@ def up(
     one = federation.party("participant-1")
     words = federation.words("participant-1")
     url = federation.explorer_url()
-    out.result({"folder": str(federation.folder), "running": running, "explorer": url})
+    copies = federation.shared.get("copies")
+    out.result({"folder": str(federation.folder), "running": running, "explorer": url, "copies": copies})
     out.say(f"{len(running)} processes run, with two chains, in {folder}")
+    if copies is not None:
+        from blockful_py.learning.copies import Copies
+
+        if said := Copies(**copies).said():
+            out.say(said)
     out.say(f"watch it in the browser: {url}")
     out.say("try:")
     for command in (

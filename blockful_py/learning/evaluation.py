@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -73,16 +73,22 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
 
 
 def outputs(module: nn.Module, x: Tensor) -> Tensor:
-    """Logits (n, classes) of a network on n samples, batch after batch.
+    """Logits (n, classes) of a network on n samples, as `batched_outputs`."""
+    return torch.cat(list(batched_outputs(module, x)))
+
+
+def batched_outputs(module: nn.Module, x: Tensor) -> Iterator[Tensor]:
+    """Logits (batch, classes) of a network on n samples, batch after batch.
 
     On a CPU, images and weights take the memory format in which pooling is fastest; the module keeps it.
     """
-    if x.device.type != "cpu":
-        return torch.cat([module(part) for part in torch.split(x, BATCH)])
-    if x.dim() == 4:
-        module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        x = x.contiguous(memory_format=torch.channels_last)
-    return torch.cat([module(part) for part in torch.split(x, CPU_BATCH)])
+    batch = BATCH
+    if x.device.type == "cpu":
+        batch = CPU_BATCH
+        if x.dim() == 4:
+            module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            x = x.contiguous(memory_format=torch.channels_last)
+    return (module(part) for part in torch.split(x, batch))
 
 
 def _labels_one_by_one(
@@ -92,7 +98,7 @@ def _labels_one_by_one(
     labels = {}
     for name, weights in models.items():
         architecture.load(module, weights)
-        labels[name] = outputs(module, x).argmax(1)
+        labels[name] = torch.cat([logits.argmax(1) for logits in batched_outputs(module, x)])
     return labels
 
 

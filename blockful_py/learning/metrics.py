@@ -12,7 +12,7 @@ from torch import Tensor
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import network_errors
-from blockful_py.learning.evaluation import outputs
+from blockful_py.learning.evaluation import batched_outputs
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -59,14 +59,15 @@ class Quality:
     Attributes:
         accuracy: from 0 to 1.
         per_class: accuracy on the samples of each class, (classes,); None for a class without samples.
-        confusion: number of samples by true (row) and predicted (column) class, (classes, classes).
+        confusion: (true class, predicted class, samples) of each pair that occurs, ascending; at most as many
+            as samples, however many classes there are.
         calibration_error: expected calibration error, from 0 to 1.
         reliability: intervals that the calibration error sums over, by ascending confidence.
     """
 
     accuracy: float
     per_class: tuple[float | None, ...]
-    confusion: tuple[tuple[int, ...], ...]
+    confusion: tuple[tuple[int, int, int], ...]
     calibration_error: float
     reliability: tuple[Bin, ...]
 
@@ -81,18 +82,18 @@ def predict(architecture: Architecture, weights: Weights, samples: Samples) -> P
         raise LearningError("metrics need at least one sample; this user or class has none.")
     with network_errors(samples.x.device), torch.inference_mode():
         module = architecture.module(weights, samples.x.device).eval()
-        confidence, labels = outputs(module, samples.x).softmax(1).max(1)
-    return Predictions(labels.cpu(), confidence.cpu(), samples.y.cpu(), architecture.class_count)
+        best = [logits.softmax(1).max(1) for logits in batched_outputs(module, samples.x)]
+        confidence, labels = (torch.cat(parts).cpu() for parts in zip(*best, strict=True))
+    return Predictions(labels, confidence, samples.y.cpu(), architecture.class_count)
 
 
 def quality(architecture: Architecture, weights: Weights, samples: Samples) -> Quality:
     """All figures of a model on samples.  Raises what `predict` raises."""
     made = predict(architecture, weights, samples)
-    table = confusion(made)
     return Quality(
         accuracy=float((made.labels == made.truth).double().mean()),
-        per_class=per_class_accuracy(table),
-        confusion=tuple(map(tuple, table.tolist())),
+        per_class=per_class_accuracy(made),
+        confusion=confusion(made),
         calibration_error=calibration_error(made),
         reliability=reliability(made),
     )
@@ -105,15 +106,16 @@ def qualities(
     return {name: quality(architecture, weights, samples) for name, weights in models.items()}
 
 
-def confusion(made: Predictions) -> Tensor:
-    """Number of samples by true (row) and predicted (column) class, int64 (classes, classes)."""
-    cells = made.truth * made.class_count + made.labels
-    return torch.bincount(cells, minlength=made.class_count**2).reshape(made.class_count, made.class_count)
+def confusion(made: Predictions) -> tuple[tuple[int, int, int], ...]:
+    """The cells above zero of the confusion matrix: (true class, predicted class, samples), ascending."""
+    pairs, counts = torch.unique(torch.stack([made.truth, made.labels], 1), dim=0, return_counts=True)
+    return tuple((*pair, count) for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True))
 
 
-def per_class_accuracy(table: Tensor) -> tuple[float | None, ...]:
-    """Diagonal over row sums of a confusion matrix (classes, classes); None for a class without samples."""
-    right, total = table.diagonal().tolist(), table.sum(1).tolist()
+def per_class_accuracy(made: Predictions) -> tuple[float | None, ...]:
+    """Share of each class's samples that are predicted correctly; None for a class without samples."""
+    of_right, of_all = made.truth[made.labels == made.truth], made.truth
+    right, total = (each.bincount(minlength=made.class_count).tolist() for each in (of_right, of_all))
     return tuple(hit / count if count else None for hit, count in zip(right, total, strict=True))
 
 

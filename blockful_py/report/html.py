@@ -13,7 +13,7 @@ from blockful_py.report.drawing.bars import gas_bars, second_bars
 from blockful_py.report.drawing.curves import curve_blocks
 from blockful_py.report.drawing.lineage import lineage
 from blockful_py.report.drawing.passages import passage_charts
-from blockful_py.report.drawing.shades import class_tables, confusion_tables
+from blockful_py.report.drawing.shades import class_count, class_tables, confusion_tables, shown_classes
 from blockful_py.report.measures import (
     AD_F_LIKE,
     AD_R,
@@ -56,6 +56,8 @@ def render_html(report: Report) -> str:
         lineage=lineage(report),
         passages=passage_charts(report),
         class_tables=class_tables(report),
+        shown_classes=shown_classes(report),
+        class_count=class_count(report),
         confusion_tables=confusion_tables(report),
         forget=report.forget.classes,
         curve_blocks=curve_blocks(report),

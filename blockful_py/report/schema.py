@@ -75,7 +75,7 @@ class Report(ReportPart):
 
     Attributes:
         excluded: members that were excluded from decisions since they cheated or failed, with the reasons.
-        confusions: null where there are too many classes to read them; `blockful evaluate` gives a model's.
+        confusions: null for more than 30 classes; `blockful evaluate MODEL --json` gives a model's.
     """
 
     format: Literal["blockful-report/1"] = FORMAT

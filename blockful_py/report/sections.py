@@ -96,6 +96,10 @@ class LearningCurve(ReportPart):
 
 Table = tuple[tuple[Count, ...], ...]
 
+READABLE_CLASSES = 30
+"""Maximum number of classes in a table for people; a larger confusion matrix is unreadable and makes
+report.json long."""
+
 
 class Confusions(ReportPart):
     """Held-out samples by true (row) and predicted (column) class, summed over the starts and the affected

@@ -28,6 +28,7 @@ def test_who_holds_what_is_listed_and_drawn(tmp_path: Path) -> None:
     assert len(users) == 14
     assert [index for index, row in users.items() if row[3]] == ["5", "7"]
     assert outcome.document["forget"] == [3]
+    assert outcome.document["copies"] == {"within": 0, "across": 0, "tested": 0}
     with Image.open(tmp_path / "held.png") as image:
         assert image.format == "PNG" and min(image.size) > 500
 
@@ -48,6 +49,7 @@ def test_it_takes_any_partition_and_data_set(tmp_path: Path) -> None:
     assert outcome.status == 0, outcome.err
     first = next(line for line in outcome.out.splitlines() if line.startswith("user 1 "))
     assert " 0:" not in first and " 1:" not in first and " 2:" in first
+    assert "copies among training samples: " in outcome.out, "both shards of the files are alike"
 
 
 @pytest.mark.parametrize(

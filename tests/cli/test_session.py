@@ -227,7 +227,7 @@ def _scores(session: Session, reported: dict[str, Any]) -> None:
         stands = reported[name]["parallel"] or reported[name]["before"]
         assert stands["per_class"] == pytest.approx([100 * share for share in found["per_class"]], abs=1e-3)
         assert stands["calibration_error"] == pytest.approx(100 * found["calibration_error"], abs=1e-3)
-        assert sum(map(sum, found["confusion"])) == 400
+        assert sum(samples for _, _, samples in found["confusion"]) == 400
     one = session.run("evaluate", "x", *RUN, "--plot", "x.png")
     assert one.out.startswith("x     accuracy")
     drawn = [(session.folder / name).read_bytes() for name in ("classes.png", "x.png")]

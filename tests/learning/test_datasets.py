@@ -68,6 +68,17 @@ def test_grey_images_of_a_coloured_set_are_read(tmp_path: Path) -> None:
     assert x.shape == (2, 3, 64, 64)
 
 
+def test_images_of_16_bits_keep_them(tmp_path: Path) -> None:
+    folder, out = files.write(tmp_path, "fashion_mnist"), files.io.BytesIO()
+    values = files.np.arange(28 * 28, dtype=files.np.uint16).reshape(28, 28) * 83
+    files.Image.fromarray(values).save(out, "PNG")
+    table = pa.table({"image": [out.getvalue()], "label": [0]})
+    files.parquet.write_table(table, folder / "data" / "test-00000-of-00001.parquet")
+    x = load("fashion_mnist", folder).test.x
+    expected = torch.from_numpy(values.astype("float32")) / 65535
+    assert torch.allclose(x[0, 0], (expected - 0.2860) / 0.3530, atol=1e-5)
+
+
 def test_csv_and_parquet_give_the_same_texts(tmp_path: Path) -> None:
     written = load("yahoo_answers", files.write_csv(tmp_path / "csv", 20, 20))
     parquet = load("yahoo_answers", files.write(tmp_path / "parquet", "yahoo_answers", 20, 20))
@@ -130,7 +141,7 @@ def test_a_data_set_comes_from_the_hub_as_from_its_files(
     folder = files.write(tmp_path / "cifar10", "cifar10")
     tables = from_hub(CIFAR10, str(folder))
     local = files.parquet.read_table(folder / "data" / "test-00000-of-00001.parquet")
-    assert tables["test"][1]["img"].to_pylist() == local["img"].to_pylist()
+    assert tables["test"][1]["img"].to_pylist() == [each["bytes"] for each in local["img"].to_pylist()]
     assert tables["train"][1].num_rows == 40
 
 
@@ -195,9 +206,13 @@ DAMAGE = {
     "a damaged image": (_damaged_image, LearningError, "image 0 is damaged"),
     "paths without images": (_paths_only, LearningError, "image 0 has no bytes"),
     "a truncated file": (_truncated_file, LearningError, "cannot be read as parquet"),
-    "images of another size": (_other_sizes, LearningError, "has 28x28 pixels, 'cifar10' has 32x32"),
+    "images of another size": (_other_sizes, LearningError, "image 0 has 28x28 pixels, not 32x32"),
     "no test split": (_no_test_split, SettingsError, r"has no file test\*.parquet or test\*.csv"),
-    "files of two sets": (_mixed_schemas, LearningError, "have different columns"),
+    "files of two sets": (
+        _mixed_schemas,
+        LearningError,
+        r"train-00002.parquet has no column img, label; it has id",
+    ),
 }
 
 

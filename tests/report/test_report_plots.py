@@ -8,7 +8,7 @@ import struct
 import matplotlib
 
 from blockful_py.report.plots.classes import ClassPanel, draw_classes
-from blockful_py.report.plots.confusion import draw_confusions
+from blockful_py.report.plots.confusion import DRAWN, draw_confusions
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -43,10 +43,20 @@ def test_figures_of_classes_have_room_and_marks() -> None:
 
 
 def test_a_confusion_matrix_stands_alone_or_beside_others() -> None:
-    counts = [[10 * (i == j) for j in range(10)] for i in range(10)]
-    three, one = draw_confusions(dict.fromkeys("abc", counts)), draw_confusions({"a": counts})
+    counts = [(label, label, 10) for label in range(10)]
+    three, one = draw_confusions(dict.fromkeys("abc", counts), 10), draw_confusions({"a": counts}, 10)
     assert size(three)[0] > size(one)[0]
     seen = [(0.5, 0.25, 4), (0.9, 1.0, 60)]
-    assert draw_confusions({"r1": counts}, reliability=seen) != one
-    nobody = draw_confusions({"r1": [[0, 0], [0, 0]]})  # a class without samples
+    assert draw_confusions({"r1": counts}, 10, reliability=seen) != one
+    nobody = draw_confusions({"r1": []}, 2)  # classes without samples
     assert size(nobody)[1] > 0
+
+
+def test_of_thousands_of_classes_those_with_most_mistakes_are_drawn() -> None:
+    right = [(label, label, 5) for label in range(12_000)]
+    wrong = [(label, 0, 1) for label in range(11_000, 11_000 + DRAWN)]
+    many = draw_confusions({"a": [*right, *wrong]}, 12_000, forget=(3,))
+    assert size(many) == size(draw_confusions({"a": right[:DRAWN]}, DRAWN))
+    others = draw_confusions({"a": [*right, (5, 0, 9), *wrong]}, 12_000, forget=(3,))
+    assert others != many
+    assert draw_confusions({"a": [*right, (8_000, 1, 1)]}, 12_000) != draw_confusions({"a": right}, 12_000)

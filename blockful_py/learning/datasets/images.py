@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +10,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Dataset, Samples
+from blockful_py.learning.datasets.decoding import decode
 from blockful_py.learning.datasets.idx import IdxFiles
 from blockful_py.learning.datasets.options import carve_proxy
-from blockful_py.learning.datasets.tables import Schema, Split, read_splits
+from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.tables import Split, read_splits
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
-
-Pixels = NDArray[np.uint8]
-"""Values from 0 to 255, uint8 (n, side, side, channels), or those of one image without n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,47 +104,32 @@ def _images(schema: ImageSchema, split: Split) -> Tensor:
     import pyarrow as pa
 
     column = split.table[schema.columns[0]]
-    raw = pa.types.is_fixed_size_binary(column.type)
-    pixels = _as_they_are(schema, column) if raw else _from_image_files(schema, column, split.source)
-    x = torch.from_numpy(pixels).permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format)
+    raw = column.type == pa.binary(schema.side**2) and len(schema.mean) == 1 and not column.null_count
+    x = _as_they_are(schema, column) if raw else _from_image_files(schema, column, split.source)
     mean, spread = (torch.tensor(each).view(1, -1, 1, 1) for each in (schema.mean, schema.spread))
     return x.div_(255).sub_(mean).div_(spread)
 
 
-def _as_they_are(schema: ImageSchema, column: Any) -> Pixels:
-    """Of a column with side * side bytes a row."""
+def _as_they_are(schema: ImageSchema, column: Any) -> Tensor:
+    """Of a column with side * side bytes a row: values from 0 to 255, float32 (n, 1, side, side)."""
     rows = b"".join(column.to_pylist())
-    return np.frombuffer(bytearray(rows), np.uint8).reshape(-1, schema.side, schema.side, 1)
+    pixels = np.frombuffer(bytearray(rows), np.uint8).reshape(-1, 1, schema.side, schema.side)
+    return torch.from_numpy(pixels).float()
 
 
-def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Pixels:
-    """Of a column with a whole image file a row."""
-    mode = "RGB" if len(schema.mean) == 3 else "L"
-    pixels = np.empty((len(column), schema.side, schema.side, len(schema.mean)), np.uint8)
+def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Tensor:
+    """Of a column with a whole image file a row: as `_as_they_are`, (n, channels, side, side)."""
+    channels = len(schema.mean)
+    x = torch.empty(len(column), channels, schema.side, schema.side)
     for row, cell in enumerate(column):
-        pixels[row] = _decoded(schema, mode, cell.as_py(), f"{source}: image {row}")
-    return pixels
-
-
-def _decoded(schema: ImageSchema, mode: str, cell: object, what: str) -> Pixels:
-    from PIL import Image
-
-    data = cell.get("bytes") if isinstance(cell, dict) else cell
-    if not isinstance(data, bytes):
-        raise LearningError(
-            f"{what} has no bytes: the column {schema.columns[0]!r} must hold whole image files, "
-            f"as that of {schema.hub} does."
-        )
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            pixels = np.asarray(image.convert(mode))
-    except (OSError, ValueError, SyntaxError) as error:
-        raise LearningError(
-            f"{what} is damaged ({error}): fetch the file again or take the row out."
-        ) from None
-    if pixels.shape[:2] != (schema.side, schema.side):
-        raise LearningError(
-            f"{what} has {pixels.shape[1]}x{pixels.shape[0]} pixels, {schema.name!r} has "
-            f"{schema.side}x{schema.side}: name the data set that the files are of."
-        )
-    return pixels.reshape(schema.side, schema.side, -1)
+        data = cell.as_py()
+        if not isinstance(data, bytes):
+            raise LearningError(
+                f"{source}: image {row} has no bytes: the column {schema.columns[0]!r} must hold whole image "
+                f"files, as that of {schema.hub} does."
+            )
+        try:
+            x[row] = torch.from_numpy(decode(data, schema.side, channels)).permute(2, 0, 1)
+        except LearningError as error:
+            raise LearningError(f"{source}: image {row} {error}") from None
+    return x

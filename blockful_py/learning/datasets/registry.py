@@ -13,9 +13,9 @@ from blockful_py.learning.data import Dataset, require_finite_inputs
 from blockful_py.learning.datasets.digits import load_digits
 from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
 from blockful_py.learning.datasets.options import drawn
+from blockful_py.learning.datasets.schema import Schema
 from blockful_py.learning.datasets.shapes import load_shapes
 from blockful_py.learning.datasets.smaller import Smaller, smaller
-from blockful_py.learning.datasets.tables import Schema
 from blockful_py.learning.datasets.texts import YAHOO_ANSWERS, load_yahoo_answers
 from blockful_py.learning.plugins import find
 from blockful_py.learning.streams import generator

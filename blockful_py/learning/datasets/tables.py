@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,43 +13,13 @@ import torch
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.extras import needed_by
-from blockful_py.learning.datasets.idx import IMAGES, LABELS, PREFIXES, IdxFiles, read_table
+from blockful_py.learning.datasets.idx import IMAGES, LABELS, PREFIXES, read_table
+from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.shards import needed_columns, read_shards, shards_in
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
-SUFFIXES = (".parquet", ".csv")
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """Columns and labels of a data set's tables.
-
-    Attributes:
-        hub: id on the Hugging Face hub.
-        columns: columns of the inputs (text columns are joined), as the hub has them.
-        label: column of the labels, integers from 0.
-        class_count: number of classes.
-        test: split that serves as test data; "train" is the other.
-        idx: its idx files, where there are any.
-    """
-
-    name: str
-    hub: str
-    columns: tuple[str, ...]
-    label: str
-    class_count: int
-    test: str = "test"
-    idx: IdxFiles | None = None
-
-    def folder(self, options: DataOptions) -> Path | None:
-        """The folder that is read: that of the options, else where a package of the system has its files;
-        None for the hub."""
-        if options.data_files is not None:
-            return Path(options.data_files) if Path(options.data_files).is_dir() else None
-        if self.idx is not None and self.idx.are_in(self.idx.installed):
-            return self.idx.installed
-        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,13 +62,6 @@ def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split,
 
 def _split(schema: Schema, sourced: tuple[str, Any], limit: int | None, seed: int) -> Split:
     source, table = sourced
-    missing = [column for column in (*schema.columns, schema.label) if column not in table.column_names]
-    if missing:
-        raise LearningError(
-            f"{source} has no column {', '.join(missing)}; it has {', '.join(table.column_names)}: "
-            f"{schema.name!r} needs the columns that {schema.hub} has."
-        )
-    table = table.select([*schema.columns, schema.label])
     if limit is not None and table.num_rows > limit:
         rows = torch.randperm(table.num_rows, generator=generator(seed, "limit", source.rpartition(" ")[2]))
         table = table.take(torch.sort(rows[:limit]).values.numpy())
@@ -106,15 +69,20 @@ def _split(schema: Schema, sourced: tuple[str, Any], limit: int | None, seed: in
 
 
 def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
+    """Raises LearningError unless each row has a label in range.  Floats that are whole are converted."""
     import pyarrow as pa
 
     column = table[schema.label]
-    if not pa.types.is_integer(column.type) or column.null_count:
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    try:
+        if not numeric or column.null_count:
+            raise pa.ArrowInvalid
+        labels = torch.from_numpy(column.cast(pa.int64()).to_numpy().copy())
+    except pa.ArrowInvalid:
         raise LearningError(
             f"{source}: column {schema.label!r} must hold an integer in every row, not {column.type} "
             f"with {column.null_count} empty: give the labels as numbers from 0."
-        )
-    labels = torch.from_numpy(column.cast(pa.int64()).to_numpy().copy())
+        ) from None
     if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < schema.class_count:
         raise LearningError(
             f"{source} has labels from {int(labels.min())} to {int(labels.max())}; those of {schema.name!r} "
@@ -124,56 +92,25 @@ def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
 
 
 def _from_folder(schema: Schema, folder: Path) -> Mapping[str, tuple[str, Any]]:
-    splits = {}
-    for split in ("train", schema.test):
-        paths = [
-            path for path in sorted(folder.rglob(f"{split}*")) if path.suffix in SUFFIXES and path.is_file()
-        ]
+    found, splits = shards_in(folder, ("train", schema.test)), {}
+    for split, paths in found.items():
         pair = schema.idx.pair_in(folder, split) if schema.idx is not None else None
         if paths:
-            splits[split] = (_named(paths), _read(paths))
+            source = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+            splits[split] = (source, read_shards(schema, paths))
         elif schema.idx is not None and pair is not None:
             table = read_table(schema.idx, pair, schema.columns[0], schema.label)
             splits[split] = (str(pair[0]), table)
         else:
             raise SettingsError(
-                f"learning.data_files: {folder} has no file {split}*.parquet or {split}*.csv"
-                f"{_or_idx(schema, split)}, at any depth: put the files of {schema.hub} there."
+                f"learning.data_files: {folder} has no file {split}*.parquet or {split}*.csv, nor any in a "
+                f"folder {split}*{_or_idx(schema, split)}, at any depth: put the files of {schema.hub} there."
             )
     return splits
 
 
 def _or_idx(schema: Schema, split: str) -> str:
     return "" if schema.idx is None else f", and not both of {PREFIXES[split]}-{IMAGES} and -{LABELS}"
-
-
-def _named(paths: Sequence[Path]) -> str:
-    return str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-
-
-def _read(paths: Sequence[Path]) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    tables = []
-    for path in paths:
-        try:
-            if path.suffix == ".csv":
-                multiline = csv.ParseOptions(newlines_in_values=True)
-                tables.append(csv.read_csv(path, parse_options=multiline))
-            else:
-                tables.append(parquet.read_table(path))
-        except (pa.ArrowInvalid, OSError) as error:
-            raise LearningError(
-                f"{path} cannot be read as {path.suffix[1:]} ({str(error).splitlines()[0]}): fetch it again."
-            ) from None
-    try:
-        return pa.concat_tables(tables)
-    except pa.ArrowInvalid as error:
-        raise LearningError(
-            f"{_named(paths)} have different columns ({str(error).splitlines()[0]}): "
-            "keep one data set a folder."
-        ) from None
 
 
 def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
@@ -189,4 +126,5 @@ def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
             f"({type(error).__name__}: {str(error).splitlines()[0][:200]}): download its parquet files "
             "elsewhere, put them in a folder and set learning.data_files to it."
         ) from None
-    return {split: (f"{source} {split}", part.with_format("arrow")[:]) for split, part in loaded.items()}
+    tables = ((split, f"{source} {split}", part.with_format("arrow")[:]) for split, part in loaded.items())
+    return {split: (origin, needed_columns(schema, origin, table)) for split, origin, table in tables}

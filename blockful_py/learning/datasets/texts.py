@@ -11,11 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from blockful_py.errors import SettingsError
+from blockful_py.errors import LearningError, SettingsError
 from blockful_py.extras import needed_by
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets.options import carve_proxy
-from blockful_py.learning.datasets.tables import Schema, Split, read_splits
+from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.tables import Split, read_splits
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 from blockful_py.settings.learning import WORDS
@@ -40,7 +41,8 @@ Tokenize = Callable[[Sequence[str]], Tensor]
 def load_yahoo_answers(seed: int, options: DataOptions) -> Dataset:
     """Title, question and best answer of each entry, cut to `text_length` tokens: int64 (n, text_length).
 
-    Labels are int64 (n,); all lies on the CPU.  Raises as `read_splits` and `tokenizer`.
+    Labels are int64 (n,); all lies on the CPU.  Raises as `read_splits` and `tokenizer`, and LearningError
+    for columns that hold no texts.
     """
     tokenize, vocabulary = tokenizer(options)
     train, test = (
@@ -94,5 +96,14 @@ def word_ids(texts: Sequence[str], length: int) -> Tensor:
 
 
 def _joined(split: Split) -> list[str]:
+    """The texts of each row, one after the other.  Raises LearningError for a column of anything else."""
+    import pyarrow as pa
+
+    for name in YAHOO_ANSWERS.columns:
+        kind = split.table[name].type
+        if not (pa.types.is_large_string(kind) or pa.types.is_null(kind)):
+            raise LearningError(
+                f"{split.source}: column {name!r} must hold texts, not {kind}: save it as strings, in UTF-8."
+            )
     columns = (split.table[name].to_pylist() for name in YAHOO_ANSWERS.columns)
-    return [" ".join(str(part) for part in row if part) for row in zip(*columns, strict=True)]
+    return [" ".join(part for part in row if part) for row in zip(*columns, strict=True)]

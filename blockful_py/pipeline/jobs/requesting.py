@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from blockful_py.errors import UnlearningError, WithdrawnError
 from blockful_py.forget import Forget
+from blockful_py.learning.copies import copies_left
 from blockful_py.learning.partitions import require_classes
 from blockful_py.pipeline.jobs.circumstances import circumstances_of
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -78,10 +80,12 @@ def draft_request(
 
 
 def advice_on(context: FederationContext, catalogue: Catalogue, request: Request) -> Advice:
-    """Why a request's method suits its situation, and what it does not forget there."""
+    """Why a request's method suits its situation, and what is not forgotten there, copies included."""
     starts = [start.name for start in request.starts]
     now = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
-    return advise(named_method(request.method)[0], now)
+    advice, dataset = advise(named_method(request.method)[0], now), context.setup.dataset
+    copies = copies_left(request.forget, context.setup.users, (dataset.test, dataset.proxy))
+    return replace(advice, caveat="; ".join(filter(None, (advice.caveat, copies))) or None)
 
 
 def _require_weights(catalogue: Catalogue, starts: Sequence[str], paradigm: Paradigm) -> None:

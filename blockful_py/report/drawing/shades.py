@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from blockful_py.report.measures import concerned, ran
 from blockful_py.report.schema import Report
-from blockful_py.report.sections import Accuracies
+from blockful_py.report.sections import READABLE_CLASSES, Accuracies
 
 SHADES = 10
 """Steps from no shade to the full one; the style sheet has a colour for each."""
@@ -41,9 +41,30 @@ class ShadedTable:
     rows: tuple[ShadedRow, ...]
 
 
+def class_count(report: Report) -> int:
+    """Number of classes; 0 for a report without figures by class."""
+    return max((len(model.before.per_class) for model in report.models), default=0)
+
+
+def shown_classes(report: Report) -> tuple[int, ...]:
+    """Classes of the class tables, ascending: all, or `READABLE_CLASSES` of them, those that were to be
+    forgotten before those that lost most accuracy."""
+    classes = range(class_count(report))
+    if len(classes) <= READABLE_CLASSES:
+        return tuple(classes)
+    lost = dict.fromkeys(classes, 0.0)
+    for model in concerned(report):
+        for after in filter(None, (model.after(paradigm) for paradigm in ran(report))):
+            for label, (was, now) in enumerate(zip(model.before.per_class, after.per_class, strict=False)):
+                lost[label] += (was or 0) - (now or 0)
+    order = sorted(classes, key=lambda label: (label not in report.forget.classes, -lost[label], label))
+    return tuple(sorted(order[:READABLE_CLASSES]))
+
+
 def class_tables(report: Report) -> list[ShadedTable]:
-    """Accuracy of the starts and affected models on each class, and the calibration error; nothing for a
-    report without such figures."""
+    """Accuracy of the starts and affected models on each of the `shown_classes`, and the calibration error;
+    nothing for a report without such figures."""
+    shown = shown_classes(report)
     place = {model.name: number for number, model in enumerate(report.models)}
     models = [model for model in concerned(report) if model.before.calibration_error is not None]
     states: list[tuple[str, list[Accuracies]]] = [("before", [model.before for model in models])]
@@ -57,7 +78,7 @@ def class_tables(report: Report) -> list[ShadedTable]:
             tuple(
                 ShadedRow(
                     model.name,
-                    tuple(map(_cell, figures.per_class)),
+                    tuple(_cell(figures.per_class[label]) for label in shown),
                     f"{figures.calibration_error or 0:.1f}",
                     place[model.name],
                 )

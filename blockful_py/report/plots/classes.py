@@ -78,7 +78,7 @@ def _draw(axes: Axes, panel: ClassPanel, forget: Collection[int], theme: Theme) 
             va="center",
             fontsize=7 if models <= MANY_MODELS else 5.5,
         )
-    name_classes(axes, classes, forget, theme)
+    name_classes(axes, range(classes), forget, theme)
     for label in forget:
         for side in (label - 0.5, label + 0.5):
             axes.axvline(side, color=theme.start, linewidth=frame_width(classes))
@@ -92,11 +92,11 @@ def frame_width(classes: int) -> float:
     return 1.2 if classes <= NUMBERED else 0.5
 
 
-def name_classes(axes: Axes, classes: int, forget: Collection[int], theme: Theme) -> None:
-    """Names the classes below; those to be forgotten are orange."""
-    every = 1 if classes <= NUMBERED else -(-classes // 10)
-    shown = sorted({*range(0, classes, every)} | {label for label in forget if classes <= NUMBERED})
-    axes.set_xticks(shown, [str(label) for label in shown])
+def name_classes(axes: Axes, labels: Sequence[int], forget: Collection[int], theme: Theme) -> None:
+    """Names the columns' classes below; those to be forgotten are orange."""
+    every = 1 if len(labels) <= NUMBERED else -(-len(labels) // 10)
+    shown = range(0, len(labels), every)
+    axes.set_xticks(shown, [str(labels[place]) for place in shown])
     axes.tick_params(axis="x", labelsize=8)
     for tick in axes.get_xticklabels():
         if tick.get_text() in {str(label) for label in forget}:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from numpy.typing import NDArray
 
 from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 from blockful_py.report.plots.classes import NUMBERED, frame_width, name_classes
@@ -15,21 +17,29 @@ from blockful_py.report.plots.classes import NUMBERED, frame_width, name_classes
 CELL = 0.3  # inches, where shares are written in the cells
 SIDE = 4.2  # inches of a matrix whose cells hold no figures
 
-Counts = Sequence[Sequence[int]]
-"""Samples by true (row) and predicted (column) class."""
+DRAWN = 100
+"""Maximum number of classes in a matrix."""
+
+Cells = Sequence[tuple[int, int, int]]
+"""(true class, predicted class, samples) of the pairs that occur."""
 
 Reliability = Sequence[tuple[float, float, int]]
 """(mean confidence, accuracy, samples), shares from 0 to 1, of each group of samples."""
 
 
 def draw_confusions(
-    panels: Mapping[str, Counts],
+    panels: Mapping[str, Cells],
+    class_count: int,
     forget: Collection[int] = (),
     theme: Theme = LIGHT,
     reliability: Reliability | None = None,
 ) -> bytes:
-    """PNG: a matrix a state, each row the shares of a true class; on the right the reliability diagram."""
-    classes = len(next(iter(panels.values())))
+    """PNG: a matrix a state, each row the shares of a true class; on the right the reliability diagram.
+
+    Of more than `DRAWN` classes it has those to be forgotten, then those with most mistakes, and says so.
+    """
+    labels = _drawn([cell for cells in panels.values() for cell in cells], class_count, forget)
+    classes = len(labels)
     side = max(classes * CELL, 2.2) if classes <= NUMBERED else SIDE
     parts = len(panels) + (reliability is not None)
     width, height = max(0.62 + parts * (side + 0.62), 7.2), side + 1.3
@@ -38,20 +48,43 @@ def draw_confusions(
             ((0.62 + i * (side + 0.62)) / width, 0.55 / height, side / width, side / height)
             for i in range(parts)
         ]
-        for number, (title, counts) in enumerate(panels.items()):
+        for number, (title, cells) in enumerate(panels.items()):
             axes = drawn.add_axes(spots[number])
-            _matrix(axes, counts, forget, theme)
+            _matrix(axes, _shares(cells, labels), labels, forget, theme)
             axes.set_title(title, loc="left", fontsize=9, color=theme.ink)
             axes.set_ylabel("true class" if number == 0 else "", fontsize=8)
         if reliability is not None:
             _diagram(drawn.add_axes(spots[-1]), reliability, theme)
-        heading(drawn, "What each class is taken for, % of its held-out samples", 0.62, theme)
+        some = f" ({classes} of {class_count:,} classes, most mistakes)" if classes < class_count else ""
+        heading(drawn, f"What each class is taken for, % of its held-out samples{some}", 0.62, theme)
         return png(drawn)
 
 
-def _matrix(axes: Axes, counts: Counts, forget: Collection[int], theme: Theme) -> None:
-    table = np.asarray(counts, dtype=float)
-    shares = 100 * table / np.maximum(table.sum(1, keepdims=True), 1)
+def _drawn(cells: Cells, class_count: int, forget: Collection[int]) -> list[int]:
+    """Classes that are drawn, ascending."""
+    mistakes: Counter[int] = Counter()
+    for truth, predicted, samples in cells:
+        mistakes[truth] += samples * (truth != predicted)
+    order = sorted(range(class_count), key=lambda label: (label not in forget, -mistakes[label], label))
+    return sorted(order[:DRAWN])
+
+
+def _shares(cells: Cells, labels: Sequence[int]) -> NDArray[np.float64]:
+    """Percent of each true class (row) by predicted class (column), (classes, classes); a row whose class is
+    also taken for others than those drawn sums to less than 100."""
+    place = {label: number for number, label in enumerate(labels)}
+    table, total = np.zeros((len(labels), len(labels))), np.zeros((len(labels), 1))
+    for truth, predicted, samples in cells:
+        if truth in place:
+            total[place[truth]] += samples
+            if predicted in place:
+                table[place[truth], place[predicted]] += samples
+    return 100 * table / np.maximum(total, 1)
+
+
+def _matrix(
+    axes: Axes, shares: NDArray[np.float64], labels: Sequence[int], forget: Collection[int], theme: Theme
+) -> None:
     shades = LinearSegmentedColormap.from_list("shades", [theme.paper, theme.affected])
     axes.imshow(shares, cmap=shades, vmin=0, vmax=100, aspect="auto", interpolation="nearest")
     if len(shares) <= NUMBERED:
@@ -61,15 +94,15 @@ def _matrix(axes: Axes, counts: Counts, forget: Collection[int], theme: Theme) -
                 axes.text(
                     predicted, truth, f"{share:.0f}", ha="center", va="center", fontsize=7, color=colour
                 )
-    name_classes(axes, len(shares), forget, theme)
+    name_classes(axes, labels, forget, theme)
     axes.set_xlabel("predicted class", fontsize=8)
     named = axes.get_xticklabels()
     axes.set_yticks(axes.get_xticks(), [tick.get_text() for tick in named])
     axes.tick_params(axis="y", labelsize=8)
     for tick, below in zip(axes.get_yticklabels(), named, strict=True):
         tick.set(color=below.get_color(), fontweight=below.get_fontweight())
-    for label in forget:
-        for side in (label - 0.5, label + 0.5):
+    for place in (number for number, label in enumerate(labels) if label in forget):
+        for side in (place - 0.5, place + 0.5):
             axes.axhline(side, color=theme.start, linewidth=frame_width(len(shares)))
     clear_frame(axes)
 

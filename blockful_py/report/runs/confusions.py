@@ -6,10 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from blockful_py.learning.metrics import Quality
-from blockful_py.report.sections import Confusions, Table
-
-READABLE_CLASSES = 30
-"""Maximum number of classes; a larger matrix is unreadable and makes report.json long."""
+from blockful_py.report.sections import READABLE_CLASSES, Confusions, Table
 
 
 def confusions(
@@ -17,7 +14,7 @@ def confusions(
 ) -> Confusions | None:
     """Sums over the `concerned` models, `after` by paradigm; None for too many classes."""
     names = tuple(concerned)
-    if not names or len(before[names[0]].confusion) > READABLE_CLASSES:
+    if not names or len(before[names[0]].per_class) > READABLE_CLASSES:
         return None
     summed = {
         paradigm: _sum([changed.get(name, before[name]) for name in names])
@@ -27,5 +24,8 @@ def confusions(
 
 
 def _sum(figures: Sequence[Quality]) -> Table:
-    rows = zip(*(figure.confusion for figure in figures), strict=True)
-    return tuple(tuple(map(sum, zip(*row, strict=True))) for row in rows)
+    classes = range(len(figures[0].per_class))
+    table = [[0 for _ in classes] for _ in classes]
+    for truth, predicted, samples in (cell for figure in figures for cell in figure.confusion):
+        table[truth][predicted] += samples
+    return tuple(map(tuple, table))

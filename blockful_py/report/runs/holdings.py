@@ -8,12 +8,8 @@ from blockful_py.report.plots.holdings import Holdings
 from blockful_py.settings import Settings
 
 
-def holdings(settings: Settings) -> Holdings:
-    """Training samples by user and class, as the settings divide them.
-
-    Raises SettingsError or LearningError when the settings do not fit the data.
-    """
-    setup = TrainingSetup.of(settings)
+def holdings(settings: Settings, setup: TrainingSetup) -> Holdings:
+    """Training samples by user and class, as the settings divided them."""
     dataset = setup.dataset
     labels = range(dataset.class_count)
     return Holdings(

@@ -52,6 +52,24 @@ def test_a_named_method_that_leaves_teachers_is_warned_of(federation: Federation
     assert f"Warning, parallel: {said}." in render_html(report)
 
 
+def test_copies_that_stay_are_said(chains: Nodes, tmp_path: Path) -> None:
+    """In what a request says before it is carried out, and in its report."""
+    federation = Federation.create(
+        small(unlearning=AUTO, committee={"attested": True}), tmp_path / "run", nodes=chains
+    )
+    federation.train()
+    start = federation.catalogue()["s"].node.statement.user
+    other = next(user for user in federation.setup.users if user.index != start)
+    other.train.x[7] = federation.setup.user(start).train.x[2]
+    forget = Forget.of_samples([(start, 2)])
+    asked = federation.draft_request(("s",), forget, Paradigm.PARALLEL).request
+    left = f"copies of what is forgotten stay, as {other.index}:7 (user:row)"
+    assert left in str(federation.advice(asked).caveat)
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
+        report = unlearn_once(federation, ("s",), forget, Paradigm.PARALLEL, None, Silent()).report
+    assert report is not None and left in str(caveat(report, Paradigm.PARALLEL))
+
+
 def test_a_request_after_another_one_takes_a_method_of_its_own(federation: Federation) -> None:
     """Retraining, which the newest request took, cannot be written in the parallel paradigm."""
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):

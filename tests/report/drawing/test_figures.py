@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from blockful_py.report.drawing.bars import gas_bars, second_bars, stage_names
 from blockful_py.report.drawing.curves import curve_blocks
 from blockful_py.report.drawing.lineage import lineage
 from blockful_py.report.drawing.passages import passage_charts
-from blockful_py.report.drawing.shades import SHADES, class_tables, confusion_tables
+from blockful_py.report.drawing.shades import SHADES, class_tables, confusion_tables, shown_classes
+from blockful_py.report.html import render_html
 from blockful_py.report.measures import AD_R, MEMBERSHIP, concerned
 from blockful_py.report.schema import Report
-from blockful_py.report.sections import Gas, LearningCurve
+from blockful_py.report.sections import READABLE_CLASSES, Gas, LearningCurve
 from blockful_py.types import Paradigm
 from tests.report.made_up import of_client, one_paradigm, without_figures
 
@@ -97,6 +100,40 @@ def test_shades_grow_with_the_figures(paper14: Report) -> None:
                 assert cell.value is None or cell.shade == round(cell.value * SHADES / 100)
     before, *_ = confusion_tables(paper14)
     assert [row.cells[i].value for i, row in enumerate(before.rows)] == [100] * 10
+
+
+def of_classes(report: Report, count: int) -> Report:
+    """The same with more classes; the last lost most."""
+
+    def widened(figures: Any, *, is_before: bool) -> Any:
+        shares = (*figures.per_class, *[50.0] * (count - 11), 90.0 if is_before else 20.0)
+        return figures.model_copy(update={"per_class": shares})
+
+    models = [
+        model.model_copy(
+            update={
+                "before": widened(model.before, is_before=True),
+                **{
+                    paradigm.value: outcome and widened(outcome, is_before=False)
+                    for paradigm in Paradigm
+                    for outcome in [model.after(paradigm)]
+                },
+            }
+        )
+        for model in report.models
+    ]
+    return report.model_copy(update={"models": tuple(models), "confusions": None})
+
+
+def test_of_thousands_of_classes_the_tables_have_those_that_matter(paper14: Report) -> None:
+    assert shown_classes(paper14) == tuple(range(10))
+    many = of_classes(paper14, 12_000)
+    shown = shown_classes(many)
+    assert len(shown) == READABLE_CLASSES and {3, 11_999} < set(shown)
+    assert all(len(row.cells) == READABLE_CLASSES for table in class_tables(many) for row in table.rows)
+    page = render_html(many)
+    assert "Shown are 30 of 12,000 classes" in page and '<th scope="col">11999</th>' in page
+    assert "classes: those to be forgotten" not in render_html(paper14)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from blockful_py.learning.metrics import Quality
-from blockful_py.report.runs.confusions import READABLE_CLASSES, confusions
+from blockful_py.report.runs.confusions import confusions
+from blockful_py.report.sections import READABLE_CLASSES
 
 
 def quality(*rows: tuple[int, ...]) -> Quality:
-    return Quality(0.5, tuple(0.5 for _ in rows), rows, 0.1, ())
+    cells = [(i, j, count) for i, row in enumerate(rows) for j, count in enumerate(row) if count]
+    return Quality(0.5, tuple(0.5 for _ in rows), tuple(cells), 0.1, ())
 
 
 BEFORE = {"a": quality((3, 1), (0, 4)), "b": quality((4, 0), (2, 2)), "c": quality((4, 0), (0, 4))}

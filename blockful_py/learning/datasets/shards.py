@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a split, parquet or CSV, read as one Arrow table of the columns that are needed.
+
+Shards may differ in what no writer means to say: the order of columns, further columns, int32 or int64,
+string or large_string, a column without any value, categories, images as bytes or with their path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.datasets.schema import Schema
+
+SUFFIXES = (".parquet", ".csv")
+LARGEST_ROW = 64 << 20
+"""Bytes of a CSV file's row, and of the block that Arrow parses at once."""
+
+POINTER = b"version https://git-lfs.github.com/"
+"""How a file begins that Git LFS has in the place of the data."""
+
+
+def shards_in(folder: Path, splits: Iterable[str]) -> dict[str, list[Path]]:
+    """The files of each split at any depth, ascending: the last part of a path that begins with the name of a
+    split tells whose it is (`data/train-00000-of-00001.parquet`, `train/0000.parquet`).
+
+    Raises LearningError where a split has files of both kinds, which may be the same rows twice.
+    """
+    found: dict[str, list[Path]] = {split: [] for split in splits}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file():
+            parts = (part.lower() for part in reversed(path.relative_to(folder).parts))
+            named = (split for part in parts for split in found if part.startswith(split))
+            if split := next(named, None):
+                found[split].append(path)
+    for split, paths in found.items():
+        if len({path.suffix.lower() for path in paths}) > 1:
+            raise LearningError(
+                f"{folder} has {split} as parquet and as CSV ({paths[0].name}, {paths[-1].name}): "
+                "keep one of the two in the folder."
+            )
+    return found
+
+
+def read_shards(schema: Schema, paths: Sequence[Path]) -> Any:
+    """The rows of all files, one after the other, in the columns that the schema needs.
+
+    Raises LearningError: a file is damaged or lacks a column, or a column's types have nothing in common.
+    """
+    import pyarrow as pa
+
+    tables = [_read(schema, path) for path in paths]
+    _require_alike(paths, tables)
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowInvalid as error:
+        raise LearningError(f"{paths[0]} and the files beside it cannot be joined: {error}") from None
+
+
+def needed_columns(schema: Schema, source: str, table: Any) -> Any:
+    """The table's columns of inputs and labels, plain: values instead of categories, an image's bytes alone.
+
+    Raises LearningError where one is missing.
+    """
+    _require_columns(schema, source, table.column_names)
+    names = [*schema.columns, schema.label]
+    return type(table).from_arrays([_plain(table[name]) for name in names], names)
+
+
+def _require_columns(schema: Schema, source: str, names: Sequence[str]) -> None:
+    wanted = (*schema.columns, schema.label)
+    if missing := [column for column in wanted if column not in names]:
+        raise LearningError(
+            f"{source} has no column {', '.join(missing)}; it has {', '.join(names)}: "
+            f"{schema.name!r} needs the columns that {schema.hub} has."
+        )
+    if twice := [column for column in wanted if names.count(column) > 1]:
+        raise LearningError(f"{source} has column {twice[0]} {names.count(twice[0])} times: leave one.")
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_struct(column.type) and column.type.get_field_index("bytes") >= 0:
+        column = compute.struct_field(column, "bytes")
+    if pa.types.is_string_view(column.type) or pa.types.is_string(column.type):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary_view(column.type) or pa.types.is_binary(column.type):
+        return column.cast(pa.large_binary())
+    return column
+
+
+def _read(schema: Schema, path: Path) -> Any:
+    import pyarrow as pa
+
+    kind = path.suffix[1:].lower()
+    try:
+        table = _csv(schema, path) if kind == "csv" else _parquet(schema, path)
+    except PermissionError as error:
+        raise LearningError(f"{path} cannot be read ({error.strerror}): give yourself the right.") from None
+    except (pa.ArrowException, OSError) as error:
+        raise LearningError(f"{path} cannot be read as {kind} {_why(path, error)}") from None
+    return needed_columns(schema, str(path), table)
+
+
+def _why(path: Path, error: Exception) -> str:
+    reason = str(error).splitlines()[0]
+    with path.open("rb") as file:
+        if file.read(len(POINTER)) == POINTER:
+            return "(a pointer of Git LFS stands in its place): run `git lfs pull` where it was cloned."
+    if "straddling" in reason:
+        return (
+            f"(a row has over {LARGEST_ROW >> 20} MB, or a quotation mark is not closed): close it, or save "
+            "the file as parquet."
+        )
+    if path.suffix.lower() == ".csv":
+        return f"({reason}): save it in UTF-8, with commas and a header, and numbers from 0 as labels."
+    return f"({reason}): fetch it again."
+
+
+def _parquet(schema: Schema, path: Path) -> Any:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        _require_columns(schema, str(path), file.schema_arrow.names)
+        return file.read(columns=[*schema.columns, schema.label])
+
+
+def _csv(schema: Schema, path: Path) -> Any:
+    """Inputs are read as they are written, so that no shard's texts become numbers."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read, parse = csv.ReadOptions(block_size=LARGEST_ROW), csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(path, read, parse) as file:
+        _require_columns(schema, str(path), file.schema.names)
+    convert = csv.ConvertOptions(
+        include_columns=[*schema.columns, schema.label],
+        column_types=dict.fromkeys(schema.columns, pa.string()),
+    )
+    return csv.read_csv(path, read, parse, convert)
+
+
+def _require_alike(paths: Sequence[Path], tables: Sequence[Any]) -> None:
+    """Raises LearningError, with both files, for a column whose types have nothing in common."""
+    import pyarrow as pa
+
+    first: dict[str, tuple[Path, Any]] = {}
+    for path, table in zip(paths, tables, strict=True):
+        for field in table.schema:
+            before, known = first.setdefault(field.name, (path, field))
+            if pa.types.is_null(known.type):
+                first[field.name] = (path, field)
+            elif not _have_one_type(known, field):
+                raise LearningError(
+                    f"{before} has column {field.name!r} as {known.type}, {path} as {field.type}: "
+                    "save it as one type in all files of the folder."
+                )
+
+
+def _have_one_type(one: Any, other: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        joined = pa.unify_schemas([pa.schema([one]), pa.schema([other])], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    texts = pa.types.is_large_string(one.type) or pa.types.is_large_string(other.type)
+    return not (texts and pa.types.is_large_binary(joined.field(0).type))  # Arrow takes texts for bytes
