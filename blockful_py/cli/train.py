@@ -69,11 +69,13 @@ def train(
         opted_out = federation.opted_out()
         excluded = jobs_of(federation.run)[-1].excluded
         copies = copies_in(federation.setup.users, federation.setup.dataset.test)
+        untested = federation.setup.untested
     out.result(
         {
             "run": str(run),
             "excluded": list(excluded),
             "copies": asdict(copies),
+            "untested": list(untested),
             "opted_out": {user: list(map(str, forgets)) for user, forgets in opted_out.items()},
             "models": {
                 name: {
@@ -93,6 +95,9 @@ def train(
         out.say(f"{name:5} at {placed.position!s:6} accuracy on its owner's test data {share:5.1f} %{noisy}")
     if said := copies.said():
         out.say(said)
+    if untested:
+        named = ", ".join(map(str, untested))
+        out.say(f"no test sample of class {named}: a request for it is carried out without AD_f")
     for user, forgets in opted_out.items():
         out.say(f"user {user} asked to forget {'; '.join(map(str, forgets))}: nothing is trained on it again")
     for each in excluded:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -206,9 +206,9 @@ def _audited(
             method,
             model,
             accuracy.train.ad_r,
-            accuracy.train.ad_f,
+            cast(float, accuracy.train.ad_f),
             accuracy.test.ad_r,
-            accuracy.test.ad_f,
+            cast(float, accuracy.test.ad_f),
             round(seconds[model], 3),
         )
 

@@ -14,7 +14,8 @@ from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import compiled, network_errors
-from blockful_py.learning.models import Architecture, trainable
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.privacy import train_privately
 from blockful_py.learning.streams import drawing_from
 from blockful_py.learning.weights import Weights, detached, require_finite

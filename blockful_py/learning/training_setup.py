@@ -135,6 +135,12 @@ class TrainingSetup:
         increments = _increments(settings, public)
         return cls(public.to(device), users, spec, increments, learning.clean_references)
 
+    @property
+    def untested(self) -> tuple[int, ...]:
+        """Classes of users' samples that the test data lacks, ascending: requests for them have no AD_f."""
+        held = {label for user in self.users for label in user.train.classes()}
+        return tuple(sorted(held - set(self.dataset.test.classes())))
+
     def require_trainable(self) -> None:
         """Tries the network on a few samples; raises as `models.trial.require_trainable`."""
         by_gradient = self.federation.trainer is None

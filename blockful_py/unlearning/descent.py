@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import network_errors
-from blockful_py.learning.models import trainable
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.streams import drawing_from
 from blockful_py.learning.weights import Weights, detached, require_finite
 

@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.models import Architecture, trainable
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
 

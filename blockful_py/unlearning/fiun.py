@@ -13,7 +13,7 @@ import torch
 
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
-from blockful_py.learning.models import trainable
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter

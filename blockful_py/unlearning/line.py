@@ -16,7 +16,7 @@ from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.device import network_errors
 from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.learning.forget_sets import forget_set, retained_after
-from blockful_py.learning.models import trainable
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.streams import drawing_from, generator
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings

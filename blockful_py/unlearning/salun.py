@@ -14,7 +14,7 @@ from torch.nn import functional
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples, pooled
-from blockful_py.learning.models import trainable
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.streams import drawing_from, generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm

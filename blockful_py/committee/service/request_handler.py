@@ -119,8 +119,8 @@ OPEN = frozenset({MessageKind.IDENTIFY, MessageKind.READ_KEY})
 """Questions that strangers and readers may ask."""
 
 
-class Sender(Enum):
-    """Who asks a member."""
+class AskerKind(Enum):
+    """Who may ask a member."""
 
     MEMBER = auto()
     LEADER = auto()
@@ -141,17 +141,17 @@ class Admitted:
     kind: MessageKind
     question: wire.Signed
     signer: wire.MessageSigner
-    sender: Sender
+    sender: AskerKind
 
     @property
     def peer(self) -> bytes | None:
         """The key of a member or leader; None for strangers."""
-        return None if self.sender is Sender.STRANGER else self.question.header.sender
+        return None if self.sender is AskerKind.STRANGER else self.question.header.sender
 
     @property
     def is_paced(self) -> bool:
         """Whether its sender may send so many bytes in a time."""
-        return self.sender is Sender.PARTICIPANT
+        return self.sender is AskerKind.PARTICIPANT
 
     @property
     def bulk(self) -> bool:
@@ -190,7 +190,7 @@ class RequestHandler:
         if header.recipient != (NOBODY if kind is MessageKind.IDENTIFY else signer.address):
             raise MessageError("the message is for another member.")
         sender = self._sender(kind, header)
-        if sender is Sender.STRANGER and kind not in OPEN:
+        if sender is AskerKind.STRANGER and kind not in OPEN:
             raise _stranger(header)
         self._require_fitting(kind, size)
         self._require_fresh(question.digest)
@@ -244,7 +244,7 @@ class RequestHandler:
                 return self._cosigning(kind, message)
             return self._decision(kind, message)
 
-    def _sender(self, kind: MessageKind, header: wire.MessageHeader) -> Sender:
+    def _sender(self, kind: MessageKind, header: wire.MessageHeader) -> AskerKind:
         """Who asks; members are those of the epoch and, to make a key, of the one before."""
         try:
             members = {*self._office.roster(header.epoch)}
@@ -253,14 +253,14 @@ class RequestHandler:
             if kind.label.startswith("keygen-"):
                 members |= {*self._office.roster(header.epoch - 1)}
             if header.sender in members:
-                return Sender.MEMBER
+                return AskerKind.MEMBER
             if not self._office.may_lead(header.sender):
-                return Sender.STRANGER
+                return AskerKind.STRANGER
             joined = self._office.is_participant(header.sender)
-            return Sender.PARTICIPANT if joined else Sender.LEADER
+            return AskerKind.PARTICIPANT if joined else AskerKind.LEADER
         except BlockfulError as error:
             if kind is MessageKind.IDENTIFY:
-                return Sender.STRANGER
+                return AskerKind.STRANGER
             raise MessageError(f"this member cannot tell who may ask it: {error}") from None
 
     def _require_fitting(self, kind: MessageKind, size: int) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Architectures by name."""
 
-from blockful_py.learning.models.architecture import Architecture, trainable
+from blockful_py.learning.models.architecture import Architecture
 
-__all__ = ["Architecture", "trainable"]
+__all__ = ["Architecture"]

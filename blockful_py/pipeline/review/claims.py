@@ -21,7 +21,8 @@ def measure_all(
 ) -> dict[str, ModelAccuracy]:
     """AD_f and AD_r of models on all users' training data and on the held-out test data.
 
-    Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples.
+    Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples, as
+    far as the test data has them.
 
     Raises LearningError where only a trainer reaches the users' samples.
     """
@@ -34,11 +35,12 @@ def measure_all(
     gone = pooled(forget_set(forget, user) for user in setup.users)
     kept = pooled(retain_set(forget, user) for user in setup.users)
     like, others = test.only(gone.classes()), test.without(forget.classes)
-    shares = [accuracies(architecture, models, samples) for samples in (gone, kept, like, others)]
+    of_gone, of_kept, of_others = (accuracies(architecture, models, each) for each in (gone, kept, others))
+    of_like = accuracies(architecture, models, like) if len(like) else {}
     return {
         name: ModelAccuracy(
-            train=ForgetRetain(*(each[name] for each in shares[:2])),
-            test=ForgetRetain(*(each[name] for each in shares[2:])),
+            train=ForgetRetain(of_gone[name], of_kept[name]),
+            test=ForgetRetain(of_like.get(name), of_others[name]),
         )
         for name in models
     }
@@ -49,10 +51,11 @@ def measure(
 ) -> dict[str, Claimed]:
     """The claims of models, by name: accuracies on the held-out test data, which is public.
 
-    A model's claims do not depend on the models that are measured with it.
+    There is no AD_f where that has no sample of the classes.  A model's claims do not depend on the models
+    that are measured with it.
     """
     architecture, test = setup.architecture, setup.dataset.test
-    if not classes:
+    if not len(test.only(classes)):
         scored = setup.scorer(architecture, models, test)
         return {name: Claimed(ad_f=None, ad_r=right.mean().item()) for name, right in scored.items()}
     measured = forget_retain(architecture, models, test, classes, "test", setup.scorer)

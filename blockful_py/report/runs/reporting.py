@@ -212,9 +212,9 @@ def _method(unlearned: Unlearned) -> sections.MethodSection:
 def _accuracies(measured: ModelAccuracy, quality: Quality, membership: float | None) -> dict[str, Any]:
     """In percent, but for the AUC."""
     return {
-        "ad_f": 100 * measured.test.ad_f,
+        "ad_f": None if measured.test.ad_f is None else 100 * measured.test.ad_f,
         "ad_r": 100 * measured.test.ad_r,
-        "ad_f_train": 100 * measured.train.ad_f,
+        "ad_f_train": None if measured.train.ad_f is None else 100 * measured.train.ad_f,
         "ad_r_train": 100 * measured.train.ad_r,
         "per_class": tuple(None if share is None else 100 * share for share in quality.per_class),
         "calibration_error": 100 * quality.calibration_error,

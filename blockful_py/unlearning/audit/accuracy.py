@@ -18,9 +18,13 @@ from blockful_py.learning.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class ForgetRetain:
-    """Accuracy, from 0 to 1, on the forgotten classes and on the others."""
+    """Accuracy, from 0 to 1, on the forgotten classes and on the others.
 
-    ad_f: float
+    Attributes:
+        ad_f: None where there is no sample of the forgotten classes.
+    """
+
+    ad_f: float | None
     ad_r: float
 
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.learning.data import Samples, pooled
-from blockful_py.learning.models import Architecture, trainable
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.stack_training import StackedSgd
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Form, Stack, stack_weights, stacks_well
 from blockful_py.learning.weights import Weights

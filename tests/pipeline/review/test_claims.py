@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from blockful_py.forget import Forget
@@ -58,6 +60,21 @@ def test_a_report_measures_of_held_out_data_what_members_measure(
     reported = measure_all(setup, models, Forget.of_classes((3,)))
     for name, claims in measure(setup, models, (3,)).items():
         assert (reported[name].test.ad_f, reported[name].test.ad_r) == (claims.ad_f, claims.ad_r)
+
+
+def test_a_class_that_the_test_data_lacks_has_no_ad_f(
+    setup: TrainingSetup, models: dict[str, Weights]
+) -> None:
+    """Its request was refused, after training and publishing."""
+    whole = setup.dataset
+    lacking = replace(setup, dataset=replace(whole, test=whole.test.without((3,))))
+    assert (setup.untested, lacking.untested) == ((), (3,))
+    reported = measure_all(lacking, models, Forget.of_classes((3,)))
+    for name, claims in measure(lacking, models, (3,)).items():
+        assert claims.ad_f is None
+        assert claims.ad_r == accuracy(setup.architecture, models[name], lacking.dataset.test)
+        assert (reported[name].test.ad_f, reported[name].test.ad_r) == (None, claims.ad_r)
+        assert reported[name].train.ad_f is not None
 
 
 def test_no_model_has_no_claims(setup: TrainingSetup) -> None:
