@@ -159,7 +159,9 @@ class RequestStanding:
         return tuple(
             name
             for name in self.affected
-            if name in self.record.with_weights and not self._has_answered(name)
+            if name in self.record.with_weights
+            and not self._has_answered(name)
+            and name not in self._decided_without
         )
 
     @property
@@ -267,18 +269,23 @@ class RequestStanding:
         }
 
     def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:
-        """Later models that were trained from versions that the request replaced, or from such models.
+        """Later models that were trained from versions that the request replaced, or from such models, and
+        those that came back after its decision.
 
         The request does not reach them: their owners, or those of its starts, sign one that does.
         """
         old: dict[str, None] = {}
         for name in catalogue.graph.topological_order():
             placed = catalogue[name]
-            if placed.position.height <= self.filed.height or name not in catalogue.with_weights:
+            earlier = placed.position.height <= self.filed.height and name not in self._decided_without
+            if earlier or name not in catalogue.with_weights:
                 continue
             reached = any(each.request.forget == self.request.forget for each in placed.answers)
-            if not reached and any(
-                self._is_old(each.name, each.version, old) for each in placed.node.statement.references
+            if not reached and (
+                name in self._decided_without
+                or any(
+                    self._is_old(each.name, each.version, old) for each in placed.node.statement.references
+                )
             ):
                 old[name] = None
         return tuple(old)
@@ -288,6 +295,22 @@ class RequestStanding:
             return True
         answer = self.record[reference].answer_to(self.request) if reference in self._reached else None
         return answer is not None and version < answer.version
+
+    @cached_property
+    def _decided_without(self) -> frozenset[str]:
+        """The models without weights when a parallel request was decided on, as another had withdrawn them.
+
+        There is one decision: who comes back later does not open the request again.
+        """
+        answers = [self.record[name].answer_to(self.request) for name in self.affected]
+        decided = min((each.block_number for each in answers if each is not None), default=None)
+        if not self.is_parallel or decided is None:
+            return frozenset()
+        before = {
+            name: [each for each in self.record[name].answers if each.block_number <= decided]
+            for name in self.affected
+        }
+        return frozenset(name for name, known in before.items() if known and known[-1].is_withdrawal)
 
     @cached_property
     def _reached(self) -> frozenset[str]:

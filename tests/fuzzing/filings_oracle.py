@@ -154,8 +154,11 @@ class FilingsOracle:
         decision = self._decision(number)
         if decision is not None and decision.kind == "dismissed":
             return set()
-        done = {each.what for each in self.happened if each.request == number and each.kind in VERSIONS}
-        return self._reached(number) - done - self._withdrawn()
+        answers = [each for each in self.happened if each.request == number and each.kind in VERSIONS]
+        decided_without = set[str]()
+        if answers and not self.asked[number].sequential:  # there is one decision
+            decided_without = self._withdrawn(answers[0])
+        return self._reached(number) - {each.what for each in answers} - self._withdrawn() - decided_without
 
     def _has_other_work(self, number: int) -> bool:
         """Whether requests with lower numbers ask for parts of whoever filed this one."""

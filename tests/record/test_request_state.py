@@ -216,6 +216,24 @@ def test_a_part_presses_once_half_of_its_owners_time_is_over() -> None:
     assert not gone.presses(("a",))
 
 
+def test_who_comes_back_after_a_parallel_decision_does_not_open_the_request_again() -> None:
+    """A request that was carried out had lapsed, once the owner of a withdrawn model came back."""
+    own_parts = PARALLEL.model_copy(update={"method": "scrub {}"})
+    gone = changed(B, OTHER, weights=None, block_number=102)
+    done = {name: changed(START[name], own_parts, block_number=105) for name in "ac"}
+    back = changed(gone, OTHER, block_number=150)
+    at = standing(catalogue(b=gone, **done), own_parts)
+    assert (at.stage, at.missing) == (RequestStage.CARRIED_OUT, ())
+    record = catalogue(b=back, **done)
+    later_on = standing(record, own_parts, now=1_000)
+    assert (later_on.stage, later_on.missing) == (RequestStage.CARRIED_OUT, ())
+    assert later_on.built_on_old(record) == ("b",)
+    in_time = catalogue(b=changed(gone, OTHER, block_number=104), **done)
+    assert standing(in_time, own_parts).missing == ("b",)
+    one_by_one = {name: changed(START[name], SEQUENTIAL, block_number=105) for name in "ac"}
+    assert standing(catalogue(b=back, **one_by_one), now=151).missing == ("b",)
+
+
 def test_withdrawals_give_an_absent_owner_no_more_time() -> None:
     gone = changed(replace(D, node=node_of("d", owner="a")), OTHER, None, 160)
     at = standing(catalogue(d=gone), now=ADMITTED + BLOCKS + 1, earlier=(OTHER,))
