@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from blockful_py.errors import BlockfulError, LearningError, SettingsError
+from blockful_py.errors import LearningError, SettingsError
+from blockful_py.learning.plugins import failing_as
 
 Backend = str | Callable[..., Any]
 
@@ -75,18 +76,16 @@ def resolve_device(name: str) -> torch.device:
 @contextmanager
 def network_errors(device: torch.device) -> Iterator[None]:
     """Turns what a network raises into a LearningError; out of memory, it names the settings to lower."""
-    try:
-        yield
-    except BlockfulError:
-        raise
-    except Exception as error:
-        what = next(iter(str(error).splitlines()), "")
-        if isinstance(error, torch.OutOfMemoryError | MemoryError) or NO_MEMORY in what:
+    with failing_as(LearningError, "the network"):
+        try:
+            yield
+        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            if not isinstance(error, torch.OutOfMemoryError | MemoryError) and NO_MEMORY not in str(error):
+                raise
             raise LearningError(
                 f"device {device} is out of memory: lower learning.batch_size, or choose a smaller "
-                f"learning.model. {what}"
+                f"learning.model. {str(error).splitlines()[0]}"
             ) from None
-        raise LearningError(f"the network failed on a batch ({type(error).__name__}): {what}") from error
 
 
 def compiled(module: nn.Module, backend: Backend = "inductor") -> Callable[[Tensor], Tensor]:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from blockful_py.errors import SettingsError
+from blockful_py.errors import BlockfulError, SettingsError
 
 Plugin = TypeVar("Plugin")
 
@@ -61,6 +61,18 @@ def imported(path: str) -> Any:
     """The object of an import path.  Raises ImportError or AttributeError where there is none."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
+
+
+@contextmanager
+def failing_as(kind: type[BlockfulError], what: str) -> Iterator[None]:
+    """Turns whatever people's own code raises into an error of this package, so that a job ends by it."""
+    try:
+        yield
+    except BlockfulError:
+        raise
+    except Exception as error:
+        said = next(iter(str(error).splitlines()), "")
+        raise kind(f"{what} failed ({type(error).__name__}): {said}") from error
 
 
 @contextmanager

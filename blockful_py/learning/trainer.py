@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from blockful_py.errors import SettingsError
+from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.plugins import find
+from blockful_py.learning.plugins import failing_as, find
 from blockful_py.learning.weights import Weights, detached, require_finite, require_same_form
 
 GROUP = "blockful.trainers"
@@ -69,12 +69,14 @@ def train_by(
 
     It gets each start in the order of the network's state dict, on which some programs rely.
 
-    Raises LearningError, naming the model, for weights of another form than it started from, or not finite.
+    Raises LearningError, naming the model, for weights of another form than it started from, or not finite,
+    and for whatever the trainer raises.
     """
     if not assignments:
         return ()
     ordered = [replace(each, start=architecture.ordered(each.start)) for each in assignments]
-    trained = tuple(detached(weights) for weights in trainer.train(ordered))
+    with failing_as(LearningError, "learning.trainer"):
+        trained = tuple(detached(weights) for weights in trainer.train(ordered))
     for assignment, weights in zip(assignments, trained, strict=True):
         require_trained(assignment.name, assignment.start, weights)
     return trained

@@ -63,6 +63,8 @@ class FilingCase:
         for _ in range(self._rng.randint(5, 20)):
             self._turn()
         self._settle()
+        while any(standing.stage.is_open for standing in self.world.admitted()):
+            self._pass(BLOCKS // 2, attack=False)  # nobody works in the time that is skipped
         self.world.block += UNREAD_BLOCKS + 1
         self.world.look()
         for account in self.world.accounts:  # whatever was open ends, and so do these

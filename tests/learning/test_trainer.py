@@ -136,8 +136,12 @@ def test_a_method_that_computes_on_samples_is_refused(monkeypatch: pytest.Monkey
         (lambda weights: weights.flatten(), "the start of a' and 'a' have different architectures"),
         (lambda weights: weights.double(), "the start of a' and 'a' have different architectures"),
         (lambda weights: weights * torch.nan, "model a has NaN or infinite values"),
+        (
+            lambda weights: weights.numpy() / None,
+            r"learning\.trainer failed \(TypeError\): unsupported operand",
+        ),
     ],
-    ids=["shape", "dtype", "nan"],
+    ids=["shape", "dtype", "nan", "raises"],
 )
 def test_unusable_weights_are_refused(monkeypatch: pytest.MonkeyPatch, change: object, message: str) -> None:
     with pytest.raises(LearningError, match=message):

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.errors import QuorumError, SettingsError
+from blockful_py.engine.jobs import JobState
+from blockful_py.errors import QuorumError, SettingsError, UnlearningError
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs import requesting
 from blockful_py.pipeline.jobs.requesting import sign_request
+from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
@@ -22,6 +24,8 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.parts import checked_by_members
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.types import Checked, Paradigm
+from blockful_py.unlearning.gradient_ascent import GradientAscent
+from blockful_py.unlearning.retrain import Retrain
 from tests.cli.commands import blockful_process
 from tests.federations import AFFECTED, small, trained
 
@@ -61,6 +65,24 @@ def test_a_run_whose_owner_names_a_method_forgets_by_it(folder: Path, chains: No
         assert federation.verify().passed
     remembered = json.loads((tmp_path / "run" / "run.json").read_text())
     assert remembered["modules"] == [str(folder.resolve())]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("paradigm", list(Paradigm))
+def test_whatever_it_raises_ends_its_job_and_the_next_request_is_carried_out(
+    chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paradigm: Paradigm
+) -> None:
+    """The job stayed open, and `resume` failed as the request had."""
+    with trained(small(), tmp_path / "run", chains) as federation:
+        with monkeypatch.context() as broken:
+            broken.setattr(GradientAscent, "unlearn", lambda method, task: 1 / 0)
+            broken.setattr(Retrain, "steps", lambda method, task: iter([1 / 0]))
+            method = "gradient_ascent" if paradigm is Paradigm.PARALLEL else "retrain"
+            with pytest.raises(UnlearningError, match=rf"{method}' failed \(ZeroDivisionError\): division"):
+                federation.unlearn(["s"], paradigm=paradigm, method=method)
+        job = jobs_of(federation.run)[-1]
+        assert (job.state, "ZeroDivisionError" in job.outcome) == (JobState.FAILED, True)
+        assert federation.unlearn(["s"], paradigm=paradigm, method=method).nodes
 
 
 def test_later_commands_find_it_without_a_path(folder: Path, chains: Nodes, tmp_path: Path) -> None:

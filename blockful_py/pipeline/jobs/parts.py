@@ -15,6 +15,7 @@ from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.plugins import failing_as
 from blockful_py.learning.together import fit_together
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
@@ -64,7 +65,8 @@ class OwnParts:
         method = parse_method(request.method, self._context.run.allowed_code)
         checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
         task = self._task(catalogue, request, method, name, checkable)
-        weights = method.unlearn(task).weights[name]
+        with failing_as(UnlearningError, f"method {method.name!r}"):
+            weights = method.unlearn(task).weights[name]
         if request.paradigm != Paradigm.PARALLEL:
             shown = None if checkable is None else checkable.disclose(number, task.forgets(name))
             disclosures = {} if shown is None else {name: shown}

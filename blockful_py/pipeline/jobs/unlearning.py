@@ -18,6 +18,7 @@ from blockful_py.costs import Operations, expected_parallel, expected_sequential
 from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationError
 from blockful_py.keys.erasure import Erasure
 from blockful_py.learning.federation import TrainedModel, initial_weights
+from blockful_py.learning.plugins import failing_as
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -156,7 +157,8 @@ class Unlearner:
         self, catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
     ) -> Unlearned:
         together = self._progress.stage(f"unlearn {len(task.affected())} models together", None)
-        with together, self._stopwatch("unlearn"):
+        failing = failing_as(UnlearningError, f"method {method.name!r}")
+        with together, self._stopwatch("unlearn"), failing:
             outcome = method.unlearn(task)
         pending = self._pending(catalogue, outcome.weights, request)
         resigned = self._resigned(method, task)
@@ -240,12 +242,14 @@ class Unlearner:
         fresh: Mapping[str, Weights],
     ) -> Iterator[ModelUpdate]:
         """The method's steps; before each but the first, the model's owner fetches the references."""
-        steps = method.steps(task)
+        what = f"method {method.name!r}"
+        with failing_as(UnlearningError, what):
+            steps = method.steps(task)
         for number, name in enumerate(task.affected()):
             if number and Need.DESCENDANT_DATA in method.needs:
                 with self._stopwatch("store"):
                     self._fetch_references(task, name, fresh)
-            with self._stopwatch("unlearn"):
+            with self._stopwatch("unlearn"), failing_as(UnlearningError, what):
                 step = next(steps, None)
             if step is None:
                 return
