@@ -168,6 +168,7 @@ EXPERIMENT = Group(
 SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     "Federation": (
         Command("up", "up:up", "Start a federation of processes on this machine.", INFO),
+        Command("ps", "up:ps", "Show the processes of the federation that `up` started."),
         Command("down", "up:down", "Stop the federation that `up` started."),
         Command("init", "init:init", "Write example settings to start from."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),

@@ -80,3 +80,44 @@ def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
     ended = LocalFederation(folder, out.progress).down()
     out.result({"stopped": [each.name for each in ended]})
     out.say(f"stopped {len(ended)} processes and the chains; their data stay in {folder}")
+
+
+def ps(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
+    """Show the processes of the federation that `up` started: which run, and what the others said last.
+
+    The status is 1 when one has ended.
+
+    Example: blockful ps
+    """
+    if not folder.exists():
+        raise RunError(f"there is no federation in {folder}: name its folder with --folder.")
+    from rich.table import Table
+
+    from blockful_py.chain.processes import last_lines
+    from blockful_py.cli.local_federation import LocalFederation
+
+    out, federation = Output(as_json), LocalFederation(folder, lambda text: None)
+    listed = [(each, each.is_running()) for each in federation.services()]
+    rows = [
+        {
+            "name": each.name,
+            "process": each.pid,
+            "running": running,
+            "log": str(federation.folder / f"{each.name}.log"),
+            "said": None if running else last_lines(federation.folder / f"{each.name}.log"),
+        }
+        for each, running in listed
+    ]
+    out.result({"folder": str(folder), "processes": rows})
+    table = Table("name", "process", "state", "log", box=None, pad_edge=False)
+    for row in rows:
+        state = "runs" if row["running"] else "has ended"
+        table.add_row(str(row["name"]), str(row["process"]), state, str(row["log"]))
+    out.say(table)
+    for row in rows:
+        if not row["running"]:
+            out.say(f"{row['name']} has ended; {row['said']}")
+    if not all(running for _, running in listed):
+        out.say("start what has ended again:")
+        out.command("blockful", "up", "--folder", folder)
+        raise typer.Exit(1)

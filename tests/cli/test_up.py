@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any
@@ -156,7 +159,27 @@ def test_settings_are_refused_before_anything_starts(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_without_a_federation_is_named(tmp_path: Path) -> None:
-    outcome = blockful(tmp_path, "down", "--folder", "elsewhere")
+@pytest.mark.parametrize("command", ["down", "ps"])
+def test_a_folder_without_a_federation_is_named(tmp_path: Path, command: str) -> None:
+    outcome = blockful(tmp_path, command, "--folder", "elsewhere")
     assert outcome.status == 1
     assert "there is no federation in elsewhere" in outcome.error
+
+
+def test_processes_that_have_ended_are_shown_with_their_last_words(tmp_path: Path) -> None:
+    folder = tmp_path / "federation"
+    folder.mkdir()
+    own = {"pid": os.getpid(), "mark": "pytest"}
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    listed = [{"name": "member-1", **own}, {"name": "member-2", "pid": gone.pid, "mark": "member-2"}]
+    (folder / "processes.json").write_text(json.dumps(listed[:1]))
+    assert blockful(tmp_path, "ps", "--folder", "federation").status == 0
+    (folder / "processes.json").write_text(json.dumps(listed))
+    (folder / "member-2.log").write_text("ready\nerror: the disk is full\n")
+    shown = blockful(tmp_path, "ps", "--folder", "federation")
+    assert shown.status == 1
+    assert "member-2 has ended; " in shown.out and "the disk is full" in shown.out
+    assert "blockful up --folder federation" in shown.out
+    told = blockful(tmp_path, "ps", "--folder", "federation", "--json").document["processes"]
+    assert [(each["name"], each["running"]) for each in told] == [("member-1", True), ("member-2", False)]
