@@ -18,6 +18,7 @@ from tests.metrics import declared
 ROOT = Path(__file__).parents[1]
 DASHBOARD = ROOT / "deploy" / "grafana" / "blockful.json"
 SCRAPED = ROOT / "deploy" / "prometheus" / "prometheus.yml"
+ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 REFERENCE = ROOT / "docs" / "reference" / "monitoring.md"
 METRICS = declared(ROOT / "blockful_py")
 SERVICES = {"member", "participant", "explorer"}
@@ -74,6 +75,13 @@ def test_legends_show_labels_that_the_query_keeps(dashboard: dict[str, Any]) -> 
             assert shown <= {each.strip() for each in kept[0].split(",")}, query
         elif re.match(r"sum\(", query):
             assert not shown, query
+
+
+def test_alerts_ask_for_what_services_measure() -> None:
+    (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
+    asked = [rule["expr"] for rule in group["rules"] if not rule["expr"].startswith("up{")]
+    assert {query: found for query in asked if (found := problems(query))} == {}
+    assert yaml.safe_load(SCRAPED.read_text())["rule_files"] == [ALERTS.name]
 
 
 @pytest.mark.parametrize(
