@@ -110,11 +110,12 @@ test: setup ## Run the tests: Python and contracts, without those that are slow
 
 test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, browsers, web3 7, IPFS nodes
 	@$(MAKE) --no-print-directory test-rest
+	@$(MAKE) --no-print-directory test-slow
 	@$(MAKE) --no-print-directory test-browser
 	@$(MAKE) --no-print-directory -j2 test-processes test-beside BESIDE=test-histories
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-byzantine test-participants'
+	@$(MAKE) --no-print-directory -j2 test-web3-7 test-beside BESIDE='test-byzantine test-participants'
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
