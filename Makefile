@@ -6,11 +6,8 @@ VENV := .venv
 BROWNIE_VENV := .venv-brownie
 SYMBOLIC_VENV := .venv-symbolic
 STAMPS := .stamps
-# Not compiled ahead: of what the packages bring, few modules are ever imported.  Those that are must be kept
-# compiled then, or every process would compile them again.
-PIP_FLAGS := -qq --disable-pip-version-check --no-compile
-# What a lock file lists, each file by its hash, and nothing else.
-LOCKED := --no-deps --require-hashes
+INSTALL := $(PYTHON) scripts/install_packages.py
+# Packages are not compiled ahead; what is imported must be kept compiled then, or every process would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 # Processes that run the Python tests.
 WORKERS ?= 2
@@ -46,33 +43,39 @@ FORMATTED := contracts tests/contracts/forge tests/contracts/solidity tests/cont
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
+# Environments and packages side by side.
+BESIDE_EACH_OTHER = $(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3)
+
 setup: ## Install everything: Python, npm packages, compiler, contracts
-	@$(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) $(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
-	@$(MAKE) -s contracts $(STAMPS)/pages
+	@$(BESIDE_EACH_OTHER) $(STAMPS)/venv $(STAMPS)/contracts $(STAMPS)/pages
 
 $(STAMPS)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else \
 	 f"Python 3.11 to 3.13 is needed, {v[0]}.{v[1]} was found: run make with PYTHON=/path/to/python3.11")'
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/venv: requirements/lock.txt requirements/torch.txt pyproject.toml | $(STAMPS)/python
+$(STAMPS)/demo: requirements/demo.lock.txt requirements/torch.txt pyproject.toml | $(STAMPS)/python
 	@echo "setup: Python environment ($(VENV))"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/pip install $(PIP_FLAGS) $(LOCKED) -r requirements/lock.txt
-	@$(VENV)/bin/pip install $(PIP_FLAGS) -r requirements/torch.txt
-	@$(VENV)/bin/pip install $(PIP_FLAGS) --no-deps --editable .
+	@$(INSTALL) $(VENV) requirements/demo.lock.txt requirements/torch.txt
+	@$(VENV)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMPS)/venv: requirements/lock.txt $(STAMPS)/demo
+	@echo "setup: all other Python packages ($(VENV))"
+	@$(INSTALL) $(VENV) requirements/lock.txt
 	@touch $@
 
 $(STAMPS)/brownie: requirements/brownie.lock.txt | $(STAMPS)/python
 	@echo "setup: contract environment ($(BROWNIE_VENV))"
 	@$(PYTHON) -m venv $(BROWNIE_VENV)
-	@$(BROWNIE_VENV)/bin/pip install $(PIP_FLAGS) $(LOCKED) -r requirements/brownie.lock.txt
+	@$(INSTALL) $(BROWNIE_VENV) requirements/brownie.lock.txt
 	@touch $@
 
 $(STAMPS)/symbolic: requirements/symbolic.lock.txt | $(STAMPS)/python
 	@echo "setup: environment of the symbolic checks ($(SYMBOLIC_VENV))"
 	@$(PYTHON) -m venv $(SYMBOLIC_VENV)
-	@$(SYMBOLIC_VENV)/bin/pip install $(PIP_FLAGS) $(LOCKED) -r requirements/symbolic.lock.txt
+	@$(INSTALL) $(SYMBOLIC_VENV) requirements/symbolic.lock.txt
 	@touch $@
 
 $(STAMPS)/npm: package.json package-lock.json | $(STAMPS)/python
@@ -91,14 +94,15 @@ $(STAMPS)/pages: $(shell find $(WEB) -type f) scripts/bundle_pages.mjs $(STAMPS)
 contracts: $(STAMPS)/contracts ## Install the compiler and compile the contracts
 
 $(STAMPS)/contracts: $(shell find contracts -name '*.sol') brownie-config.yaml $(wildcard scripts/toolchain/*) \
-		$(STAMPS)/venv $(STAMPS)/brownie $(STAMPS)/npm
+		$(STAMPS)/brownie $(STAMPS)/npm
 	@echo "setup: compiler and contracts"
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/python scripts/toolchain/install_solc.py
 	@$(BROWNIE_ENV) $(BROWNIE_VENV)/bin/brownie compile --all >/dev/null
 	@$(BROWNIE_VENV)/bin/python scripts/toolchain/export_artifacts.py
 	@touch $@
 
-demo: setup ## Train, publish, forget, verify: the whole loop on two local chains
+demo: ## Train, publish, forget, verify: the whole loop on two local chains
+	@$(BESIDE_EACH_OTHER) $(STAMPS)/demo $(STAMPS)/pages
 	@$(VENV)/bin/blockful demo
 
 test: setup ## Run the tests: Python and contracts, without those that are slow
@@ -106,11 +110,12 @@ test: setup ## Run the tests: Python and contracts, without those that are slow
 
 test-all: test ## Run all tests: those of `make test`, every crash step, takeovers, elections, browsers, web3 7, IPFS nodes
 	@$(MAKE) --no-print-directory test-rest
+	@$(MAKE) --no-print-directory test-slow
 	@$(MAKE) --no-print-directory test-browser
 	@$(MAKE) --no-print-directory -j2 test-processes test-beside BESIDE=test-histories
 
 test-rest: setup
-	@$(MAKE) --no-print-directory -j2 test-slow test-beside BESIDE='test-web3-7 test-byzantine test-participants'
+	@$(MAKE) --no-print-directory -j2 test-web3-7 test-beside BESIDE='test-byzantine test-participants'
 	@$(MAKE) --no-print-directory test-ipfs
 
 # Files in their order, so that neighbours share what their folder sets up; sorted by size, those of few and long
@@ -206,7 +211,7 @@ fuzz: setup $(STAMPS)/fuzz ## Fuzz everything that reads bytes from outside, FUZ
 	 -verbosity=0 -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- || exit 1; done
 
 $(STAMPS)/fuzz: | $(STAMPS)/venv
-	@$(VENV)/bin/pip install $(PIP_FLAGS) --no-deps atheris==3.0.0
+	@$(VENV)/bin/pip install -qq --no-deps atheris==3.0.0
 	@touch $@
 
 clean: ## Remove what was built and the caches; keep environments and runs

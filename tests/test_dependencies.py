@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from blockful_py.errors import MissingExtraError, SettingsError
 from blockful_py.extras import EXTRA_OF, EXTRAS, needed_by
@@ -112,14 +113,40 @@ def test_all_brings_every_extra(project: dict[str, Any]) -> None:
 
 
 def test_the_lock_file_has_every_dependency(project: dict[str, Any]) -> None:
-    locked = {normal(line) for name in ("lock", "torch") for line in _pinned(name)}
+    locked = {normal(line) for name in ("demo.lock", "lock", "torch") for line in _pinned(name)}
     assert declared(project).keys() - locked == set()
 
 
-@pytest.mark.parametrize("name", ["lock", "brownie.lock", "symbolic.lock"])
+def needed(project: Mapping[str, Any], extra: str) -> set[str]:
+    """The distributions that an extra brings, as those that are installed say it."""
+    found: set[tuple[str, str]] = set()
+    waiting = [("blockful", extra)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in found:
+            continue
+        found.add((name, extra))
+        if name == "blockful":
+            lines = project["optional-dependencies"][extra] if extra else project["dependencies"]
+        else:
+            lines = requires(name) or []
+        for each in map(Requirement, lines):
+            if each.marker is None or each.marker.evaluate({"extra": extra}):
+                waiting += [(normal(each.name), more) for more in ("", *each.extras)]
+    return {name for name, _ in found} - {"blockful"}
+
+
+def test_what_the_demo_needs_is_locked_apart_from_the_rest(project: dict[str, Any]) -> None:
+    demo, rest, torch = ([normal(line) for line in _pinned(name)] for name in ("demo.lock", "lock", "torch"))
+    assert needed(project, "demo") - {"torch"} == set(demo)
+    assert torch == ["torch"]
+    assert len({*demo, *rest, *torch}) == len(demo) + len(rest) + 1
+
+
+@pytest.mark.parametrize("name", ["demo.lock", "lock", "brownie.lock", "symbolic.lock", "uv.lock"])
 def test_each_line_of_a_lock_file_has_a_version_and_hashes(name: str) -> None:
     lines = list(_pinned(name))
-    assert len(lines) > 10
+    assert lines
     for line in lines:
         assert re.fullmatch(r"[\w.-]+==[\w.]+( --hash=sha256:[0-9a-f]{64})+", line), line[:80]
 

@@ -4,6 +4,7 @@ line, and the results page reads what the tables say."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_a_broken_link_is_found(tmp_path: Path, link: str, broken: list[str]) ->
     (tmp_path / "there.md").write_text("# There\n\n## Two words, and `code`\n")
     (tmp_path / "here.md").write_text(f"# Own\n\n{link}\n")
     assert broken_links(tmp_path) == [f"here.md: {target}" for target in broken]
+
+
+BRINGS_TORCH = re.compile(r"pip install ['\"]blockful\[[\w,]*\b(?:all|demo|privacy|train)\b")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if BRINGS_TORCH.search(page.read_text("utf-8"))], ids=named
+)
+def test_an_install_line_says_how_torch_comes_without_cuda(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "--extra-index-url https://download.pytorch.org/whl/cpu" in text or "#torch-without-cuda" in text
 
 
 def test_pages_that_sources_name_are_there() -> None:

@@ -30,7 +30,7 @@ def ganache_command(*, end_with_parent: bool) -> list[str]:
     script = _npm_program("ganache")
     if script is None:
         raise ToolchainError(
-            "Ganache is not installed: run `make setup`, or `npm install -g ganache@7.9.2`, "
+            "Ganache is not installed: run `make setup` in a clone, or `npm install -g ganache@7.9.2`, "
             "or give the URL of a running node."
         )
     guard = "process.stdin.resume();process.stdin.on('close',()=>process.exit(0));" if end_with_parent else ""
@@ -51,7 +51,7 @@ def anvil_command() -> list[str]:
     path = shutil.which("anvil")
     if path is None:
         raise ToolchainError(
-            "Anvil is not installed: run `make setup`, or use Ganache, or give the URL of a running node."
+            "Anvil is not installed: run `make setup` in a clone, or use Ganache, or give the URL of a running node."
         )
     return [path]
 

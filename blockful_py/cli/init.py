@@ -12,6 +12,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson
 from blockful_py.errors import SettingsError
+from blockful_py.settings.text import read_document
 
 
 def init(
@@ -51,4 +52,5 @@ def init(
     out = Output(as_json)
     out.result({"settings": str(path)})
     out.say(f"wrote {path}; change what you like, then:")
-    out.command("blockful", "train", path)
+    elected = read_document(path).get("committee", {}).get("roster") == "elected"
+    out.command("blockful", "up" if elected else "train", path)

@@ -310,7 +310,7 @@ def _usable(settings_file: Path, sets: Sequence[str]) -> Settings:
     if document.get("committee", {}).get("roster") != "elected":
         raise SettingsError(
             f"{settings_file} is of a laboratory: the members of a federation of machines are elected. Set "
-            'committee.roster = "elected", or take settings such as examples/machines.toml.'
+            'committee.roster = "elected", or take the settings that `blockful init machines` writes.'
         )
     return Settings.parse(document)
 

@@ -58,8 +58,13 @@ def train(
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import jobs_of
     from blockful_py.pipeline.run.finding import point_latest
+    from blockful_py.report.assets import page_assets
 
     out = Output(as_json, quiet)
+    try:
+        page_assets()
+    except RunError as error:
+        out.problem("warning: requests will have no report.html", str(error))
     opened = Federation.create(with_running_devnets(settings), run) if settings else Federation.open(run)
     with opened as federation:
         if settings:

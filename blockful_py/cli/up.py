@@ -10,20 +10,22 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Overrides
-from blockful_py.cli.parties import is_founded
 from blockful_py.errors import RunError
 from blockful_py.settings.text import read_document
 
+PACKAGE = Path(__file__).parents[1]
 FOLDER = Path(".blockful/federation")
-SETTINGS = Path("examples/machines.toml")
+EXAMPLE = Path("examples/machines.toml")
+"""The settings of a federation that names none: the clone's, or those that came with the package."""
 
 Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="The folder of all its processes.")]
 
 
 def up(
     settings_file: Annotated[
-        Path, typer.Argument(metavar="[SETTINGS]", help="A TOML file.", show_default=True)
-    ] = SETTINGS,
+        Path | None,
+        typer.Argument(metavar="[SETTINGS]", help=f"A TOML file. Default: {EXAMPLE}.", show_default=False),
+    ] = None,
     folder: Folder = FOLDER,
     members: Annotated[int, typer.Option(help="Members of the committee.", min=1, max=100)] = 4,
     overrides: Overrides = None,
@@ -36,8 +38,8 @@ def up(
 
     Example: blockful up --members 4
     """
-    if settings_file != SETTINGS or not is_founded(folder):
-        read_document(settings_file)  # before the imports, which take seconds
+    settings_file = settings_file or next(filter(Path.exists, (EXAMPLE, PACKAGE / EXAMPLE)))
+    read_document(settings_file)  # before the imports, which take seconds
     from blockful_py.cli.local_federation import LocalFederation
 
     out = Output(as_json)

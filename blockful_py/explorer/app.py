@@ -145,7 +145,9 @@ class ExplorerApp:
     async def _page(self, request: HttpRequest, status: int = 200) -> Response:
         page = self._static / "index.html"
         if not page.is_file():
-            return PlainTextResponse("The pages are not built: run `make setup`.\n", 503)
+            return PlainTextResponse(
+                "The pages are not built: run `make setup` in the clone, and build the wheel after it.\n", 503
+            )
         return Response(page.read_bytes(), status, {"cache-control": "no-cache"}, "text/html")
 
     async def _http_error(self, request: HttpRequest, error: Exception) -> Response:

@@ -180,7 +180,7 @@ def test_missing_npm_packages_are_told(tmp_path: Path) -> None:
         check=True,
     )
     ganache, anvil = done.stdout.splitlines()
-    assert "Ganache is not installed: run `make setup`" in ganache
+    assert "Ganache is not installed: run `make setup` in a clone" in ganache
     assert "Anvil is not installed: run `make setup`" in anvil
 
 

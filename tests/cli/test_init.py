@@ -24,6 +24,12 @@ def test_every_example_is_written_and_can_be_read(tmp_path: Path, name: str) -> 
     Settings.load(tmp_path / f"{name}.toml")
 
 
+@pytest.mark.parametrize(("name", "command"), [("machines", "up"), ("organic", "train")])
+def test_the_command_for_the_settings_is_named(tmp_path: Path, name: str, command: str) -> None:
+    shown = blockful(tmp_path, "init", name).out
+    assert f"\n  blockful {command} {name}.toml\n" in shown
+
+
 def test_the_help_names_every_example(tmp_path: Path) -> None:
     text = blockful(tmp_path, "init", "--help").out
     assert [name for name in NAMES if name not in text] == []

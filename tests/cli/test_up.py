@@ -145,7 +145,7 @@ def test_folders_are_their_owners_alone(tmp_path: Path) -> None:
     ("arguments", "why"),
     [
         (("missing.toml",), "there is no settings file missing.toml"),
-        ((), "there is no settings file examples/machines.toml"),
+        (("--set", "learning.epochs=0"), "learning.epochs"),
         ((str(SETTINGS.parent / "paper14.toml"),), "the members of a federation of machines are elected"),
         ((str(SETTINGS), "--set", "learning.epochs=0"), "learning.epochs"),
     ],

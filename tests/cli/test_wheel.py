@@ -61,6 +61,16 @@ def test_the_demo_runs(installed: Installed, tmp_path: Path) -> None:
         assert json.loads(verified)["checked"] == len(GRAPH)
 
 
+def test_a_federation_of_processes_needs_no_clone_but_node(installed: Installed, tmp_path: Path) -> None:
+    shown = installed.shell("blockful init machines", tmp_path)
+    assert "blockful up machines.toml" in shown
+    refused = installed.shell("blockful up 2>&1 || true; blockful up machines.toml 2>&1 || true", tmp_path)
+    assert refused.count("no program `node` was found on PATH: install Node.js 18 or later") == 2
+    assert installed.shell("blockful up --set learning.epochs=0 2>&1 || true", tmp_path).startswith(
+        "error: learning.epochs"
+    )
+
+
 def test_a_run_of_ones_own_is_trained_forgotten_and_proved(installed: Installed, tmp_path: Path) -> None:
     shown = installed.shell(
         "blockful init scripted\n"
