@@ -18,9 +18,12 @@ def measured(federation: Federation, unlearned: Unlearned, progress: Progress) -
     """Measures the models that were replaced, and verifies the whole record."""
     models = federation.models(progress)
     weights = {name: models[name].weights for name in unlearned.nodes}
+    left_out = {
+        name: node.redaction.left_out for name, node in unlearned.nodes.items() if node.redaction is not None
+    }
     setup = federation.setup
     with progress.stage("measure the models", None):
-        after = measure_all(setup, weights, unlearned.request.forget)
+        after = measure_all(setup, weights, unlearned.request.forget, left_out)
         quality = qualities(setup.architecture, weights, setup.dataset.test)
     verified = federation.verify(progress=progress)
     told = membership(setup, weights, unlearned.request.forget)

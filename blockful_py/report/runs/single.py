@@ -153,7 +153,8 @@ class _Before:
         current = federation.models(progress)
         weights = {name: model.weights for name, model in current.items() if name not in known}
         with progress.stage("measure the models", None):
-            figures = figures_of(federation.setup, catalogue, weights, forget) | known
+            left_out = {name: models[name].node.removed_beside(forget.classes) for name in weights}
+            figures = figures_of(federation.setup, catalogue, weights, forget, left_out) | known
         return cls(Catalogue(models, catalogue.graph), figures)
 
 

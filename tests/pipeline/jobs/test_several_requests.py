@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from blockful_py.forget import Forget
+from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
@@ -59,6 +60,13 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
     done = catalogue["y"].node.redaction
     assert done is not None
     both = (Forget.of_classes([3]), Forget.of_classes([8]))
+    test = federation.setup.dataset.test
+    for name in AFFECTED:
+        redaction = catalogue[name].node.redaction
+        assert redaction is not None and redaction.claims is not None
+        assert redaction.left_out == (3,)
+        kept = accuracy(federation.setup.architecture, second[name].weights, test.without((3, 8)))
+        assert redaction.claims.ad_r == kept
     other = done.request.model_copy(update={"classes": (5,)})
     earlier = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
     assert earlier == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
