@@ -167,11 +167,12 @@ def _whole_report(run: Path) -> Report | None:
 
 
 def _report(federation: Federation, before: _Before, unlearned: Unlearned, progress: Progress) -> Report:
-    branch = measured(federation, unlearned, progress)
     figures = before.figures
+    accuracies = {name: each.accuracy for name, each in figures.items()}
+    branch = measured(federation, unlearned, accuracies, progress)
     published = Published(
         before.catalogue,
-        {name: each.accuracy for name, each in figures.items()},
+        accuracies,
         {name: each.quality for name, each in figures.items()},
         {name: each.membership for name, each in figures.items()},
         (),
