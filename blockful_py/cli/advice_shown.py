@@ -18,8 +18,10 @@ def advised(method: str, advice: Advice) -> dict[str, Any]:
 
 
 def show_advice(out: Output, method: str, advice: Advice) -> None:
-    """Prints the method, and on stderr what it does not forget."""
+    """Prints the method, and on stderr what it does not forget and what it leaves of no use."""
     name = method.partition(" ")[0]
     out.say(f"method: {name}" + (f", {advice.reason}" if advice.reason else ""))
     if advice.caveat is not None:
         out.problem(f"warning: {name}", advice.caveat)
+    if advice.loss is not None:
+        out.problem("warning", advice.loss)

@@ -37,6 +37,7 @@ def show(
     from blockful_py.record.certificates.document import parse_certificate
     from blockful_py.report.runs.certificate_files import write_page
     from blockful_py.report.runs.certificate_page import page_of
+    from blockful_py.report.summary import no_better_than_chance
 
     out = Output(as_json)
     certificate = parse_certificate(document)
@@ -45,13 +46,19 @@ def show(
         write_page(certificate, html, file.name)
     out.result(json.loads(certificate.to_bytes()))
     out.say(f"{page.asked}, {page.method}, {page.paradigm}; decided {page.decided}")
-    table = Table("model", "position", "version", "AD_f %", "AD_r %", "record", box=None, pad_edge=False)
+    heads = ("model", "position", "version", "accuracy % before", "AD_f %", "AD_r %", "record")
+    table = Table(*heads, box=None, pad_edge=False)
     for row in page.models:
-        ad_f = "" if row.ad_f is None else f"{100 * row.ad_f:.1f}"
-        ad_r = "" if row.ad_r is None else f"{100 * row.ad_r:.1f}"
+        accuracy = "–" if row.before.accuracy is None else f"{100 * row.before.accuracy:.1f}"
+        ad_f, ad_r = _passage(row.before.ad_f, row.ad_f), _passage(row.before.ad_r, row.ad_r)
         version = f"{row.version_before} → {row.version_after}{'' if row.new_weights else ', withdrawn'}"
-        table.add_row(row.name, row.position, version, ad_f, ad_r, str(row.record))
+        table.add_row(row.name, row.position, version, accuracy, ad_f, ad_r, str(row.record))
     out.say(table)
+    lost = {
+        row.name: f"{100 * row.ad_r:.1f} %" for row in page.models if row.at_chance and row.ad_r is not None
+    }
+    if lost:
+        out.say(f"alarm: {no_better_than_chance(lost)}")
     for vote in page.votes:
         voters = ", ".join(map(str, vote.voters))
         out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")
@@ -59,3 +66,9 @@ def show(
     for name, value in page.identifiers:
         out.say(f"{name}:")
         out.say(f"{value}")
+
+
+def _passage(before: float | None, after: float | None) -> str:
+    """In percent, with the figure before where the record has it."""
+    shown = "" if after is None else f"{100 * after:.1f}"
+    return shown if before is None else f"{100 * before:.1f} → {shown}"

@@ -68,6 +68,7 @@ def affected_models(
                 "time": row["time"] if row else None,
                 "withdrawn": bool(row["withdrawn"]) if row and told else False,
                 "after": {"ad_f": row["ad_f"], "ad_r": row["ad_r"]} if row and told else None,
+                "at_chance": bool(row["at_chance"]) if row and told else False,
                 "reserved": row is not None and not told,
                 "before": report.get(model["name"]) or record.get(position),
             }

@@ -34,7 +34,8 @@ def measured_before(run: Path, request: Request) -> Mapping[str | None, Document
 def claimed_before(connection: sqlite3.Connection, key: bytes, request: Request) -> Mapping[int, Document]:
     """What the nodes of the versions that a request replaced claim, by position.
 
-    AD_f and AD_r where that version came of a request to forget the same; the accuracy that its owner signed.
+    AD_f where that version came of a request to forget the same, AD_r where it came of any request; the
+    accuracy that its owner signed.
     """
     rows = connection.execute(
         "SELECT old.position, old.accuracy, old.ad_f, old.ad_r, request.document FROM version AS new"
@@ -45,7 +46,7 @@ def claimed_before(connection: sqlite3.Connection, key: bytes, request: Request)
     found = {}
     for position, accuracy, ad_f, ad_r, document in rows:
         same = document is not None and Request.model_validate_json(document).forget == request.forget
-        found[position] = _figures("record", ad_f if same else None, ad_r if same else None, accuracy)
+        found[position] = _figures("record", ad_f if same else None, ad_r, accuracy)
     return found
 
 

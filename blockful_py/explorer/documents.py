@@ -81,7 +81,7 @@ class DocumentReader:
             self._keep(requests)
             self._connection.executemany(
                 f"UPDATE version SET state = {READ}, problem = NULL, accuracy = ?, ad_f = ?, ad_r = ?,"  # noqa: S608
-                " withdrawn = ?, request = ? WHERE position = ? AND version = ?",
+                " at_chance = ?, withdrawn = ?, request = ? WHERE position = ? AND version = ?",
                 rows,
             )
             self._connection.executemany(
@@ -130,10 +130,10 @@ class DocumentReader:
         )
 
 
-def _figures(node: ModelNode) -> tuple[float, float | None, float | None, bool]:
+def _figures(node: ModelNode) -> tuple[float, float | None, float | None, bool, bool]:
     claims = node.redaction.claims if node.redaction else None
-    ad_f, ad_r = (claims.ad_f, claims.ad_r) if claims else (None, None)
-    return node.statement.accuracy, ad_f, ad_r, node.is_withdrawn
+    ad_f, ad_r, lost = (claims.ad_f, claims.ad_r, claims.is_at_chance) if claims else (None, None, False)
+    return node.statement.accuracy, ad_f, ad_r, lost, node.is_withdrawn
 
 
 def _request(data: bytes) -> Request:

@@ -39,7 +39,8 @@ CREATE TABLE tick (number INTEGER PRIMARY KEY, sent BLOB NOT NULL UNIQUE);
 CREATE TABLE version (
     position INTEGER NOT NULL, version INTEGER NOT NULL, uri BLOB NOT NULL, codec INTEGER NOT NULL,
     tick INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, problem TEXT, retry REAL,
-    accuracy REAL, ad_f REAL, ad_r REAL, withdrawn INTEGER NOT NULL DEFAULT 0, request BLOB,
+    accuracy REAL, ad_f REAL, ad_r REAL, at_chance INTEGER NOT NULL DEFAULT 0,
+    withdrawn INTEGER NOT NULL DEFAULT 0, request BLOB,
     PRIMARY KEY (position, version)
 ) WITHOUT ROWID;
 CREATE INDEX version_unread ON version (state) WHERE state <> 1;

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Any
@@ -220,19 +220,37 @@ class Request(BaseModel):
 
 
 class Claimed(BaseModel):
-    """AD_f and AD_r on held-out data, in [0, 1]; without AD_f where no class is forgotten."""
+    """AD_f and AD_r on held-out data, in [0, 1]; without AD_f where no class is forgotten.
+
+    `chance`: a model whose AD_r is at most this is no better than chance (`learning.chance`); None where that
+    cannot be told, and in older nodes.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     ad_f: float | None = Field(ge=0, le=1)
     ad_r: float = Field(ge=0, le=1)
+    chance: float | None = Field(default=None, gt=0, lt=1)
+
+    @property
+    def is_at_chance(self) -> bool:
+        """Whether the model is no better than chance on what it was to keep."""
+        return self.chance is not None and self.ad_r <= self.chance
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.chance is None:
+            document.pop("chance", None)
+        return document
 
 
 class Redaction(BaseModel):
     """How a version came about: the request, and the weights that replaced the old ones.
 
     A committee member measures `claims` again before it votes.  Without weights and claims the model is
-    withdrawn: its owner did not do its part of the request in time.  `spot_check`: of its owner's training,
+    withdrawn: its owner did not do its part of the request in time.  `left_out`: classes that earlier
+    requests removed from the model; AD_r is measured without them.  `spot_check`: of its owner's training,
     where there was one.
     """
 
@@ -242,13 +260,15 @@ class Redaction(BaseModel):
     weights: str | None
     request: Request
     claims: Claimed | None
+    left_out: tuple[Number, ...] = ()
     spot_check: SpotCheck | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        if self.spot_check is None:
-            document.pop("spot_check", None)
+        for name in ("left_out", "spot_check"):
+            if not getattr(self, name):
+                document.pop(name, None)
         return document
 
     @model_validator(mode="after")
@@ -296,6 +316,16 @@ class ModelNode(BaseModel):
     def spot_check(self) -> SpotCheck | None:
         """The spot check of this version's training; None where there was none."""
         return self.redaction.spot_check if self.redaction else None
+
+    def removed_beside(self, classes: Collection[int]) -> tuple[int, ...]:
+        """Classes, ascending, that requests up to this version removed, without `classes`.
+
+        Nodes of older programs name the classes of their own request alone.
+        """
+        if self.redaction is None:
+            return ()
+        removed = {*self.redaction.request.classes, *self.redaction.left_out}
+        return tuple(sorted(removed - set(classes)))
 
     @property
     def sealed(self) -> tuple[Uri, ...]:

@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from blockful_py.forget import Forget
+from blockful_py.record.certificates.document import FiguresBefore
 from blockful_py.report.pages import page_templates
+from blockful_py.types import Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,9 @@ class ModelRow:
 
     Attributes:
         start: whether the request started here.
+        before: figures of the version before.
+        at_chance: whether it is no better than chance on what it was to keep.
+        left_out: classes that earlier requests removed; AD_r is measured without them.
         verdict: of the attached audit; None without one.
     """
 
@@ -31,6 +37,9 @@ class ModelRow:
     head: str
     ad_f: float | None
     ad_r: float | None
+    before: FiguresBefore
+    at_chance: bool
+    left_out: tuple[int, ...]
     verdict: str | None
 
 
@@ -54,7 +63,8 @@ class CertificatePage:
         asked: what was to be forgotten.
         requesters: name of a start, its position, and the account that signed the request.
         identifiers: what whoever checks must compare, by name.
-        checked: what members did about the new weights before they signed; None where it cannot be said.
+        checked: what members did about the new weights before they signed, in words.
+        how: the same.
         spot_checks: names of models, and which part of their owners' trainings members computed again.
         audit: the issuer's audit in a few words; None without one.
         development: the development chain whose clock the times are of; None for another chain's.
@@ -62,9 +72,11 @@ class CertificatePage:
 
     digest: str
     asked: str
+    forget: Forget
     method: str
     paradigm: str
-    checked: str | None
+    checked: str
+    how: Checked
     requested: str
     decided: str
     requesters: Sequence[tuple[str, str, str]]
@@ -81,6 +93,14 @@ class CertificatePage:
     file: str
 
 
-def render_certificate(page: CertificatePage) -> str:
-    """The page, with nothing to load."""
-    return page_templates().get_template("certificate.html.j2").render(page=page)
+@dataclass(frozen=True, slots=True)
+class PlainPart:
+    """A question of the person who asked, and its answer in paragraphs."""
+
+    heading: str
+    paragraphs: Sequence[str]
+
+
+def render_certificate(page: CertificatePage, plain: Sequence[PlainPart]) -> str:
+    """The page, with nothing to load, after its summary in plain language."""
+    return page_templates().get_template("certificate.html.j2").render(page=page, plain=plain)

@@ -45,6 +45,7 @@ class ModelEntry(ReportPart):
         depth: steps from the nearest start, 0 at a start, null when not affected.
         affected: a start or a descendant of one.
         below_epsilon: affected, but left alone by the parallel paradigm since its update is so small.
+        left_out: classes that earlier requests removed from it; ad_r is measured without them.
         privacy: what its training spent before any unlearning; null where it added no noise.
         learning_curve: of the training before any unlearning; null where none was kept, as of private ones.
         parallel, sequential: null where the paradigm did not touch the model.
@@ -59,6 +60,7 @@ class ModelEntry(ReportPart):
     affected: bool
     start: bool
     below_epsilon: bool = False
+    left_out: tuple[int, ...] = ()
     cid: str
     privacy: PrivacySection | None = None
     learning_curve: LearningCurve | None = None

@@ -72,6 +72,7 @@ class Accuracies(ReportPart):
     """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), held-out and training data.
 
     Attributes:
+        at_chance: whether ad_r is no better than chance (`learning.chance`); false in older reports.
         per_class: on held-out data, by label; null for a class without samples there.
         calibration_error: expected calibration error on held-out data.
         membership_auc: how well the model tells the forgotten training samples from held-out samples of their
@@ -82,6 +83,7 @@ class Accuracies(ReportPart):
     ad_r: Percent | None = None
     ad_f_train: Percent | None = None
     ad_r_train: Percent | None = None
+    at_chance: bool = False
     per_class: tuple[Percent | None, ...] = ()
     calibration_error: Percent | None = None
     membership_auc: Share | None = None

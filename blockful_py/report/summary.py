@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from blockful_py.report.measures import (
     AD_F,
+    AD_R,
     MEMBERSHIP,
     concerned,
     left,
@@ -138,6 +139,34 @@ def caveat(report: Report, paradigm: Paradigm) -> str | None:
     """What the method does not forget in this situation; None where nothing is known."""
     used = report.method.of(paradigm)
     return None if used is None or used.caveat is None else f"{used.name}: {used.caveat}"
+
+
+def alarm(report: Report, paradigm: Paradigm) -> str | None:
+    """Names the models that are no better than chance on the rest; None where there is none."""
+    lost = {
+        model.name: AD_R.written(after.ad_r)
+        for model in concerned(report)
+        if (after := model.after(paradigm)) is not None and after.at_chance
+    }
+    return no_better_than_chance(lost) if lost else None
+
+
+def no_better_than_chance(lost: Mapping[str, str]) -> str:
+    """The alarm in words.  `lost`: AD_r, written out, by model."""
+    named = _listed([f"{name} (AD_r {ad_r})" for name, ad_r in lost.items()])
+    return f"{named} {'is' if len(lost) == 1 else 'are'} no better than chance on what was to be kept"
+
+
+def left_out(report: Report) -> str | None:
+    """The classes that AD_r is measured without, by model; None where none was removed before."""
+    models: dict[tuple[int, ...], list[str]] = {}
+    for model in concerned(report):
+        if model.left_out:
+            models.setdefault(model.left_out, []).append(model.name)
+    if not models:
+        return None
+    said = [f"{_listed(list(map(str, gone)))} (in {_listed(names)})" for gone, names in models.items()]
+    return f"AD_r leaves out the classes that earlier requests removed: {'; '.join(said)}."
 
 
 def verdict(report: Report) -> str:

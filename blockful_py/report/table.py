@@ -113,6 +113,9 @@ def summary_table(report: Report) -> Table:
         warned = summary.caveat(report, paradigm)
         if warned is not None:
             table.add_row("warning", Text(f"{paradigm.value}: {warned}", "yellow"))
+        lost = summary.alarm(report, paradigm)
+        if lost is not None:
+            table.add_row("alarm", Text(f"{paradigm.value}: {lost}", "bold red"))
     privacy = summary.privacy(report)
     if privacy is not None:
         table.add_row("privacy", privacy)
@@ -175,4 +178,5 @@ def _caption(report: Report) -> str:
         f"{measure.name}: {measure.meaning}. AD_r: {AD_R.meaning}. "
         f"{'AD_r on held-out' if measure is MEMBERSHIP else 'Held-out'} data: {states}; versions likewise. "
         f"{untouched} of {len(report.models)} models do not descend from a start and are as before."
+        + (f" {gone}" if (gone := summary.left_out(report)) else "")
     )

@@ -33,6 +33,8 @@ class Circumstances:
         machines: every owner's data is on a machine of its own.
         private: trainings add noise.
         attested: members also sign what they can only take the owners' word for.
+        emptied: models that have no references, and whose owner asks that all of its data be forgotten.
+        withdraws: members withdraw models whose owners do not do their part.
     """
 
     level: Level
@@ -42,6 +44,8 @@ class Circumstances:
     machines: bool
     private: bool
     attested: bool
+    emptied: tuple[str, ...] = ()
+    withdraws: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +64,12 @@ class Advice:
         reason: why `choose` takes it; None where it would take another.
         caveat: what it does not forget in this situation; None where nothing is known, as of a method of
             one's own.
+        loss: which models it leaves without what they knew, and what to do instead; None where none is known.
     """
 
     reason: str | None = None
     caveat: str | None = None
+    loss: str | None = None
 
 
 def choose(now: Circumstances) -> Choice:
@@ -82,7 +88,22 @@ def choose(now: Circumstances) -> Choice:
 def advise(method: str, now: Circumstances) -> Advice:
     """What to know of a method that a request takes, chosen or named."""
     choice = choose(now)
-    return Advice(choice.reason if method == choice.method else None, _caveat(method, now))
+    return Advice(choice.reason if method == choice.method else None, _caveat(method, now), _loss(now))
+
+
+def _loss(now: Circumstances) -> str | None:
+    if not now.emptied:
+        return None
+    instead = (
+        "To have it withdrawn instead, file the request as sequential and refuse its part: refused_levels = "
+        '["client"] in limits.toml'
+        if now.withdraws
+        else "Build no further model on it"
+    )
+    return (
+        f"{', '.join(now.emptied)} was trained on this data alone, and is left with initial weights or "
+        f"noise, no better than chance. {instead}"
+    )
 
 
 def _caveat(method: str, now: Circumstances) -> str | None:

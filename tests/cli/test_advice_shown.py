@@ -15,6 +15,7 @@ from blockful_py.unlearning.choosing import Advice
     [
         (Advice("it is exact"), "method: retrain, it is exact\n", ""),
         (Advice(None, "leaves traces"), "method: retrain\n", "warning: retrain: leaves traces\n"),
+        (Advice(None, None, "r1 knows nothing"), "method: retrain\n", "warning: r1 knows nothing\n"),
     ],
 )
 def test_the_reason_is_printed_and_the_caveat_is_a_warning(
@@ -26,4 +27,5 @@ def test_the_reason_is_printed_and_the_caveat_is_a_warning(
         "method": "retrain {}",
         "reason": advice.reason,
         "caveat": advice.caveat,
+        "loss": advice.loss,
     }

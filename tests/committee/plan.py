@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -89,7 +89,8 @@ class Plan:
         redaction = self.nodes[name].redaction
         assert redaction is not None
         address = cid_string(store_weights(self.federation, weights))
-        claims = measure(self.federation.setup, {name: weights}, redaction.request.classes)[name]
+        left_out = {name: redaction.left_out}
+        claims = measure(self.federation.setup, {name: weights}, redaction.request.classes, left_out)[name]
         altered = redaction.model_copy(update={"weights": address, "claims": claims})
         return self.nodes[name].model_copy(update={"redaction": altered})
 
@@ -106,10 +107,13 @@ def record_measurements(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     measured: list[set[str]] = []
 
     def noted(
-        setup: TrainingSetup, models: Mapping[str, Weights], classes: Sequence[int]
+        setup: TrainingSetup,
+        models: Mapping[str, Weights],
+        classes: Sequence[int],
+        left_out: Mapping[str, Collection[int]],
     ) -> dict[str, Claimed]:
         measured.append({*models})
-        return measure(setup, models, classes)
+        return measure(setup, models, classes, left_out)
 
     monkeypatch.setattr("blockful_py.pipeline.review.content.measure", noted)
     return measured

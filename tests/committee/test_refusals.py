@@ -253,7 +253,16 @@ def test_false_claims_are_refused(plan: Plan, name: str) -> None:
     assert better != redaction.claims
     altered = redaction.model_copy(update={"claims": better})
     draft = plan.draft(**{name: plan.nodes[name].model_copy(update={"redaction": altered})})
-    assert f"model {name} claims ad_f=0.0 ad_r=1.0, held-out data give" in plan.refused(draft)
+    assert f"model {name} claims ad_f=0.0 ad_r=1.0 chance=None, held-out data give" in plan.refused(draft)
+
+
+def test_classes_that_no_earlier_request_removed_are_not_left_out_of_ad_r(plan: Plan) -> None:
+    """It would hide what the model lost on them."""
+    redaction = plan.nodes["y"].redaction
+    assert redaction is not None
+    altered = redaction.model_copy(update={"left_out": (5,)})
+    draft = plan.draft(y=plan.nodes["y"].model_copy(update={"redaction": altered}))
+    assert "model y leaves out classes [5] of AD_r, its record says []" in plan.refused(draft)
 
 
 def test_a_node_that_its_owner_did_not_sign_is_refused(plan: Plan) -> None:

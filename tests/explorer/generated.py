@@ -74,6 +74,7 @@ class GeneratedFederation:
         self._statements: list[dict[str, Any]] = []
         self._versions: list[int] = []
         self._uris: list[Uri] = []
+        self._damaged: frozenset[int] = frozenset()
         self._height = self._block = self._records = 0
         epoch = {
             "epoch": 1,
@@ -118,10 +119,12 @@ class GeneratedFederation:
             models -= wave
 
     def forget(
-        self, starts: Sequence[int], paradigm: str = "parallel", created: int = EPOCH_OF_TIME
+        self, starts: Sequence[int], paradigm: str = "parallel", number: int = 3, damaged: Sequence[int] = ()
     ) -> list[int]:
-        """Replaces the starts and their descendants for one request; returns their rows."""
-        rows, request = self.descendants(starts), self._request(starts, paradigm)
+        """Replaces the starts and their descendants for a request to forget class `number`; returns their
+        rows.  `damaged`: rows that are no better than chance after it."""
+        self._damaged = frozenset(damaged)
+        rows, request = self.descendants(starts), {**self._request(starts, paradigm), "classes": [number]}
         size = BLOCK if paradigm == "parallel" else 1
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
@@ -212,7 +215,8 @@ class GeneratedFederation:
         for row in rows:
             self._versions[row] += 1
             weights = cid_string(Uri(_hash("weights", row, self._versions[row]), Codec.RAW))
-            claims = {"ad_f": 0.0, "ad_r": round(0.85 + self._random.random() / 10, 4)}
+            ad_r = 0.1 if row in self._damaged else round(0.85 + self._random.random() / 10, 4)
+            claims = {"ad_f": 0.0, "ad_r": ad_r, "chance": 0.15}
             redaction = {
                 "version": self._versions[row],
                 "weights": weights,

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from blockful_py.explorer.affected import affected_models
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.requests_page import request_list
+from blockful_py.explorer.watched import Watched
+from blockful_py.record.model_node import Request
 from tests.explorer.generated import GeneratedFederation
 
 
@@ -54,3 +59,24 @@ def test_a_model_whose_node_cannot_be_read_is_not_taken_for_left_alone(
     rows = federation.forget([0])
     federation.lose(rows[-1])
     assert counts(federation, tmp_path / "index") == (len(rows), len(rows) - 1, 0)
+
+
+def test_affected_models_have_figures_before_and_an_alarm(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    rows = federation.forget([0])
+    assert federation.forget([0], number=5, damaged=rows[1:2]) == rows
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        index.follow()
+    without_report = cast(Watched, SimpleNamespace(run=SimpleNamespace(path=tmp_path)))
+    with IndexReader(tmp_path / "index").moment() as connection:
+        found = connection.execute("SELECT key, document FROM request ORDER BY document").fetchall()
+        (_, (key, document)) = found
+        request = Request.model_validate_json(document)
+        models = affected_models(connection, without_report, key, request, None, audited=True)
+    assert request.classes == (5,)
+    lost = str(federation.positions[rows[1]])
+    assert [each["position"] for each in models if each["at_chance"]] == [lost]
+    for each in models:
+        assert each["before"]["ad_r"] >= 0.85  # of the request before, which was to forget another class
+        assert each["before"]["ad_f"] is None

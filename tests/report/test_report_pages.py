@@ -389,6 +389,26 @@ def test_the_page_and_the_table_say_what_became_of_the_keys(html: str, paper14: 
     assert f"parallel: {said}" in " ".join(printed(paper14, 160).split())
 
 
+def test_the_page_and_the_table_raise_an_alarm_at_a_model_that_knows_nothing(paper14: Report) -> None:
+    first = paper14.models[4]
+    assert first.parallel is not None and summary.alarm(paper14, Paradigm.PARALLEL) is None
+    lost = first.model_copy(
+        update={
+            "parallel": first.parallel.model_copy(update={"ad_r": 11.2, "at_chance": True}),
+            "left_out": (7,),
+        }
+    )
+    models = tuple(lost if model.name == lost.name else model for model in paper14.models)
+    damaged = paper14.model_copy(update={"models": models})
+    said = f"{first.name} (AD_r 11.2 %) is no better than chance on what was to be kept"
+    removed = f"AD_r leaves out the classes that earlier requests removed: 7 (in {first.name})."
+    page, table = render_html(damaged), printed(damaged)
+    assert f"Alarm, parallel: {said}." in page and f"parallel: {said}" in " ".join(table.split())
+    assert removed in page and removed in " ".join(table.split())
+    assert "Alarm" not in render_html(paper14)
+    assert "alarm" not in printed(paper14)
+
+
 def test_theorem_1_is_about_changes_that_are_passed(paper14: Report) -> None:
     assert "heorem 1" in text_of(paper14)
     depth = paper14.depth.model_copy(update={"delta_norm": None})

@@ -87,3 +87,12 @@ def test_increments_reach_all_models_of_a_client() -> None:
     now = replace(CLIENT, taught_outside=True)
     assert "not exact" in str(advise("clean_increments", now).caveat)
     assert "teach it again" in str(advise("retrain", now).caveat)
+
+
+def test_a_client_who_leaves_a_root_with_initial_weights_is_offered_its_withdrawal() -> None:
+    emptied = replace(CLIENT, machines=True, emptied=("r1",), withdraws=True)
+    said = str(advise("gradient_ascent", emptied).loss)
+    assert said.startswith("r1 was trained on this data alone, and is left with initial weights")
+    assert 'refused_levels = ["client"]' in said
+    assert "refused_levels" not in str(advise("gradient_ascent", replace(emptied, withdraws=False)).loss)
+    assert advise("gradient_ascent", CLIENT).loss is None

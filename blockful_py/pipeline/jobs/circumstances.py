@@ -42,6 +42,12 @@ def circumstances_of(
         machines=machines,
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,
+        emptied=tuple(
+            name
+            for name in sorted(affected)
+            if not graph.references(name) and catalogue[name].node.statement.user in forget.clients
+        ),
+        withdraws=machines and settings.unlearning.unanswered == "withdraw",
     )
 
 

@@ -188,5 +188,11 @@ class Gathering:
 
 def withdrawn(placed: PlacedNode, request: Request) -> ModelNode:
     """The node of a model that a request withdraws: its owner's statement, and no weights."""
-    redaction = Redaction(version=placed.version + 1, weights=None, request=request, claims=None)
+    redaction = Redaction(
+        version=placed.version + 1,
+        weights=None,
+        request=request,
+        claims=None,
+        left_out=placed.node.removed_beside(request.classes),
+    )
     return placed.node.model_copy(update={"redaction": redaction})

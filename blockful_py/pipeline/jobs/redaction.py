@@ -163,7 +163,8 @@ class Redactor:
         for name, weights in new.items():
             form.require(weights, f"the new version of {name}")
         with self._stopwatch("audit"):
-            claims = measure(self._context.setup, new, request.classes)
+            left_out = {name: catalogue[name].node.removed_beside(request.classes) for name in new}
+            claims = measure(self._context.setup, new, request.classes, left_out)
             for name, weights in new.items():
                 sealed = self._context.keys.seal(weights)
                 redaction = Redaction(
@@ -171,6 +172,7 @@ class Redactor:
                     weights=cid_string(sealed.uri),
                     request=request,
                     claims=claims[name],
+                    left_out=left_out[name],
                     spot_check=disclosures[name].said if name in disclosures else None,
                 )
                 node = catalogue[name].node

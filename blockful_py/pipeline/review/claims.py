@@ -3,26 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
-from blockful_py.learning.evaluation import accuracies
+from blockful_py.learning.evaluation import accuracies, hits
 from blockful_py.learning.forget_sets import forget_set, retain_set
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.record.model_node import Claimed
 from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, forget_retain
+from blockful_py.unlearning.audit.accuracy import retained
 
 
 def measure_all(
-    setup: TrainingSetup, models: Mapping[str, Weights], forget: Forget
+    setup: TrainingSetup,
+    models: Mapping[str, Weights],
+    forget: Forget,
+    left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> dict[str, ModelAccuracy]:
     """AD_f and AD_r of models on all users' training data and on the held-out test data.
 
     Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples, as
     far as the test data has them.
+
+    `left_out`: as for `measure`.
 
     Raises LearningError where only a trainer reaches the users' samples.
     """
@@ -35,28 +42,42 @@ def measure_all(
     gone = pooled(forget_set(forget, user) for user in setup.users)
     kept = pooled(retain_set(forget, user) for user in setup.users)
     like, others = test.only(gone.classes()), test.without(forget.classes)
-    of_gone, of_kept, of_others = (accuracies(architecture, models, each) for each in (gone, kept, others))
+    of_gone = accuracies(architecture, models, gone)
     of_like = accuracies(architecture, models, like) if len(like) else {}
-    return {
-        name: ModelAccuracy(
-            train=ForgetRetain(of_gone[name], of_kept[name]),
-            test=ForgetRetain(of_like.get(name), of_others[name]),
+    of_kept, of_others = (hits(architecture, models, each) for each in (kept, others))
+    measured = {}
+    for name in models:
+        removed = left_out.get(name, ())
+        train, held_out = (retained(each.y, (), removed) for each in (kept, others))
+        measured[name] = ModelAccuracy(
+            train=ForgetRetain.of(of_gone[name], of_kept[name], kept.y, train),
+            test=ForgetRetain.of(of_like.get(name), of_others[name], others.y, held_out),
         )
-        for name in models
-    }
+    return measured
 
 
 def measure(
-    setup: TrainingSetup, models: Mapping[str, Weights], classes: Sequence[int]
+    setup: TrainingSetup,
+    models: Mapping[str, Weights],
+    classes: Sequence[int],
+    left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> dict[str, Claimed]:
     """The claims of models, by name: accuracies on the held-out test data, which is public.
 
     There is no AD_f where that has no sample of the classes.  A model's claims do not depend on the models
     that are measured with it.
+
+    `left_out`: by model, classes that earlier requests removed: AD_r is measured without them, unless no
+    other class is there.
     """
     architecture, test = setup.architecture, setup.dataset.test
-    if not len(test.only(classes)):
-        scored = setup.scorer(architecture, models, test)
-        return {name: Claimed(ad_f=None, ad_r=right.mean().item()) for name, right in scored.items()}
-    measured = forget_retain(architecture, models, test, classes, "test", setup.scorer)
-    return {name: Claimed(ad_f=each.ad_f, ad_r=each.ad_r) for name, each in measured.items()}
+    if len(test.only(classes)):
+        measured = forget_retain(architecture, models, test, classes, "test", setup.scorer, left_out)
+    else:
+        measured = {
+            name: ForgetRetain.of(None, right, test.y, retained(test.y, (), left_out.get(name, ())))
+            for name, right in setup.scorer(architecture, models, test).items()
+        }
+    return {
+        name: Claimed(ad_f=each.ad_f, ad_r=each.ad_r, chance=each.chance) for name, each in measured.items()
+    }

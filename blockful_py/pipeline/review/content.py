@@ -365,6 +365,12 @@ class ContentReviewer:
         signer = node.signer(self._live.chain_id, self._live.address)
         _require(signer == target.owner, f"model {node.name} is not signed by its owner")
         current = catalogue[node.name].node.statement
+        removed = catalogue[node.name].node.removed_beside(proposed.redaction.request.classes)
+        _require(
+            proposed.redaction.left_out == removed,
+            f"model {node.name} leaves out classes {list(proposed.redaction.left_out)} of AD_r, its record "
+            f"says {list(removed)}",
+        )
         places = sorted(reference.place() for reference in node.statement.references)
         kept = sorted(reference.place() for reference in current.references)
         _require(places == kept, f"model {node.name} lists other references")
@@ -440,7 +446,8 @@ class ContentReviewer:
     def _measure(
         self, proposed: Sequence[Proposed], weights: Mapping[str, Weights], request: Request
     ) -> None:
-        measured = measure(self._sources.setup, weights, request.classes)
+        left_out = {each.node.name: each.redaction.left_out for each in proposed}
+        measured = measure(self._sources.setup, weights, request.classes, left_out)
         for each in proposed:
             name, claimed = each.node.name, each.redaction.claims
             _require(

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
+from blockful_py.forget import Forget
 from blockful_py.html_table import html_table
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members, Votes
 from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
@@ -52,6 +53,23 @@ class Committee(Part):
         return eip712.Domain(self.chain_id, octets(self.contract))
 
 
+@dataclass(frozen=True, slots=True)
+class FiguresBefore:
+    """Accuracies of the version before, in [0, 1]; None where they are not known.
+
+    Attributes:
+        ad_f, ad_r: on held-out data, as members measured them for the request before: AD_f where that was to
+            forget the same; or as `measured_here`.
+        accuracy: on its owner's own test data, as the owner signed it.
+        measured_here: whether the machine that writes the page measured AD_f and AD_r; no member signed them.
+    """
+
+    ad_f: float | None
+    ad_r: float | None
+    accuracy: float | None
+    measured_here: bool = False
+
+
 class ReplacedModel(Part):
     """A model that was replaced; accuracies on held-out data, in [0, 1], as members measured them again.
 
@@ -78,6 +96,19 @@ class ReplacedModel(Part):
     def old(self) -> ModelNode:
         """The old node.  Raises FormatError when it is none."""
         return parse_node(self.before.encode())
+
+    def figures_before(self, forget: Forget) -> FiguresBefore:
+        """What the record says of the version before a request to forget this."""
+        old = self.old
+        if old.is_withdrawn:
+            return FiguresBefore(None, None, None)
+        claims = old.redaction.claims if old.redaction else None
+        same = old.redaction is not None and old.redaction.request.forget == forget
+        return FiguresBefore(
+            ad_f=claims.ad_f if claims and same else None,
+            ad_r=claims.ad_r if claims else None,
+            accuracy=old.statement.accuracy,
+        )
 
 
 class Bytes(Part):
@@ -155,22 +186,28 @@ class ErasureCertificate(Part):
 
     def _repr_html_(self) -> str:
         said = self.statement
-        rows = [
-            (
-                each.name,
-                f"{each.version_before} → {each.version_after}",
-                "withdrawn" if each.claims is None else _percent(each.claims.ad_f),
-                "withdrawn" if each.claims is None else _percent(each.claims.ad_r),
-            )
-            for each in said.replaced
-        ]
+        rows = [self._row(each) for each in said.replaced]
         keys = len(said.erasure.keys_destroyed)
         counted = f"{len(rows)} models, {keys} data keys destroyed"
         caption = f"Erasure certificate: {said.request.forget}, {counted}"
-        return html_table(caption, ("model", "version", "AD_f", "AD_r"), rows)
+        heads = ("model", "version", "accuracy before, signed by its owner", "AD_f", "AD_r")
+        return html_table(caption, heads, rows)
+
+    def _row(self, each: ReplacedModel) -> tuple[str, ...]:
+        before = each.figures_before(self.statement.request.forget)
+        after = ("withdrawn",) * 2
+        if each.claims is not None:
+            lost = ", no better than chance" if each.claims.is_at_chance else ""
+            after = _passage(before.ad_f, each.claims.ad_f), _passage(before.ad_r, each.claims.ad_r) + lost
+        versions = f"{each.version_before} → {each.version_after}"
+        return each.name, versions, _percent(before.accuracy), *after
 
     def to_bytes(self) -> bytes:
         return spelt(self)
+
+
+def _passage(before: float | None, after: float | None) -> str:
+    return _percent(after) if before is None else f"{_percent(before)} → {_percent(after)}"
 
 
 def _percent(share: float | None) -> str:

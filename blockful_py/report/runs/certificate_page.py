@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.committee.erasure import erasure_digest
+from blockful_py.forget import Forget
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
-from blockful_py.record.certificates.document import ErasureCertificate
+from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel
 from blockful_py.record.parts import checked_in
 from blockful_py.record.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
@@ -17,8 +21,16 @@ from blockful_py.report.summary import CHECKED
 from blockful_py.verdicts.outcome import AuditOutcome
 
 
-def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: str) -> CertificatePage:
-    """`checked`: the certificate's checked statement; `file`: name of the document."""
+def page_of(
+    certificate: ErasureCertificate,
+    checked: CheckedStatement,
+    file: str,
+    measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
+) -> CertificatePage:
+    """`checked`: the certificate's checked statement; `file`: name of the document.
+
+    `measured`: figures before the request, by model, where this machine measured them on held-out data.
+    """
     statement, record = certificate.statement, checked.record
     request = statement.request
     outcome = _audit(certificate)
@@ -38,10 +50,14 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             of_octets(checked.heads[each.record + 1]),
             None if each.claims is None else each.claims.ad_f,
             None if each.claims is None else each.claims.ad_r,
+            _before(each, request.forget, measured.get(each.name)),
+            each.claims is not None and each.claims.is_at_chance,
+            () if (made := record.nodes[position(each.position)].redaction) is None else made.left_out,
             _verdict(verdicts.get(each.name)),
         )
         for each in statement.replaced
     ]
+    how = checked_in(request, record.nodes.values())
     epoch = certificate.endorsed.epoch
     chain = statement.committee.domain.chain_id
     development = chain if chain in DEVELOPMENT_CHAINS else None
@@ -71,9 +87,11 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
     return CertificatePage(
         digest=digest,
         asked=str(request.forget),
+        forget=request.forget,
         method=request.method,
         paradigm=str(request.paradigm),
-        checked=CHECKED[checked_in(request, record.nodes.values())],
+        checked=CHECKED[how],
+        how=how,
         requested=_time(request.created, development),
         decided=_time(statement.decided, development),
         requesters=[
@@ -113,6 +131,13 @@ def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str 
         f"An audit is attached, measured by the issuer {certificate.attachment.issuer} and not by the "
         f"committee: {outcome.verdict()}."
     )
+
+
+def _before(each: ReplacedModel, forget: Forget, measured: FiguresBefore | None) -> FiguresBefore:
+    recorded = each.figures_before(forget)
+    if measured is None:
+        return recorded
+    return replace(measured, accuracy=recorded.accuracy)
 
 
 def _verdict(forgotten: bool | None) -> str | None:

@@ -92,7 +92,7 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
             )
             branches = {
                 paradigm: measured(
-                    federation, federation.unlearn(paradigm=paradigm, progress=progress), progress
+                    federation, federation.unlearn(paradigm=paradigm, progress=progress), accuracies, progress
                 )
                 for paradigm, federation in federations.items()
             }

@@ -7,7 +7,7 @@ The request destroys the versions that they were measured on, so a report that i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,14 @@ class Figures:
 
 
 def figures_of(
-    setup: TrainingSetup, catalogue: Catalogue, weights: Mapping[str, Weights], forget: Forget
+    setup: TrainingSetup,
+    catalogue: Catalogue,
+    weights: Mapping[str, Weights],
+    forget: Forget,
+    left_out: Mapping[str, Collection[int]],
 ) -> dict[str, Figures]:
-    """The figures of these weights, which are of the current versions."""
-    accuracies = measure_all(setup, weights, forget)
+    """The figures of these weights, which are of the current versions.  `left_out`: as for `measure`."""
+    accuracies = measure_all(setup, weights, forget, left_out)
     measured = qualities(setup.architecture, weights, setup.dataset.test)
     told = membership(setup, weights, forget)
     return {

@@ -153,7 +153,8 @@ class _Before:
         current = federation.models(progress)
         weights = {name: model.weights for name, model in current.items() if name not in known}
         with progress.stage("measure the models", None):
-            figures = figures_of(federation.setup, catalogue, weights, forget) | known
+            left_out = {name: models[name].node.removed_beside(forget.classes) for name in weights}
+            figures = figures_of(federation.setup, catalogue, weights, forget, left_out) | known
         return cls(Catalogue(models, catalogue.graph), figures)
 
 
@@ -166,11 +167,12 @@ def _whole_report(run: Path) -> Report | None:
 
 
 def _report(federation: Federation, before: _Before, unlearned: Unlearned, progress: Progress) -> Report:
-    branch = measured(federation, unlearned, progress)
     figures = before.figures
+    accuracies = {name: each.accuracy for name, each in figures.items()}
+    branch = measured(federation, unlearned, accuracies, progress)
     published = Published(
         before.catalogue,
-        {name: each.accuracy for name, each in figures.items()},
+        accuracies,
         {name: each.quality for name, each in figures.items()},
         {name: each.membership for name, each in figures.items()},
         (),

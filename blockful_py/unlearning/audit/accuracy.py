@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
 from blockful_py.errors import UnlearningError
+from blockful_py.learning.chance import chance_level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.models import Architecture
@@ -22,10 +24,22 @@ class ForgetRetain:
 
     Attributes:
         ad_f: None where there is no sample of the forgotten classes.
+        chance: AD_r up to which a model is no better than chance (`chance_level`).
     """
 
     ad_f: float | None
     ad_r: float
+    chance: float | None = None
+
+    @property
+    def is_at_chance(self) -> bool:
+        """Whether the model is no better than chance on what it was to keep."""
+        return self.chance is not None and self.ad_r <= self.chance
+
+    @classmethod
+    def of(cls, ad_f: float | None, right: Tensor, labels: Tensor, kept: Tensor) -> ForgetRetain:
+        """With the AD_r of the samples `kept`, bool (n,); `right` is 1.0 where correct, float64 (n,)."""
+        return cls(ad_f, right[kept].mean().item(), chance_level(labels[kept]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +80,36 @@ def forget_retain(
     classes: Collection[int],
     which: str,
     scorer: Scorer = hits,
+    left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> dict[str, ForgetRetain]:
-    """AD_f and AD_r of every model on one set, which errors call `which`; otherwise as `audit_accuracy`."""
-    forgotten: Tensor = torch.isin(samples.y, torch.tensor(sorted(classes), device=samples.y.device))
+    """AD_f and AD_r of every model on one set, which errors call `which`; otherwise as `audit_accuracy`.
+
+    `left_out`: by model, classes as for `retained`.
+    """
+    forgotten = _among(samples.y, classes)
     if not bool(forgotten.any()) or bool(forgotten.all()):
         raise UnlearningError(
             f"the {which} data needs samples of the classes {sorted(classes)} and of others; "
             f"it has {samples.classes()}."
         )
     return {
-        name: ForgetRetain(right[forgotten].mean().item(), right[~forgotten].mean().item())
+        name: ForgetRetain.of(
+            right[forgotten].mean().item(),
+            right,
+            samples.y,
+            retained(samples.y, classes, left_out.get(name, ())),
+        )
         for name, right in scorer(architecture, models, samples).items()
     }
+
+
+def retained(labels: Tensor, classes: Collection[int], left_out: Collection[int]) -> Tensor:
+    """Which samples AD_r is measured on, bool (n,): those of neither; with those `left_out` where no other
+    is there."""
+    others = ~_among(labels, classes)
+    kept = others & ~_among(labels, left_out)
+    return kept if bool(kept.any()) else others
+
+
+def _among(labels: Tensor, classes: Collection[int]) -> Tensor:
+    return torch.isin(labels, torch.tensor(sorted(classes), dtype=labels.dtype, device=labels.device))

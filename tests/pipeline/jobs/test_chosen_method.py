@@ -52,6 +52,18 @@ def test_a_named_method_that_leaves_teachers_is_warned_of(federation: Federation
     assert f"Warning, parallel: {said}." in render_html(report)
 
 
+def test_a_root_whose_client_leaves_is_named_before_the_request(federation: Federation) -> None:
+    context, catalogue = federation.opened.context, federation.catalogue()
+    user = {name: catalogue[name].node.statement.user for name in ("a", "s")}
+    for name, emptied in (("a", ("a",)), ("s", ())):
+        found = circumstances_of(
+            context, catalogue, [name], Forget.of_clients([user[name]]), Paradigm.PARALLEL
+        )
+        assert found.emptied == emptied
+    of_class = circumstances_of(context, catalogue, ["a"], Forget.of_classes([3]), Paradigm.PARALLEL)
+    assert of_class.emptied == ()
+
+
 def test_copies_that_stay_are_said(chains: Nodes, tmp_path: Path) -> None:
     """In what a request says before it is carried out, and in its report."""
     federation = Federation.create(

@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 from blockful_py.forget import Forget
+from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.proxy import available_proxy
 from blockful_py.unlearning.task import UnlearningTask
@@ -48,6 +51,7 @@ def forgets(
 def test_each_request_leaves_out_what_all_before_it_named(federation: Federation) -> None:
     three = dict.fromkeys(AFFECTED, (Forget.of_classes([3]),))
     expected, taught_again = forgets(federation, 8, three), forgets(federation, 8, {})
+    first_nodes = federation.catalogue()
     found = federation.unlearn(classes=[8], method=METHOD)
     assert found.erasure is not None
     assert {(each.name, each.version) for each in found.erasure.versions} == {(name, 1) for name in AFFECTED}
@@ -59,6 +63,21 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
     done = catalogue["y"].node.redaction
     assert done is not None
     both = (Forget.of_classes([3]), Forget.of_classes([8]))
+    first = {name: first_nodes[name].node.redaction for name in AFFECTED}
+    certificate = federation.certify_erasure(found.request)
+    page = page_of(certificate, check_certificate(certificate), "erasure.json")
+    for row in page.models:
+        redaction = first[row.name]
+        assert redaction is not None and redaction.claims is not None
+        assert (row.before.ad_f, row.before.ad_r) == (None, redaction.claims.ad_r)  # AD_f was of class 3
+        assert (row.before.measured_here, row.left_out) == (False, (3,))
+    test = federation.setup.dataset.test
+    for name in AFFECTED:
+        redaction = catalogue[name].node.redaction
+        assert redaction is not None and redaction.claims is not None
+        assert redaction.left_out == (3,)
+        kept = accuracy(federation.setup.architecture, second[name].weights, test.without((3, 8)))
+        assert redaction.claims.ad_r == kept
     other = done.request.model_copy(update={"classes": (5,)})
     earlier = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
     assert earlier == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())

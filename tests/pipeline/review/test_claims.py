@@ -10,6 +10,7 @@ import pytest
 from blockful_py.forget import Forget
 from blockful_py.learning import evaluation
 from blockful_py.learning.evaluation import accuracy
+from blockful_py.learning.federation import train_federation
 from blockful_py.learning.stacked import LARGEST_STACK
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training_setup import TrainingSetup
@@ -75,6 +76,30 @@ def test_a_class_that_the_test_data_lacks_has_no_ad_f(
         assert claims.ad_r == accuracy(setup.architecture, models[name], lacking.dataset.test)
         assert (reported[name].test.ad_f, reported[name].test.ad_r) == (None, claims.ad_r)
         assert reported[name].train.ad_f is not None
+
+
+def test_ad_r_leaves_out_the_classes_that_earlier_requests_removed(
+    setup: TrainingSetup, models: dict[str, Weights]
+) -> None:
+    """Every second request looked like damage."""
+    test, some = setup.dataset.test, "m1"
+    without = measure(setup, models, (3,))
+    claims = measure(setup, models, (3,), {some: (5, 8)})
+    reported = measure_all(setup, models, Forget.of_classes((3,)), {some: (5, 8)})
+    assert {name for name in models if claims[name] != without[name]} == {some}
+    assert claims[some].ad_f == without[some].ad_f
+    assert claims[some].ad_r == accuracy(setup.architecture, models[some], test.without((3, 5, 8)))
+    assert reported[some].test.ad_r == claims[some].ad_r
+    assert reported[some].test.chance == claims[some].chance
+    every = measure(setup, models, (3,), {some: tuple(range(10))})
+    assert every[some] == without[some]  # nothing else would be left
+
+
+def test_initial_weights_are_no_better_than_chance_and_trained_ones_are(setup: TrainingSetup) -> None:
+    initial = setup.architecture.initial(generator(0))
+    assert measure(setup, {"m": initial}, (3,))["m"].is_at_chance
+    (wave, *_) = train_federation(setup.federation, setup.users)
+    assert not measure(setup, {"m": wave[0].weights}, (3,))["m"].is_at_chance
 
 
 def test_no_model_has_no_claims(setup: TrainingSetup) -> None:

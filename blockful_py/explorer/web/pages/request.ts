@@ -31,6 +31,8 @@ interface Affected {
   time: number | null;
   withdrawn: boolean;
   after: { ad_f: number | null; ad_r: number | null } | null;
+  /** Whether it is no better than chance on what it was to keep. */
+  at_chance: boolean;
   /** Whether what it was replaced by was replaced since, and is for auditors. */
   reserved: boolean;
   before: { source: "report" | "record"; ad_f: number | null; ad_r: number | null; accuracy: number | null } | null;
@@ -79,9 +81,16 @@ function draw(request: Whole): Child[] {
     h("h2", {}, "What happened"),
     timeline(moments(request)),
     h("h2", {}, request.models.some((each) => each.before) ? "Before and after" : "Figures"),
+    alarm(request.models.filter((each) => each.at_chance)),
     request.models.some((each) => each.after) && chart(request.models),
     models(request),
   ];
+}
+
+function alarm(lost: Affected[]): Child {
+  if (!lost.length) return null;
+  const names = lost.map((each, at) => [at ? ", " : "", modelLink(each.position, each.name)]);
+  return h("p", { class: "bad", role: "alert" }, "Alarm: ", ...names.flat(), ` ${lost.length === 1 ? "is" : "are"} no better than chance on what was to be kept.`);
 }
 
 /** A method's name, and its settings where it has some. */

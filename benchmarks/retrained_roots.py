@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What models without references know before and after they are trained again without class 3.
+
+    python -m benchmarks.retrained_roots [SETTINGS] [--seeds 0 1 2 3 4]
+
+For each seed and model: accuracy on the held-out samples of the kept classes, in %, and on the worst of these
+classes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from blockful_py.learning.evaluation import accuracies
+from blockful_py.learning.federation import train_federation
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.settings import Settings
+
+FORGOTTEN = 3
+
+
+def retrained(settings: Settings) -> dict[str, dict[str, tuple[float, float]]]:
+    """By state, then by model: accuracy on the kept classes, and on the worst of them, from 0 to 1."""
+    setup = TrainingSetup.of(settings)
+    kept = setup.dataset.test.without((FORGOTTEN,))
+    users = {
+        "before": setup.users,
+        "after": [replace(user, train=user.train.without((FORGOTTEN,))) for user in setup.users],
+    }
+    found = {}
+    for state, data in users.items():
+        first = next(iter(train_federation(setup.federation, data)))
+        roots = {model.name: model.weights for model in first if not model.references}
+        of_all = accuracies(setup.architecture, roots, kept)
+        by_class = [accuracies(setup.architecture, roots, kept.only((each,))) for each in kept.classes()]
+        found[state] = {name: (of_all[name], min(each[name] for each in by_class)) for name in roots}
+    return found
+
+
+def _shown(models: Mapping[str, tuple[float, float]]) -> str:
+    return ", ".join(f"{name} {100 * all_:.1f} ({100 * worst:.1f})" for name, (all_, worst) in models.items())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("settings", type=Path, nargs="?", default=Path("examples/machines.toml"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    chosen = parser.parse_args()
+    for seed in chosen.seeds:
+        for state, models in retrained(replace(Settings.load(chosen.settings), seed=seed)).items():
+            print(f"seed {seed}, {state}: {_shown(models)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

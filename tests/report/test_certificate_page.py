@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A certificate's page: figures before and after, alarms, and the page for the person who asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from blockful_py.forget import Forget
+from blockful_py.record.certificates.document import FiguresBefore
+from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
+from blockful_py.report.plain import plain_language
+from blockful_py.types import Checked
+
+KEPT = ModelRow(
+    name="r6",
+    position="2:1",
+    start=False,
+    version_before=0,
+    version_after=1,
+    old_weights="b1",
+    new_weights="b2",
+    record=0,
+    head="0x00",
+    ad_f=0.0,
+    ad_r=0.92,
+    before=FiguresBefore(0.97, 0.91, 0.9, measured_here=True),
+    at_chance=False,
+    left_out=(),
+    verdict=None,
+)
+LOST = replace(
+    KEPT,
+    name="r1",
+    start=True,
+    ad_r=0.11,
+    before=FiguresBefore(None, None, 0.904),
+    at_chance=True,
+    left_out=(5, 8),
+)
+GONE = replace(
+    KEPT, name="r2", new_weights=None, ad_f=None, ad_r=None, before=FiguresBefore(None, None, None)
+)
+
+
+@pytest.fixture
+def page() -> CertificatePage:
+    return CertificatePage(
+        digest="0x" + 64 * "1",
+        asked="class 3",
+        forget=Forget.of_classes([3]),
+        method="retrain {}",
+        paradigm="sequential",
+        checked="members measured",
+        how=Checked.MEASURED,
+        requested="2026-01-01 10:00:00 UTC",
+        decided="2026-01-02 10:00:00 UTC",
+        requesters=[("r1", "1:1", "0xaa")],
+        models=[LOST, KEPT, GONE],
+        spot_checks=[],
+        left_alone=["r9"],
+        votes=[
+            VoteRow("Replacement of 3", 1, (1, 2, 3), 4, 3, "0x0"),
+            VoteRow("This certificate", 1, (1, 2, 4), 4, 3, "0x1"),
+        ],
+        deleted=["b1"],
+        words="Words.",
+        keys_destroyed=["b1"],
+        identifiers=[("Block 3", "0x2")],
+        audit=None,
+        development=None,
+        file="erasure.json",
+    )
+
+
+def words(page: CertificatePage) -> str:
+    html = render_certificate(page, plain_language(page))
+    return " ".join(re.sub(r"<[^>]*>", " ", html.partition("</style>")[2]).split())
+
+
+def test_the_page_has_figures_before_and_after_and_an_alarm(page: CertificatePage) -> None:
+    shown = words(page)
+    assert "97.0 % → 0.0 %" in shown and "91.0 % → 92.0 %" in shown and "90.4 %" in shown
+    assert "Alarm: r1 is no better than chance on what was to be kept." in shown
+    assert "AD_r of r1 leaves out what earlier requests removed: class 5, 8." in shown
+    sound = words(replace(page, models=[KEPT]))
+    assert "Alarm" not in sound and "Attention" not in sound and "leaves out" not in sound
+
+
+def test_the_person_who_asked_reads_five_answers_before_the_technical_page(page: CertificatePage) -> None:
+    shown = words(page)
+    assert shown.index("Who asked?") < shown.index("What remains?") < shown.index("Erasure certificate")
+    asked, done, meaning, checked, remains = (" ".join(part.paragraphs) for part in plain_language(page))
+    assert "the owner of the model r1 asked that models forget what they learnt of class 3." in asked
+    assert "2 models got a new version: r1 and r6." in done
+    assert "1 model got no new version in time and cannot be used any more: r2." in done
+    assert "everything that r1 should still know, it is no better than guessing" in done
+    assert "right in 0 of 100 cases" in done  # not of every model is the figure before known
+    assert "does not prove that nothing of the data is left" in meaning
+    assert "3 of its 4 members signed this certificate; 3 were needed" in checked
+    assert "r9 also learnt from these models, and stayed as before" in remains
+    for jargon in ("AD_f", "AD_r", "quorum", "redaction", "CID", "forget set"):
+        assert jargon not in " ".join((asked, done, meaning, checked, remains))
+
+
+@pytest.mark.parametrize(
+    ("forget", "said"),
+    [
+        (Forget.of_clients([5]), "all data of participant 5"),
+        (Forget.of_samples([(5, 1), (5, 2)]), "2 samples of participant 5"),
+        (Forget.of_classes([3, 8]), "what they learnt of classes 3 and 8"),
+    ],
+)
+def test_what_was_to_be_forgotten_in_plain_words(page: CertificatePage, forget: Forget, said: str) -> None:
+    asked, done, meaning, *_ = plain_language(replace(page, forget=forget, how=Checked.ATTESTED))
+    assert said in asked.paragraphs[0]
+    assert ("what was to be forgotten" in " ".join(done.paragraphs)) == bool(forget.classes)
+    assert ("similar data" in " ".join(meaning.paragraphs)) != bool(forget.classes)
+
+
+def test_the_figure_before_is_said_where_it_is_known_of_every_model(page: CertificatePage) -> None:
+    done = plain_language(replace(page, models=[KEPT]))[1]
+    assert "right in 97 (before) and 0 (now) of 100 cases" in " ".join(done.paragraphs)
