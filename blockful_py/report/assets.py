@@ -28,7 +28,7 @@ def page_assets(folder: Path = STATIC) -> PageAssets:
         script, style = ((folder / name).read_text("utf-8") for name in ("report.js", "report.css"))
     except OSError as error:
         raise RunError(
-            f"the report's page is not built ({error}): run `make setup` in the clone, and build the wheel after it."
+            f"the report's page is not built ({error}): run `make setup` in the clone, then build the wheel."
         ) from error
     if "</" in style or any(word in script.lower() for word in ("</script", "<script", "<!--")):
         raise RunError(
