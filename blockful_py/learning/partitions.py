@@ -263,7 +263,8 @@ def _check(dataset: Dataset, division: Division) -> None:
     strangers = [index for index in division.holders if not 1 <= index <= division.users]
     if strangers or not division.holders:
         raise SettingsError(f"holders must be users from 1 to {division.users}, not {division.holders}.")
-    require_classes(division.classes, dataset.train.classes(), f"data set {dataset.name!r}")
+    holder = f"unlearning.classes: data set {dataset.name!r}"
+    require_classes(division.classes, dataset.train.classes(), holder)
 
 
 def _share(samples: Samples, rows: Sequence[int], index: int, which: str) -> Samples:
