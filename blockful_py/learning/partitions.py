@@ -21,6 +21,9 @@ from blockful_py.learning.skew import Direction, principal_directions
 from blockful_py.learning.streams import generator
 from blockful_py.settings import FederationSettings, Situation
 
+AS_HELD: Situation = "parties"
+"""The situation where the data set says whose rows are whose."""
+
 Rows = list[list[int]]
 """Row numbers of each user, at its index - 1."""
 
@@ -205,7 +208,7 @@ PARTITIONS: Mapping[Situation, Callable[[Samples, Division, torch.Generator], Ru
         "shards": shards,
     }
 )
-"""Makers of rules by situation; the generator draws the part of the rule common to train and test samples."""
+"""Makers of rules by situation, but AS_HELD; the generator draws what train and test have in common."""
 
 
 def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
@@ -220,7 +223,7 @@ def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData
     """
     _check(dataset, division)
     name = division.settings.situation
-    if name == "parties":
+    if name == AS_HELD:
         return _as_held(dataset, division)
     train, test = (Samples(part.x.cpu(), part.y.cpu()) for part in (dataset.train, dataset.test))
     rule = PARTITIONS[name](train, division, generator(seed, "partition", name))
