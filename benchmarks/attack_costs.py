@@ -124,10 +124,9 @@ class AttackedFederation(LocalFederation):
     def _chain(self, chain_id: int) -> str:
         return self.chains[chain_id].node.url
 
-    def _participants(self, numbers: Sequence[int]) -> None:
+    def _participants(self) -> None:
         """All join, one after the other; those with a model in the graph serve until it is published."""
-        for number in numbers:
-            name = f"participant-{number}"
+        for number, name in enumerate(self.participants, start=1):
             folder = ParticipantFolder(self.party(name))
             keys = folder.init(self.words(name).read_text().strip(), QUICK)
             shutil.move(self.folder / "data" / f"user-{number}.safetensors", folder.path / "own.safetensors")
@@ -146,7 +145,7 @@ class AttackedFederation(LocalFederation):
         for name in (*HONEST, *OWNERS):
             self.serve(name)
 
-    def _explorer(self, numbers: Sequence[int]) -> None:
+    def _explorer(self) -> None:
         """There is none."""
 
     def _nodes(self, secret: int) -> Nodes:

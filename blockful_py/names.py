@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of models: what they may be, so that terminals, files and pages can show any that is on a record."""
+"""Names of models and parties: what they may be, so that terminals, files and pages can show any."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ LONGEST = 64
 """Characters."""
 
 
-def name_fault(name: str) -> str | None:
-    """What is wrong with a model's name; None for nothing."""
+def name_fault(name: str, of: str = "model") -> str | None:
+    """What is wrong with the name of a model, or of something else; None for nothing."""
     if not 1 <= len(name) <= LONGEST:
-        return f"a model's name has 1 to {LONGEST} characters, not {len(name)}"
+        return f"a {of}'s name has 1 to {LONGEST} characters, not {len(name)}"
     if not name.isprintable() or name != name.strip() or name[0] in ".-" or set(name) & set("/\\"):
         return (
-            f"{name!r} is no name of a model: it has characters that can be printed, no slash, no space at "
+            f"{name!r} is no name of a {of}: it has characters that can be printed, no slash, no space at "
             "its ends, and begins with neither a full stop nor a hyphen"
         )
     return None

@@ -28,10 +28,13 @@ def graph(
     out = Output(as_json)
     with Federation.open(run) as federation:
         catalogue = federation.catalogue()
+        parties = federation.settings.federation
         wanted = tuple(starts or federation.settings.unlearning.starts)
     for start in wanted:
         catalogue[start]
     depth = catalogue.graph.depth(wanted)
+    owners = {name: placed.node.statement for name, placed in catalogue.models.items()}
+    names = {name: parties.party(own.user, own.owner) for name, own in owners.items()}
     out.result(
         {
             "starts": list(wanted),
@@ -42,6 +45,7 @@ def graph(
                     "references": list(catalogue.graph.references(name)),
                     "depth": depth[name].shortest if name in depth else None,
                     "privacy": spent(placed),
+                    "party": names[name],
                 }
                 for name, placed in catalogue.models.items()
             },
@@ -52,4 +56,7 @@ def graph(
         role = "start" if name in wanted else f"depth {depth[name].shortest}" if name in depth else ""
         privacy = placed.node.statement.privacy
         noisy = f"  ({privacy})" if privacy else ""
-        out.say(f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}")
+        owner = f'  by "{names[name]}"' if names[name] else ""
+        out.say(f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}{owner}")
+    if any(names.values()):
+        out.say("names in quotation marks are the owners' own words")

@@ -6,7 +6,8 @@ Every step is the command that a person would type, and is shown as such.
 <folder>/chains/              two development chains
 <folder>/founder/             who founded the federation
 <folder>/member-1/ ...        members
-<folder>/participant-1/ ...   participants, each with its own data
+<folder>/participant-1/ ...   participants, each with its own data; named after the files that they brought
+<folder>/public/              the public rows of such files, as the founder gets them
 <folder>/explorer/            what the explorer has read; it is no party
 <folder>/processes.json       what runs
 """
@@ -32,6 +33,7 @@ import tomli_w
 
 from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
+from blockful_py.cli.own_files import NONE, PUBLIC, OwnFiles
 from blockful_py.cli.parties import FOUNDED, is_founded
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError, SettingsError
@@ -49,6 +51,8 @@ ATTEMPTS = 3
 READY_SECONDS = 120.0
 SAMPLES = "samples.safetensors"
 EXPLORER = "explorer"
+PARTIES = "parties.json"
+"""The participants' names and the files that they brought."""
 
 Tell = Callable[[str], None]
 """Is called with each command."""
@@ -76,6 +80,8 @@ class LocalFederation:
         self._tell = tell
         self.shared: dict[str, Any] = {}
         """What `blockful data` said of the samples that it shared out; empty if that was done before."""
+        self.brought: dict[str, list[str]] = {}
+        """What each participant that joined said of the rows of its own file."""
         self._urls: tuple[str, ...] = ()
         self._code = RunSettings()
         self._listing = threading.Lock()
@@ -104,13 +110,14 @@ class LocalFederation:
         except (OSError, ValueError, TypeError) as error:
             raise RunError(f"{self.folder}/processes.json cannot be read ({error}): remove it.") from None
 
-    def up(self, settings_file: Path, overrides: Sequence[str], members: int) -> None:
-        """Starts everything that does not run.
+    def up(self, settings_file: Path, overrides: Sequence[str], members: int, own: OwnFiles = NONE) -> None:
+        """Starts everything that does not run.  `own`: the participants' files; they count at the founding.
 
         Raises SettingsError before anything is started, RunError with the reason of a command that failed.
         """
         founded = is_founded(self.folder)
         if not founded:
+            overrides = (*own.settings(self.folder / PUBLIC), *overrides)
             self._code = code_of(_usable(settings_file, _sets(overrides, range(1, members + 1))))
         chains: dict[int, str] = {}
         together(lambda chain: chains.update({chain: self._chain(chain)}), (LIVE, ARCHIVE))
@@ -119,13 +126,13 @@ class LocalFederation:
         if founded:
             together(self._serve_member, names)
         else:
+            self._bring(own)
             self._create(settings_file, overrides, names)
             together(self._stand, names)
             self._found()
             (self.folder / FOUNDED).touch()
-        numbers = range(1, self._users() + 1)
-        self._participants(numbers)
-        self._explorer(numbers)
+        self._participants()
+        self._explorer()
 
     def explorer_url(self) -> str:
         """Where the explorer, which runs, is reached."""
@@ -138,12 +145,45 @@ class LocalFederation:
         (self.folder / "processes.json").unlink(missing_ok=True)
         return ended
 
+    @property
+    def participants(self) -> tuple[str, ...]:
+        """Names of the participants' folders, in the order of their numbers."""
+        if files := self._files():
+            return tuple(files)
+        from blockful_py.record.federation_file import FederationFile
+
+        users = FederationFile.parse(self.file.read_bytes()).federation.users
+        return tuple(f"participant-{number}" for number in range(1, users + 1))
+
+    @property
+    def has_own_files(self) -> bool:
+        """Whether the participants brought files of their own."""
+        return bool(self._files())
+
+    def _files(self) -> dict[str, str]:
+        """The participants' own files, by participant; none where the samples were shared out."""
+        path = self.folder / PARTIES
+        files: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return files
+
+    def _bring(self, own: OwnFiles) -> None:
+        """Has the participants draw their public rows, and hands these to the founder."""
+        if not own.files:
+            return
+        write_whole(self.folder / PARTIES, json.dumps(own.files, indent=2), parents=True)
+        column = () if own.label is None else ("--label", own.label)
+        together(lambda name: self._init_participant(name, ("--data", own.files[name], *column)), own.files)
+        for name in own.files:
+            public = self.folder / PUBLIC / f"{name}.parquet"
+            write_whole(public, (self.party(name) / "public.parquet").read_bytes(), parents=True)
+
     def _create(self, settings_file: Path, overrides: Sequence[str], names: Sequence[str]) -> None:
         """Shares out the samples, and has the founder deploy the contracts."""
         sets = _sets(overrides, self._ports(names).values())
         options = [part for each in sets for part in ("--set", each)]
         steps: list[Callable[[], object]] = []
-        if not (shared := self.folder / "shared").exists():
+        shared = self.folder / "shared"
+        if not shared.exists() and not self._files():
             share = ("data", settings_file, "--save", self.folder / "data", "--json")
             steps.append(lambda: self.shared.update(json.loads(self._run(None, *share, *options))))
         if not self.file.exists():
@@ -158,11 +198,6 @@ class LocalFederation:
             write_whole(path, json.dumps({name: _free_port() for name in names}), parents=True)
         ports: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
         return ports
-
-    def _users(self) -> int:
-        from blockful_py.record.federation_file import FederationFile
-
-        return FederationFile.parse(self.file.read_bytes()).federation.users
 
     def _chain(self, chain_id: int) -> str:
         """URL of a chain's node, which runs; each time the same, as everybody's run has it."""
@@ -194,45 +229,44 @@ class LocalFederation:
                 if attempt == ATTEMPTS:
                     raise
 
-    def _participants(self, numbers: Sequence[int]) -> None:
+    def _participants(self) -> None:
         """Has the participants join one after the other, as the registry numbers them, and serve."""
-        together(self._init_participant, numbers)
+        names = self.participants
+        together(self._init_participant, names)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             serving = []
-            for number in numbers:
-                self._join(number)
-                name = f"participant-{number}"
+            for number, name in enumerate(names, start=1):
+                self._join(number, name)
                 serving.append(pool.submit(self._serve, name, "participant", "serve", self.party(name)))
             for each in serving:
                 each.result()
 
-    def _explorer(self, numbers: Sequence[int]) -> None:
+    def _explorer(self) -> None:
         """Starts the explorer with the federation file and the chains' URLs; shows everybody's jobs."""
         path = self.folder / f"{EXPLORER}.port"
         if not path.exists():
             write_whole(path, str(_free_port()), RunError)
-        runs = [self.party(f"participant-{number}") / RUN for number in numbers]
+        runs = [self.party(name) / RUN for name in self.participants]
         jobs = [part for each in runs for part in ("--jobs", each)]
         place = ("--folder", self.party(EXPLORER), "--port", path.read_text())
         self._serve(EXPLORER, "explorer", "--federation", self.file, *self._urls, *place, *jobs)
 
-    def _init_participant(self, number: int) -> None:
-        name = f"participant-{number}"
+    def _init_participant(self, name: str, brought: Sequence[str] = ()) -> None:
         if not (self.party(name) / KEYS).exists():
-            self._run(name, "participant", "init", self.party(name))
-        own = self.party(name) / SAMPLES
-        if not own.exists():
-            (self.folder / "data" / f"user-{number}.safetensors").rename(own)
+            self._run(name, "participant", "init", self.party(name), *brought)
 
-    def _join(self, number: int) -> None:
-        name = f"participant-{number}"
+    def _join(self, number: int, name: str) -> None:
         folder = self.party(name)
         if (folder / "joined").exists():
             return
-        joining = ("--federation", self.file, "--data", folder / SAMPLES, "--device", "cpu")
+        data = self._files().get(name, folder / SAMPLES)
+        if not self._files() and not (folder / SAMPLES).exists():
+            (self.folder / "data" / f"user-{number}.safetensors").rename(folder / SAMPLES)
+        joining = ("--federation", self.file, "--data", data, "--device", "cpu")
         allow, callbacks = self._code.allow, self._code.callbacks
         code = (*_repeated("--allow", allow), *_repeated("--callback", callbacks))
-        self._run(name, "participant", "join", folder, *joining, *code, *self._urls)
+        joined = self._run(name, "participant", "join", folder, *joining, *code, *self._urls, "--json")
+        self.brought[name] = json.loads(joined)["data"]
         self._limit(folder, number)
         (folder / "joined").touch()
 

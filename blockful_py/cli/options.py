@@ -160,6 +160,16 @@ OwnCallbacks = Annotated[
     ),
 ]
 
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="Column of the labels in --data. Default: label, class, target or y, else the last one.",
+        show_default=False,
+    ),
+]
+
 RUNS = Path("runs")
 LATEST = RUNS / "latest"
 

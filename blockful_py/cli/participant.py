@@ -14,6 +14,7 @@ from blockful_py.cli.options import (
     AllowedCode,
     ArchiveUrl,
     AsJson,
+    LabelColumn,
     LiveUrl,
     MethodName,
     Monitor,
@@ -31,17 +32,46 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The participant's folder.")]
 
 
-def init(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+def init(
+    folder: Folder,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="The participant's own rows, for a federation made of such files: CSV, parquet, or a folder "
+            "of images. A fifth of them becomes public, in FOLDER/public.parquet.",
+            show_default=False,
+        ),
+    ] = None,
+    label: LabelColumn = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Make a participant's folder with fresh keys, which only its user can read.
 
     Example: blockful participant init hospital --passphrase-file words
     """
     from blockful_py.participant.folder import ParticipantFolder
 
-    out = Output(as_json)
-    keys = ParticipantFolder(folder).init(passphrase_from(passphrase_file, repeat=True))
-    out.result({"account": "0x" + keys.account.hex()})
+    out, party, own = Output(as_json), ParticipantFolder(folder), None
+    if data is not None:
+        from blockful_py.participant.bringing import OwnFile
+
+        own = OwnFile.read(data, label)
+    elif label is not None:
+        raise SettingsError("--label is a column of --data: give both, or neither.")
+    keys = party.init(passphrase_from(passphrase_file, repeat=True))
+    public = own.hand_out(party.public, keys.account) if own else 0
+    brought = {"label": own.label, "rows": len(own.rows), "public": public} if own else {}
+    out.result({"account": "0x" + keys.account.hex(), **brought})
     out.say(f"account 0x{keys.account.hex()}: it pays for gas on both chains")
+    if own is not None:
+        chosen = "as --label says" if label else "by its name or place; --label names another"
+        out.say(
+            f"{len(own.rows):,} rows, labels in column {own.label!r} ({chosen})",
+            f"{public:,} rows are public, in {party.public}: give that file to the founder, no other",
+        )
 
 
 def join(
@@ -53,7 +83,8 @@ def join(
         str,
         typer.Option(
             metavar="DATA",
-            help="The participant's own data: a .safetensors file of samples, or package.module:object.",
+            help="The participant's own data: CSV, parquet, a folder of images, a .safetensors file of "
+            "samples, or package.module:object.",
         ),
     ],
     live_url: LiveUrl = None,
@@ -87,16 +118,26 @@ def join(
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     file = read_federation_file(federation)
-    from blockful_py.cli.parties import nodes_of, own_code, require_funds
+    from blockful_py.cli.parties import called, nodes_of, own_code, require_funds
     from blockful_py.participant.joining import join
 
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
         require_funds(nodes, keys.account)
         code = own_code(allow=allow, callbacks=callbacks)
-        run = join(party, keys, file, data, nodes, device=device, progress=out, code=code, discloses=disclose)
+        said: list[str] = []
+        run = join(
+            *(party, keys, file, data, nodes),
+            device=device,
+            progress=out,
+            code=code,
+            discloses=disclose,
+            tell=said.append,
+        )
     number = run.party.user if run.party else None
-    out.result({"number": number, "account": "0x" + keys.account.hex(), "run": str(run.path)})
-    out.say(f"participant {number}, account 0x{keys.account.hex()}")
+    account = "0x" + keys.account.hex()
+    name = run.settings.federation.party(number or 0, account)
+    out.result({"number": number, "name": name, "account": account, "run": str(run.path), "data": said})
+    out.say(f"participant {called(number, name)}, account {account}", *said)
     out.say("next:")
     out.command("blockful", "participant", "serve", folder)
 
@@ -175,6 +216,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.child_process import ChildProcesses
+    from blockful_py.cli.parties import called
     from blockful_py.participant.serving import ParticipantService
     from blockful_py.participant.task import MODULE
 
@@ -192,8 +234,10 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
         requests = participant.statuses(catalogue)
         work = participant.next_work(catalogue)
         why = "it is paused" if party.is_paused else work and participant.withheld(work, catalogue)
+        name = party.opened()[0].settings.federation.party(participant.user, "0x" + keys.account.hex())
         document = {
             "participant": participant.user,
+            "name": name,
             "account": "0x" + keys.account.hex(),
             "paused": party.is_paused,
             "models": own,
@@ -204,7 +248,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "requests": [asdict(each) for each in requests],
         }
     out.result(document)
-    out.say(f"participant {document['participant']}{', paused' if party.is_paused else ''}")
+    out.say(f"participant {called(participant.user, name)}{', paused' if party.is_paused else ''}")
     for name, version in own.items():
         out.say(f"{name}  version {version}")
     if withdrawn:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from blockful_py.settings import ChainSettings
 
 
+def called(number: int | None, name: str | None) -> str:
+    """A participant by its number, and in quotation marks the name that it gives itself."""
+    return f'{number} "{name}"' if name else str(number)
+
+
 def is_founded(folder: Path) -> bool:
     """Whether `blockful up` has founded the federation in a folder."""
     return (folder / FOUNDED).exists()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, Overrides
+from blockful_py.cli.options import AsJson, LabelColumn, Overrides
 from blockful_py.errors import RunError
 from blockful_py.settings.text import read_document
 
@@ -28,6 +28,16 @@ def up(
     ] = None,
     folder: Folder = FOLDER,
     members: Annotated[int, typer.Option(help="Members of the committee.", min=1, max=100)] = 4,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="A participant's own rows: CSV, parquet, or a folder of images. Repeat it, once for each.",
+            show_default=False,
+        ),
+    ] = None,
+    label: LabelColumn = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
@@ -41,27 +51,39 @@ def up(
     settings_file = settings_file or next(filter(Path.exists, (EXAMPLE, PACKAGE / EXAMPLE)))
     read_document(settings_file)  # before the imports, which take seconds
     from blockful_py.cli.local_federation import LocalFederation
+    from blockful_py.cli.own_files import OwnFiles
 
     out = Output(as_json)
     federation = LocalFederation(folder, out.progress)
-    federation.up(settings_file, overrides or (), members)
+    federation.up(settings_file, overrides or (), members, OwnFiles.read(data or (), label))
     running = sorted(each.name for each in federation.services() if each.is_running())
-    one = federation.party("participant-1")
-    words = federation.words("participant-1")
+    first = federation.participants[0]
+    one, words = federation.party(first), federation.words(first)
     url = federation.explorer_url()
     copies = federation.shared.get("copies")
-    out.result({"folder": str(federation.folder), "running": running, "explorer": url, "copies": copies})
+    out.result(
+        {
+            "folder": str(federation.folder),
+            "running": running,
+            "explorer": url,
+            "copies": copies,
+            "data": federation.brought,
+        }
+    )
     out.say(f"{len(running)} processes run, with two chains, in {folder}")
     if copies is not None:
         from blockful_py.learning.copies import Copies
 
         if said := Copies(**copies).said():
             out.say(said)
+    for name, lines in federation.brought.items():
+        for line in lines:
+            out.say(f"{name}: {line}")
     out.say(f"watch it in the browser: {url}")
     out.say("try:")
     for command in (
         ("status", one),
-        ("request", one, "--start", "r1", "--class", "3"),
+        ("request", one, "--start", "r1", "--class", "0" if federation.has_own_files else "3"),
         ("certificate", one, "1", "--out", "erasure.json", "--wait", "300"),
     ):
         out.command("blockful", "participant", *command, "--passphrase-file", words)

@@ -92,6 +92,8 @@ class Dataset:
         vocabulary: number of token ids, where the inputs are texts.
         spare: more samples that no user has and no accuracy is measured on, where there are any: the audit's
             AUC needs many of one class.
+        rule: how parties' own files became samples (`learning.datasets.parties.rule`), in JSON, if they did.
+        holdings: train and test samples of each party, in their order, where rows belong to parties.
 
     Raises LearningError (when made): labels or token ids out of range, parts of different shapes, or inputs
     of a type that does not say how large a value is.
@@ -104,6 +106,8 @@ class Dataset:
     proxy: Samples
     vocabulary: int | None = None
     spare: Samples | None = None
+    rule: str | None = None
+    holdings: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         for which, part in self.parts.items():

@@ -21,6 +21,9 @@ from blockful_py.learning.skew import Direction, principal_directions
 from blockful_py.learning.streams import generator
 from blockful_py.settings import FederationSettings, Situation
 
+AS_HELD: Situation = "parties"
+"""The situation where the data set says whose rows are whose."""
+
 Rows = list[list[int]]
 """Row numbers of each user, at its index - 1."""
 
@@ -205,7 +208,7 @@ PARTITIONS: Mapping[Situation, Callable[[Samples, Division, torch.Generator], Ru
         "shards": shards,
     }
 )
-"""Makers of rules by situation; the generator draws the part of the rule common to train and test samples."""
+"""Makers of rules by situation, but AS_HELD; the generator draws what train and test have in common."""
 
 
 def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
@@ -220,6 +223,8 @@ def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData
     """
     _check(dataset, division)
     name = division.settings.situation
+    if name == AS_HELD:
+        return _as_held(dataset, division)
     train, test = (Samples(part.x.cpu(), part.y.cpu()) for part in (dataset.train, dataset.test))
     rule = PARTITIONS[name](train, division, generator(seed, "partition", name))
     shares = []
@@ -228,6 +233,23 @@ def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData
         shares.append([_share(source, mine, index, which) for index, mine in enumerate(rows, start=1)])
     trains, tests = shares
     return tuple(UserData(i, *both) for i, both in enumerate(zip(trains, tests, strict=True), start=1))
+
+
+def _as_held(dataset: Dataset, division: Division) -> tuple[UserData, ...]:
+    """Each party's own rows.  Raises SettingsError unless they belong to as many parties as users."""
+    if len(dataset.holdings) != division.users:
+        raise SettingsError(
+            f"partition 'parties' gives each user a file; data set {dataset.name!r} has "
+            f"{len(dataset.holdings)} and federation.users is {division.users}: set learning.dataset = "
+            "'parties', and federation.users to the number of files in learning.data_files."
+        )
+    users, first_train, first_test = [], 0, 0
+    for index, (trains, tests) in enumerate(dataset.holdings, start=1):
+        train = _share(dataset.train, range(first_train, first_train + trains), index, "train")
+        test = _share(dataset.test, range(first_test, first_test + tests), index, "test")
+        users.append(UserData(index, train, test))
+        first_train, first_test = first_train + trains, first_test + tests
+    return tuple(users)
 
 
 def require_classes(classes: Collection[int], held: Collection[int], holder: str) -> None:
@@ -244,7 +266,8 @@ def _check(dataset: Dataset, division: Division) -> None:
     strangers = [index for index in division.holders if not 1 <= index <= division.users]
     if strangers or not division.holders:
         raise SettingsError(f"holders must be users from 1 to {division.users}, not {division.holders}.")
-    require_classes(division.classes, dataset.train.classes(), f"data set {dataset.name!r}")
+    holder = f"unlearning.classes: data set {dataset.name!r}"
+    require_classes(division.classes, dataset.train.classes(), holder)
 
 
 def _share(samples: Samples, rows: Sequence[int], index: int, which: str) -> Samples:

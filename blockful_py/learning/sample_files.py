@@ -2,8 +2,8 @@
 """Samples in one safetensors file: the public samples of a federation, and a participant's own.
 
 The tensors are `train.x`, `train.y`, `test.x`, `test.y`, `proxy.x` and `proxy.y`, shaped as in `Samples`; a
-part may have no samples.  The header's metadata name the data set and say how many classes and token ids
-there are.
+part may have no samples.  The header's metadata name the data set, say how many classes and token ids there
+are, and have the rule by which parties' own files become such samples, if there is one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blockful_py.settings import DataOptions
 FORMAT = "blockful-samples/1"
 SUFFIX = ".safetensors"
 PARTS = ("train", "test", "proxy")
-MAX_HEADER = 1 << 16
+MAX_HEADER = 1 << 20
 
 
 def samples_to_bytes(dataset: Dataset) -> bytes:
@@ -39,6 +39,8 @@ def samples_to_bytes(dataset: Dataset) -> bytes:
         "class_count": str(dataset.class_count),
         "vocabulary": "" if dataset.vocabulary is None else str(dataset.vocabulary),
     }
+    if dataset.rule is not None:
+        about["rule"] = dataset.rule
     return safetensors_torch.save(tensors, metadata=about)
 
 
@@ -57,8 +59,11 @@ def samples_from_bytes(data: bytes) -> Dataset:
         return Dataset(
             about["name"],
             int(about["class_count"]),
+            parts["train"],
+            parts["test"],
+            parts["proxy"],
             vocabulary=int(vocabulary) if vocabulary else None,
-            **parts,
+            rule=about.get("rule"),
         )
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise FormatError(
@@ -97,6 +102,7 @@ def public_part(dataset: Dataset) -> Dataset:
         dataset.test,
         dataset.proxy,
         dataset.vocabulary,
+        rule=dataset.rule,
     )
 
 

@@ -4,6 +4,8 @@
 keys.json       account and encryption secret, under a passphrase (`keys.reader_keys`)
 run/            its run directory (`pipeline.run.directory`), made when it joins
 limits.toml     its owner's limits (`settings.limits`), if any
+public.parquet  the public rows of its own file, for the founder, if it has brought one
+samples.safetensors   its own file as samples of the federation
 work.jsonl      what it did (`participant.work_log`)
 paused          is there while the participant is paused
 """
@@ -40,6 +42,14 @@ class ParticipantFolder:
     @property
     def run(self) -> Path:
         return self.path / RUN
+
+    @property
+    def public(self) -> Path:
+        return self.path / "public.parquet"
+
+    @property
+    def samples(self) -> Path:
+        return self.path / "samples.safetensors"
 
     @property
     def is_paused(self) -> bool:

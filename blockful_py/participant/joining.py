@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.errors import ContractError, RunError, SettingsError, StorageError
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.learning.datasets.parties.rows import is_party_file
 from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.pipeline.run.contracts import open_contracts
@@ -20,7 +21,7 @@ from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.stores import Stores
-from blockful_py.pipeline.run.training_data import require_usable
+from blockful_py.pipeline.run.training_data import convert, require_usable
 
 
 def join(
@@ -34,13 +35,15 @@ def join(
     progress: Progress | None = None,
     code: Mapping[str, tuple[str, ...]] | None = None,
     discloses: float | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> RunDirectory:
     """Registers the participant's account as a reader and as a participant, and makes its run directory.
 
-    `file`: the federation file.  `own_data`: a file of samples, or the name of a data set.  `nodes` send from
-    the participant's account.  `seed`: of its training, secret; a random one if None.  `code`: of
-    its own that its run may import (`RunSettings`); what is left out stays.  `discloses`: share of the steps
-    of a retraining whose samples members may see; None leaves it as it is, none at first.
+    `file`: the federation file.  `own_data`: a file of samples, the name of a data set, or a table or folder
+    of images, which becomes samples by the federation's rule; `tell` is called with what became of its rows.
+    `nodes` send from the participant's account.  `seed`: of its training, secret; a random one if None.
+    `code`: of its own that its run may import (`RunSettings`); what is left out stays.  `discloses`: share of
+    the steps of a retraining whose samples members may see; None leaves it as it is, none at first.
 
     A call after an interruption, or with a new federation file, continues.
 
@@ -51,7 +54,10 @@ def join(
     party = before.party if before else None
     if seed is None:
         seed = before.settings.seed if before else secrets.randbits(32)
-    if own_data.endswith(SUFFIX):
+    brought = Path(own_data) if is_party_file(own_data) else None
+    if brought is not None:
+        own_data = str(folder.samples.resolve())
+    elif own_data.endswith(SUFFIX):
         if not Path(own_data).is_file():
             raise SettingsError(f"there is no file of samples {own_data}: give yours with --data.")
         own_data = str(Path(own_data).resolve())
@@ -63,6 +69,9 @@ def join(
     try:
         with fetching as advance:
             stores = Stores.of(run, contracts, lambda: advance(1), keys.account_secret)
+            if brought is not None:
+                for line in convert(run, brought, folder.public, stores.live, folder.samples):
+                    tell(line)
             require_usable(run, own_data, stores.live)
     except StorageError as error:
         if contracts.participants.file_digest() is not None:

@@ -28,6 +28,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import Lease
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.pipeline.run.training_data import named
 from blockful_py.settings import Settings
 
 
@@ -94,6 +95,7 @@ class OpenRun(Closable):
         """
         path = Path(directory)
         TrainingSetup.of(settings).require_trainable()
+        settings = named(settings)
         told = Callbacks(settings.run.callbacks, callbacks)
         told.make()
         place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")

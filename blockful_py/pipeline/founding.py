@@ -22,6 +22,7 @@ from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.pipeline.run.entering import FILE, file_of
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.training_data import named
 from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 from blockful_py.settings.code import code_of
@@ -47,6 +48,7 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
         )
     setup = TrainingSetup.of(settings)
     setup.require_trainable()
+    settings = named(settings)
     with creating(directory):
         store = ContentStore(directory / "live")
         measuring = store.add(samples_to_bytes(public_part(setup.dataset)))

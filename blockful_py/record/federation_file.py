@@ -41,7 +41,7 @@ RULES = ("federation", "learning", "unlearning", "committee", "access", "archive
 """Sections of the settings that all have in common."""
 OWN: Mapping[str, tuple[str, ...]] = {
     "federation": ("accounts", "situation", "missing", "concentration", "shards"),
-    "learning": ("dataset", "data_files", "data_limit", "device", "threads"),
+    "learning": ("dataset", "data_files", "label", "data_limit", "device", "threads"),
     "chain": ("live_url", "archive_url", "devnet", "max_fee_gwei"),
 }
 """Settings that are everybody's own, by section: where the data, the nodes and the accounts are."""

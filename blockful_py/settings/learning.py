@@ -83,12 +83,14 @@ class DataOptions(Section):
     Attributes:
         data_files: folder with the parquet or CSV files of the data set, named after their splits, or a hub
             id in the place of the usual one; None: the usual hub id.
+        label: column of the labels in parties' files; guessed unless set.
         data_limit: at most so many samples of each split, drawn by seed.
         text_length: tokens of a text; longer ones are cut, shorter ones filled with id 0.
         tokenizer: "words", or the hub id or folder of a tokenizer of `transformers`.
     """
 
     data_files: str | None = None
+    label: str | None = None
     data_limit: Count | None = None
     text_length: Annotated[int, Range(ge=1, le=512)] = 64
     tokenizer: str = WORDS

@@ -48,6 +48,11 @@ def broken_scenario(federation: FederationSettings) -> Iterator[str]:
             f"it has {len(graph)} models and {rounds} rounds."
         )
     yield from (f"federation.graph: {fault}." for name in graph or () if (fault := name_fault(name)))
+    yield from (
+        f"federation.parties: {fault}."
+        for name in federation.parties.values()
+        if (fault := name_fault(name, "party"))
+    )
     if federation.scenario == "paper14" and (users != PAPER14_USERS or rounds != 1):
         yield (
             f"scenario 'paper14' has 14 users and 1 round, not {users} and {rounds}: leave federation.users "

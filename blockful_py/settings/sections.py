@@ -9,7 +9,9 @@ from typing import Annotated, Literal
 from blockful_py.settings.section import Count, NonNegative, Positive, Range, Section
 
 Urls = str | tuple[str, ...] | None
-Situation = Literal["few_hold", "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards"]
+Situation = Literal[
+    "few_hold", "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards", "parties"
+]
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class FederationSettings(Section):
         scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in `graph`)
             or "organic" (eq. 1 chooses).
         situation: how the data is shared out: "few_hold" (only the users of the starts hold the classes to
-            forget), "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet" or "shards".
+            forget), "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards" or "parties"
+            (each file of the data set "parties" is a user's).
         missing: classes that a user lacks in `label_non_iid`, by user.
         concentration: of the Dirichlet distribution in `dirichlet`; small values make users unlike.
         shards: pieces that each user gets in `shards`.
@@ -31,6 +34,7 @@ class FederationSettings(Section):
         patience: seconds that a participant among machines waits for a model that it may draw from, once no
             other is published any more; then it draws from those that are there (`organic`).
         graph: references by model, model i by user i (`scripted`).
+        parties: names of participants by number, or by account (0x...): each its own word, for people.
         accounts: folder of the users' Ethereum keystores (`blockful account create`); without one, keys that
             derive from the seed.
     """
@@ -48,6 +52,7 @@ class FederationSettings(Section):
     wave: Count = 2
     patience: Positive = 3600.0
     graph: dict[str, tuple[str, ...]] | None = None
+    parties: dict[str, str] = field(default_factory=dict)
     accounts: str | None = None
 
     @property
@@ -56,6 +61,10 @@ class FederationSettings(Section):
         if self.scenario == "scripted" and self.graph:
             return tuple(self.graph)
         return tuple(f"r{number}" for number in range(1, self.users * self.rounds + 1))
+
+    def party(self, user: int, account: str = "") -> str | None:
+        """The name of a participant, by its number or its account (0x...); None where it gave none."""
+        return self.parties.get(account.lower()) or self.parties.get(str(user))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ def validated(root: type[T], document: Mapping[str, Any]) -> T:
     Raises:
         SettingsError: lists every key that is unknown or missing, and every value of a wrong type or range.
     """
+    if not isinstance(document, Mapping):
+        raise SettingsError(f"the document must be a table, not {document!r:.60}.")
     if twice := [*_named_twice(document)]:
         raise SettingsError(listed(twice))
     text = json.dumps(document, default=str)

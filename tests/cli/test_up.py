@@ -159,6 +159,30 @@ def test_settings_are_refused_before_anything_starts(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("names", "rows", "why"),
+    [
+        (("north",), "1,2\n3,4\n", "two participants at least"),
+        (("north", "other/north"), "1,2\n3,4\n", "'north', a name that is taken"),
+        (("north", "founder"), "1,2\n3,4\n", "'founder', a name that is taken"),
+        (("north", "south"), "1,2\n,4\n", "no value in row 2, column 'age'"),
+    ],
+)
+def test_files_are_refused_before_anything_starts(
+    tmp_path: Path, names: tuple[str, ...], rows: str, why: str
+) -> None:
+    words = []
+    for name in names:
+        path = tmp_path / f"{name}.csv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"age,ill\n{rows}", encoding="utf-8")
+        words += ["--data", str(path)]
+    outcome = blockful(tmp_path, "up", str(SETTINGS), *words, "--folder", str(tmp_path / "federation"))
+    assert outcome.status != 0
+    assert why in outcome.error
+    assert not (tmp_path / "federation").exists()
+
+
 @pytest.mark.parametrize("command", ["down", "ps"])
 def test_a_folder_without_a_federation_is_named(tmp_path: Path, command: str) -> None:
     outcome = blockful(tmp_path, command, "--folder", "elsewhere")

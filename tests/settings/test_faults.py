@@ -12,7 +12,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from blockful_py.errors import SettingsError
-from blockful_py.learning.partitions import PARTITIONS
+from blockful_py.learning.partitions import AS_HELD, PARTITIONS
 from blockful_py.settings import FederationSettings, Settings, Situation, TrainingSettings, UnlearningSettings
 
 HEAVY = ("torch", "numpy", "scipy", "sklearn", "web3", "matplotlib", "blockful_py.pipeline")
@@ -107,7 +107,7 @@ def test_a_section_is_checked_whenever_it_is_made() -> None:
 
 
 def test_every_situation_has_a_partition() -> None:
-    assert set(get_args(Situation)) == PARTITIONS.keys()
+    assert set(get_args(Situation)) == {*PARTITIONS, AS_HELD}
     assert get_type_hints(FederationSettings)["situation"] == Situation
 
 

@@ -48,6 +48,11 @@ COMMANDS = {
         "docker compose --project-name live logs": DOCKER,
         "HOST=192.0.2.11": DOCKER,
     },
+    "docs/how-to/bring-your-own-files.md": {
+        "participant init hospital": UP,
+        "federation create founder": UP,
+        "participant join hospital": UP,
+    },
     "docs/how-to/check-proofs-and-erasures.md": {
         "auditor add": "typed before: an auditor reads what was published after it was named",
         "--live-url": "the walk's run has chains in its folder, which no URL reaches",

@@ -89,6 +89,12 @@ done
 IDLE = {"blockful resume": 1, "blockful abort": 1}
 """Statuses where no job is open."""
 
+STATUS = (
+    ".venv/bin/blockful participant status .blockful/federation/north "
+    "--passphrase-file .blockful/federation/north.words"
+)
+"""A reader repeats it until all models are published."""
+
 NAMES = {"LIVE": "$LIVE", "ARCHIVE": "$ARCHIVE"}
 
 WALKS = {
@@ -121,6 +127,10 @@ cp runs/mine/certificates/erasure-*.json erasure.json
             "erasure.json --block-hash 0x2d95": "erasure.json --block-hash $(printed proof.txt block_hash)",
             "--roster-id 0x23e7": "--roster-id $(grep -A1 '^Roster of epoch 1' shown.txt | tail -n 1)",
         },
+    ),
+    "docs/how-to/bring-your-own-files.md": Walk(
+        stands_for={STATUS: f"until {STATUS} --json | grep -q '\"federation\": 6'; do sleep 1; done"},
+        says=("the certificate holds", 'by "south"'),
     ),
     "docs/how-to/export-to-hugging-face.md": Walk("forgotten", before=KEY),
     "docs/how-to/forget.md": Walk("trained", ends=IDLE),

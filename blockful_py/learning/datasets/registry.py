@@ -13,6 +13,8 @@ from blockful_py.learning.data import Dataset, require_finite_inputs
 from blockful_py.learning.datasets.digits import load_digits
 from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIST, TINY_IMAGENET, image_loader
 from blockful_py.learning.datasets.options import drawn
+from blockful_py.learning.datasets.parties.dataset import NAME as PARTIES
+from blockful_py.learning.datasets.parties.dataset import load_parties
 from blockful_py.learning.datasets.schema import Schema
 from blockful_py.learning.datasets.shapes import load_shapes
 from blockful_py.learning.datasets.smaller import Smaller, smaller
@@ -37,6 +39,7 @@ DATASETS: Mapping[str, Loader] = MappingProxyType(
         "digits": load_digits,
         "fashion_mnist": image_loader(FASHION_MNIST),
         SMALL_FASHION: smaller(SMALL_FASHION, image_loader(FASHION_MNIST), Smaller(2, 7_000, 2_000)),
+        PARTIES: load_parties,
         "shapes": load_shapes,
         "tiny_imagenet": image_loader(TINY_IMAGENET),
         "yahoo_answers": load_yahoo_answers,

@@ -66,7 +66,7 @@ def needed_columns(schema: Schema, source: str, table: Any) -> Any:
     """
     _require_columns(schema, source, table.column_names)
     names = [*schema.columns, schema.label]
-    return type(table).from_arrays([_plain(table[name]) for name in names], names)
+    return type(table).from_arrays([plain_column(table[name]) for name in names], names)
 
 
 def _require_columns(schema: Schema, source: str, names: Sequence[str]) -> None:
@@ -80,7 +80,8 @@ def _require_columns(schema: Schema, source: str, names: Sequence[str]) -> None:
         raise LearningError(f"{source} has column {twice[0]} {names.count(twice[0])} times: leave one.")
 
 
-def _plain(column: Any) -> Any:
+def plain_column(column: Any) -> Any:
+    """Values instead of categories, an image's bytes alone; large types of texts and bytes."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -104,11 +105,12 @@ def _read(schema: Schema, path: Path) -> Any:
     except PermissionError as error:
         raise LearningError(f"{path} cannot be read ({error.strerror}): give yourself the right.") from None
     except (pa.ArrowException, OSError) as error:
-        raise LearningError(f"{path} cannot be read as {kind} {_why(path, error)}") from None
+        raise LearningError(f"{path} cannot be read as {kind} {why_unreadable(path, error)}") from None
     return needed_columns(schema, str(path), table)
 
 
-def _why(path: Path, error: Exception) -> str:
+def why_unreadable(path: Path, error: Exception) -> str:
+    """The reason in brackets, and what to do."""
     reason = str(error).splitlines()[0]
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:

@@ -12,6 +12,7 @@ from blockful_py.learning.models.alexnet import AlexNet
 from blockful_py.learning.models.bert import Bert
 from blockful_py.learning.models.cnn import Cnn
 from blockful_py.learning.models.gcnn import Gcnn
+from blockful_py.learning.models.mlp import Mlp
 from blockful_py.learning.models.mobilenet import MobileNetV2
 from blockful_py.learning.models.resnet import ResNet18
 
@@ -27,6 +28,7 @@ MODELS: Mapping[str, Builder] = MappingProxyType(
         "bert": Bert,
         "cnn": Cnn,
         "gcnn": Gcnn,
+        "mlp": Mlp,
         "mobilenet_v2": MobileNetV2,
         "resnet18": ResNet18,
     }

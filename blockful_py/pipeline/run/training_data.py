@@ -8,7 +8,11 @@ from pathlib import Path
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import UserData
+from blockful_py.learning.datasets.parties.dataset import NAME as PARTIES
+from blockful_py.learning.datasets.parties.dataset import own_samples, own_words
+from blockful_py.learning.datasets.parties.rule import SampleRule
 from blockful_py.learning.sample_files import SUFFIX, own_data, samples_from_bytes, samples_to_bytes
+from blockful_py.learning.streams import generator
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.run.directory import Party, RunDirectory
@@ -47,6 +51,38 @@ def _own(run: RunDirectory, party: Party, user: int) -> UserData:
         raise SettingsError(f"{run.path} does not say where its data is: give --data when you join.")
     data = own_data(party.data, run.settings.seed, run.settings.learning)
     return UserData(user, data.train, data.test)
+
+
+def convert(run: RunDirectory, file: Path, public: Path, store: FileStore, samples: Path) -> list[str]:
+    """Writes a party's own file as samples of the federation, readable by its user alone; says what it did.
+
+    `public`: its public rows, if it handed out some.  Raises SettingsError where the federation has no rule
+    for such files, otherwise as `own_samples`.
+    """
+    party = run.party
+    if party is None:
+        raise SettingsError(f"{run.path} is a laboratory's run, which has no party.")
+    shared = samples_from_bytes(store.read(parse_cid(party.measuring), MAX_PUBLIC_BYTES))
+    if shared.rule is None:
+        raise SettingsError(
+            f"this federation was not made of parties' files, so nothing says how {file} becomes samples: "
+            "give a .safetensors file of samples (docs/reference/learning.md)."
+        )
+    own, said = own_samples(
+        file, SampleRule.parse(shared.rule), public, generator(run.settings.seed, "parties")
+    )
+    write_whole(samples, samples_to_bytes(own), SettingsError, mode=OWN)
+    return said
+
+
+def named(settings: Settings) -> Settings:
+    """The settings with the names of the parties whose files are the data set."""
+    if settings.learning.dataset != PARTIES:
+        return settings
+    words = enumerate(own_words(settings.learning), start=1)
+    said = {each.account.lower() or str(number): each.name for number, each in words}
+    federation = replace(settings.federation, parties={**said, **settings.federation.parties})
+    return Settings.parse(replace(settings, federation=federation).to_json())
 
 
 def save_users(settings: Settings, folder: Path) -> list[Path]:

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads one party's file: CSV, parquet, or a folder of images with a folder for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockful_py.errors import LearningError, SettingsError
+from blockful_py.extras import needed_by
+from blockful_py.learning.datasets.shards import LARGEST_ROW, plain_column, why_unreadable
+
+TABLES = (".csv", ".parquet")
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".ppm", ".jp2"})
+IMAGE, LABEL = "image", "label"
+"""Columns of a folder of images."""
+GUESSED = ("label", "class", "target", "y")
+"""Names of columns that are taken for the label, in any case; the last column where there is none."""
+MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"})
+"""Texts that stand for no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartyRows:
+    """n rows of a party.
+
+    Attributes:
+        source: the path, for errors.
+        columns: the n values of each column: texts as they are written, or the bytes of image files.
+    """
+
+    source: str
+    columns: Mapping[str, Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def at(self, rows: Sequence[int]) -> PartyRows:
+        """The rows of these numbers, from 0."""
+        return PartyRows(self.source, {name: [each[i] for i in rows] for name, each in self.columns.items()})
+
+    def images(self) -> tuple[str, ...]:
+        """Columns that hold image files."""
+        return tuple(name for name, values in self.columns.items() if isinstance(values[0], bytes))
+
+
+def is_party_file(name: str) -> bool:
+    """Whether `name` is that of a table or a folder, and not of a data set or of a file of samples."""
+    return name.lower().endswith(TABLES) or Path(name).is_dir()
+
+
+def party_name(path: Path) -> str:
+    """A party's name: that of its file without the ending."""
+    return path.stem if path.suffix.lower() in TABLES else path.name
+
+
+def read_rows(path: Path) -> PartyRows:
+    """The rows of a file.  Rows are counted from 1 in errors, without a table's header.
+
+    Raises:
+        SettingsError: it is not there, or of another kind, or the extra `data` is not installed.
+        LearningError: it is damaged or empty, a column has no name or that of another, or a value is missing.
+    """
+    with needed_by("a party's own file"):
+        import pyarrow  # noqa: F401
+    if path.is_dir():
+        columns = _pictures(path)
+    elif not path.exists():
+        raise SettingsError(f"there is no file or folder {path}: name a party's data.")
+    elif path.suffix.lower() in TABLES:
+        columns = _table(path)
+    else:
+        raise SettingsError(
+            f"{path} is neither {' nor '.join(TABLES)} nor a folder of images: save it as one of them."
+        )
+    for name, values in columns.items():
+        missing = (i for i, value in enumerate(values, start=1) if value is None or value in MISSING)
+        if row := next(missing, None):
+            raise LearningError(
+                f"{path} has no value in row {row}, column {name!r}: fill it in or drop the row."
+            )
+    return PartyRows(str(path), columns)
+
+
+def label_column(rows: PartyRows, asked: str | None) -> str:
+    """The column of the labels: the one asked for, else by GUESSED.  Raises SettingsError."""
+    names = [name for name in rows.columns if name not in rows.images()]
+    if asked is not None:
+        if asked not in names:
+            raise SettingsError(
+                f"{rows.source} has no column {asked!r} of labels; it has {', '.join(names)}."
+            )
+        return asked
+    return next((name for guess in GUESSED for name in names if name.lower() == guess), names[-1])
+
+
+def _table(path: Path) -> dict[str, list[Any]]:
+    import pyarrow as pa
+
+    try:
+        table = _csv(path) if path.suffix.lower() == ".csv" else _parquet(path)
+        _require_names(path, table.column_names)
+        columns = {
+            name: _values(plain_column(each))
+            for name, each in zip(table.column_names, table.columns, strict=True)
+        }
+    except (pa.ArrowException, OSError) as error:
+        raise LearningError(
+            f"{path} cannot be read as {path.suffix[1:].lower()} {why_unreadable(path, error)}"
+        ) from None
+    if not table.num_rows:
+        raise LearningError(f"{path} has no rows: give the data of the party.")
+    return columns
+
+
+def _csv(path: Path) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read, parse = csv.ReadOptions(block_size=LARGEST_ROW), csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(path, read, parse) as file:
+        names = file.schema.names
+    return csv.read_csv(path, read, parse, csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())))
+
+
+def _parquet(path: Path) -> Any:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        return file.read()
+
+
+def _values(column: Any) -> list[Any]:
+    import pyarrow as pa
+
+    kept = column if pa.types.is_large_binary(column.type) else column.cast(pa.large_string())
+    values: list[Any] = kept.to_pylist()
+    return [value.strip() if isinstance(value, str) else value for value in values]
+
+
+def _require_names(path: Path, names: Sequence[str]) -> None:
+    if len(names) < 2:
+        raise LearningError(
+            f"{path} has one column, {', '.join(names)!r}: give features and a label, divided by commas."
+        )
+    for name in names:
+        if not name.strip() or name.startswith("__index_level_"):
+            raise LearningError(
+                f"{path} has a column without a name, such as an index: leave it out (pandas: index=False)."
+            )
+        if names.count(name) > 1:
+            raise LearningError(f"{path} has column {name!r} {names.count(name)} times: leave one.")
+
+
+def _pictures(folder: Path) -> dict[str, list[Any]]:
+    """The images in the folders of the classes, ascending by path."""
+    files = [
+        path
+        for path in sorted(folder.glob("*/*"))
+        if path.suffix.lower() in PICTURES and not path.name.startswith(".")
+    ]
+    if not files:
+        raise LearningError(
+            f"{folder} has no images in folders named after their classes, such as {folder.name}/cat/1.png."
+        )
+    return {IMAGE: [path.read_bytes() for path in files], LABEL: [path.parent.name for path in files]}

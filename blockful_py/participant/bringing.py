@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A party's own file, and its public rows, which the founder needs before the federation is made."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from blockful_py.errors import SettingsError
+from blockful_py.learning.datasets.parties.public_part import AboutParty, drawn_public, write_public
+from blockful_py.learning.datasets.parties.rows import PartyRows, label_column, party_name, read_rows
+from blockful_py.learning.streams import generator
+from blockful_py.names import name_fault
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """The rows of a party's file, and the column of their labels."""
+
+    path: Path
+    rows: PartyRows
+    label: str
+
+    @property
+    def name(self) -> str:
+        """The party's name."""
+        return party_name(self.path)
+
+    @classmethod
+    def read(cls, path: Path, label: str | None) -> Self:
+        """Raises as `read_rows` and `label_column`; SettingsError where the file's name names no party."""
+        if fault := name_fault(party_name(path), "party"):
+            raise SettingsError(f"{path}: {fault}. Rename the file.")
+        rows = read_rows(path)
+        return cls(path, rows, label_column(rows, label))
+
+    def hand_out(self, public: Path, account: bytes) -> int:
+        """Writes the rows that are public, which are drawn once; returns their number."""
+        drawn, _ = drawn_public(self.rows, self.label, generator(secrets.randbits(32), "public"))
+        about = AboutParty.of(self.path, self.rows, self.label, "0x" + account.hex())
+        write_public(public, self.rows.at(drawn), about)
+        return len(drawn)
