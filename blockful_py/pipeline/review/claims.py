@@ -42,6 +42,10 @@ def measure_all(
     gone = pooled(forget_set(forget, user) for user in setup.users)
     kept = pooled(retain_set(forget, user) for user in setup.users)
     like, others = test.only(gone.classes()), test.without(forget.classes)
+    if not (len(kept) and len(others)):
+        raise LearningError(
+            "nothing would be left to measure: leave at least one class that is not forgotten."
+        )
     of_gone = accuracies(architecture, models, gone)
     of_like = accuracies(architecture, models, like) if len(like) else {}
     of_kept, of_others = (hits(architecture, models, each) for each in (kept, others))
