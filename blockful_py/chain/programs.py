@@ -51,7 +51,8 @@ def anvil_command() -> list[str]:
     path = shutil.which("anvil")
     if path is None:
         raise ToolchainError(
-            "Anvil is not installed: run `make setup` in a clone, or use Ganache, or give the URL of a running node."
+            "Anvil is not installed: run `make setup` in a clone, or use Ganache, "
+            "or give the URL of a running node."
         )
     return [path]
 

@@ -27,12 +27,11 @@ def page_assets(folder: Path = STATIC) -> PageAssets:
     try:
         script, style = ((folder / name).read_text("utf-8") for name in ("report.js", "report.css"))
     except OSError as error:
-        raise RunError(
-            f"the report's page is not built ({error}): run `make setup` in the clone, and build the wheel after it."
-        ) from error
+        advice = "run `make setup` in the clone, and build the wheel after it."
+        raise RunError(f"the report's page is not built ({error}): {advice}") from error
     if "</" in style or any(word in script.lower() for word in ("</script", "<script", "<!--")):
         raise RunError(
-            f"{folder} has files that cannot stand inside a page: run `make setup` in the clone again."
+            f"{folder} has files that cannot stand in a page: run `make setup` in the clone again."
         )
     policy = (
         f"default-src 'none'; script-src '{_hashed(script)}'; style-src '{_hashed(style)}'; base-uri 'none'; "

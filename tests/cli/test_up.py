@@ -169,7 +169,7 @@ def test_a_folder_without_a_federation_is_named(tmp_path: Path, command: str) ->
 def test_processes_that_have_ended_are_shown_with_their_last_words(tmp_path: Path) -> None:
     folder = tmp_path / "federation"
     folder.mkdir()
-    own = {"pid": os.getpid(), "mark": "pytest"}
+    own = {"pid": os.getpid(), "mark": "python"}
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     listed = [{"name": "member-1", **own}, {"name": "member-2", "pid": gone.pid, "mark": "member-2"}]
