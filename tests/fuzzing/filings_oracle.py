@@ -67,7 +67,7 @@ class FilingsOracle:
             if not gone or (asked.sequential and gone != self._reached(number)):
                 raise FilingViolationError(f"the honest request {number} was dismissed")
             return
-        left = self._left(number)
+        left = self._left(number) - self._came_back(number)
         if left and (asked.sequential or not self._has_other_work(number)):
             raise FilingViolationError(
                 f"the honest request {number} is not done by block {block}: {', '.join(sorted(left))} waits"
@@ -159,6 +159,19 @@ class FilingsOracle:
         if answers and not self.asked[number].sequential:  # there is one decision
             decided_without = self._withdrawn(answers[0])
         return self._reached(number) - {each.what for each in answers} - self._withdrawn() - decided_without
+
+    def _came_back(self, number: int) -> set[str]:
+        """The models that came back since a request was decided on: their owners' time begins anew then, and
+        may end after the bound."""
+        decision, gone, back = self._decision(number), set[str](), set[str]()
+        since = 0 if decision is None else self.happened.index(decision)
+        for at, each in enumerate(self.happened):
+            if each.kind == "withdrawn":
+                gone.add(each.what)
+            elif each.kind == "answered" and each.what in gone:
+                gone.discard(each.what)
+                back |= {each.what} if at > since else set()
+        return back
 
     def _has_other_work(self, number: int) -> bool:
         """Whether requests with lower numbers ask for parts of whoever filed this one."""
