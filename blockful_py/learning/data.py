@@ -202,6 +202,10 @@ def _tensor(what: str, values: Any) -> Tensor:
 def _inputs(values: Any) -> Tensor:
     """Numbers as float32, whole ones of more than a byte as int64; bytes and truth values as they are."""
     x = _tensor("inputs", values)
+    if x.is_complex():
+        raise LearningError(
+            "inputs are complex numbers: give their parts as channels, torch.view_as_real(x)."
+        )
     if x.is_floating_point():
         return x.float()
     return x if x.dtype in (torch.uint8, torch.bool) else x.long()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from errno import ENOSPC
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -65,12 +66,17 @@ def imported(path: str) -> Any:
 
 @contextmanager
 def failing_as(kind: type[BlockfulError], what: str) -> Iterator[None]:
-    """Turns whatever people's own code raises into an error of this package, so that a job ends by it."""
+    """Turns whatever people's own code raises into an error of this package, so that a job ends by it.
+
+    A full disk is not theirs: the job stays, and goes on once there is room.
+    """
     try:
         yield
     except BlockfulError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == ENOSPC:
+            raise
         said = next(iter(str(error).splitlines()), "")
         raise kind(f"{what} failed ({type(error).__name__}): {said}") from error
 

@@ -73,11 +73,11 @@ def fit(
     """
     if not len(samples):
         raise LearningError("training needs samples; this user has none left: leave its model out.")
-    if settings.privacy is not None:
-        private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
-        return Fitted(private, None)
     device = samples.x.device
     with network_errors(device), drawing_from(stream, device):
+        if settings.privacy is not None:
+            private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
+            return Fitted(private, None)
         module = architecture.module(weights, device).train()
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module

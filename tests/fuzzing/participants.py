@@ -20,7 +20,7 @@ from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
 from blockful_py.storage.cid import uri_of
 from blockful_py.types import Codec, Paradigm
 from tests.fuzzing.cases import play
-from tests.fuzzing.filings_oracle import Asked, FilingsOracle
+from tests.fuzzing.filings_oracle import Asked, FilingsOracle, FilingViolationError
 from tests.fuzzing.filings_world import (
     BLOCKS,
     CHAIN_ID,
@@ -63,8 +63,7 @@ class FilingCase:
         for _ in range(self._rng.randint(5, 20)):
             self._turn()
         self._settle()
-        while any(standing.stage.is_open for standing in self.world.admitted()):
-            self._pass(BLOCKS // 2, attack=False)  # nobody works in the time that is skipped
+        self._end()  # nobody works in the time that is skipped
         self.world.block += UNREAD_BLOCKS + 1
         self.world.look()
         for account in self.world.accounts:  # whatever was open ends, and so do these
@@ -76,6 +75,15 @@ class FilingCase:
     def _settle(self) -> None:
         """Nobody attacks any more, and the dishonest answer nothing, until honest requests are done."""
         while self._wanted:
+            self._pass(BLOCKS // 2, attack=False)
+
+    def _end(self) -> None:
+        """Passes until no request is open.  Raises FilingViolationError at one that does not end."""
+        waits = self._oracle().parts_before(len(self.world.filed)) + 2 * len(self.world.models) + 2
+        by = self.world.block + waits * (BLOCKS + 2)
+        while any(standing.stage.is_open for standing in self.world.admitted()):
+            if self.world.block > by:
+                raise FilingViolationError(f"a request is still open at block {self.world.block}")
             self._pass(BLOCKS // 2, attack=False)
 
     def _turn(self) -> None:

@@ -84,6 +84,7 @@ def test_samples_that_share_memory_get_their_own() -> None:
         (IMAGES, torch.zeros(3, 10), "one label each"),
         (IMAGES, ["a", "b", "c"], "labels are of type list: give a tensor or a NumPy array of numbers"),
         ({"x": 1}, LABELS, "inputs are of type dict"),
+        (IMAGES + 1j, LABELS, r"complex numbers: give their parts as channels, torch\.view_as_real"),
     ],
 )
 def test_what_is_no_sample_is_refused(x: Any, y: Any, reason: str) -> None:

@@ -18,6 +18,7 @@ from blockful_py.learning.training import train
 from blockful_py.learning.weights import equal, flatten
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from tests.learning.test_models import inputs, tiny
+from tests.learning.zoo import Dropping, Frozen, named
 
 PRIVATE = TrainingSettings(epochs=2, privacy=PrivacySettings(noise=1.0))
 LITTLE_NOISE = PrivacySettings(noise=1e-12, clip=1e3)
@@ -30,6 +31,22 @@ def test_the_same_stream_gives_the_same_bits(cnn: Architecture, digits: Dataset)
     assert equal(first, train(cnn, initial, own, PRIVATE, generator(0, "a")))
     assert not equal(first, train(cnn, initial, own, PRIVATE, generator(0, "b")))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_dropout_and_frozen_layers_are_kept_to(digits: Dataset) -> None:
+    """As in any other training."""
+    own = digits.train.at(torch.arange(40))
+    dropping, frozen = (Architecture.of(named(each), digits) for each in (Dropping, Frozen))
+    initial = dropping.initial(generator(0))
+    trained = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        trained.append(train(dropping, initial, own, PRIVATE, generator(0)))
+    assert equal(*trained)
+    first = frozen.initial(generator(0))
+    after = train(frozen, first, own, replace(PRIVATE, weight_decay=0.1), generator(0))
+    assert torch.equal(after["first.weight"], first["first.weight"])
+    assert not torch.equal(after["head.weight"], first["head.weight"])
 
 
 def test_without_noise_and_clipping_a_batch_of_all_is_plain_descent(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import errno
 import random
 from dataclasses import replace
 from functools import partial
@@ -118,6 +119,12 @@ def test_a_device_without_memory_left_says_what_to_lower() -> None:
         network_errors(torch.device("cpu")),
     ):
         torch.zeros(2, 3) @ torch.zeros(2, 3)
+
+
+def test_a_full_disk_is_no_fault_of_the_network() -> None:
+    """Its job stays, and goes on once there is room."""
+    with pytest.raises(OSError, match="no room"), network_errors(torch.device("cpu")):
+        raise OSError(errno.ENOSPC, "no room")
 
 
 def test_training_without_samples_is_refused(cnn: Architecture, initial: Weights, own: Samples) -> None:

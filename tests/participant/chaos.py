@@ -2,7 +2,7 @@
 """Live federations that are struck at random: is anything lost or done twice, and when do they go on?
 
     python -m tests.participant.chaos --trials 50 --seed 1 --out chaos.json
-    python -m tests.participant.chaos --table benchmarks/results/chaos_?.json
+    python -m tests.participant.chaos --table benchmarks/results/chaos.json
 
 Needs root, network namespaces and Anvil.  In each trial a federation publishes models or carries out a
 request, while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any
@@ -266,7 +266,9 @@ def try_once(struck: Ground, number: int, kind: str, rng: random.Random) -> Tria
         struck.took[work.kind] = time.monotonic() - begun
         trial["problems"] += struck.certify(work) if work.request else []
     except Exception as error:
-        trial["problems"].append(f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
+        trial["problems"].append(
+            _without_places(f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
+        )
     return {**trial, "seconds": round(time.monotonic() - begun, 1), "load": round(os.getloadavg()[1], 1)}
 
 
@@ -313,6 +315,13 @@ def table(trials: Sequence[Mapping[str, Any]]) -> str:
 def require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise AssertionError(otherwise)
+
+
+def _without_places(text: str) -> str:
+    """A traceback or a log without the folders of this machine."""
+    for folder in (Path(__file__).parents[2], Path(sys.prefix), Path(sys.base_prefix), Path.home()):
+        text = text.replace(f"{folder}/", "")
+    return text
 
 
 def _owner(model: str) -> tuple[str, int]:

@@ -21,6 +21,7 @@ PAGES = {
     "RELEASING.md": "publishes; tests/test_release.py runs the script",
     "benchmarks/results/tuning.md": HOURS,
     "deploy/compose/README.md": DOCKER,
+    "docs/reference/dependencies.md": INSTALLS,
     "docs/reference/contracts.md": "rewrites what the tests use; `make contracts` and tests/contracts run it",
     "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,

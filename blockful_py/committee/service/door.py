@@ -45,7 +45,7 @@ WAITING_SECONDS = 5.0
 BODY_SECONDS = 20.0
 """From then until the whole body has arrived."""
 TURN_SECONDS = 5.0
-"""Longest wait for a body's turn where a leader has sent more than it may; then it is told to come later."""
+"""Longest wait for a body's turn where a participant sent more than it may; then it is told to come later."""
 ANSWER_SECONDS = 20.0
 """From the answer until the peer has taken it; for each block where blocks are fetched."""
 

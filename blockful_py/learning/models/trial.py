@@ -23,13 +23,12 @@ def require_trainable(
     """Raises SettingsError, which says what to change, unless the network gives logits and can be trained.
 
     Args:
-        samples: of the data set.
+        samples: of the data set, on the device that is to train.
         by_gradient: whether it is trained here, and not by a program of the participants' own.
     """
     stream = generator(seed, "trial")
     trial = _Trial(architecture.name, architecture.class_count)
-    device = torch.device("cpu")
-    x = samples.x[:ROWS].to(device)
+    x, device = samples.x[:ROWS], samples.x.device
     module = architecture.module(architecture.initial(stream), device)
     with drawing_from(stream, device):
         first, again = (trial.logits(module.eval(), x, "") for _ in range(2))
@@ -83,7 +82,7 @@ class _Trial:
     def learns(self, module: nn.Module, x: Tensor, when: str) -> None:
         """Takes the gradients of a loss on samples x (B, ...)."""
         said = self.logits(module, x, when)
-        loss = functional.cross_entropy(said, torch.zeros(len(x), dtype=torch.int64))
+        loss = functional.cross_entropy(said, torch.zeros(len(x), dtype=torch.int64, device=x.device))
         weights = [*trainable(module).values()]
         try:
             torch.autograd.grad(loss, weights, materialize_grads=True)

@@ -11,8 +11,8 @@ from blockful_py.record.request_state import RequestStanding
 
 
 def review_withdrawal(nodes: Sequence[ModelNode], standing: RequestStanding | None) -> None:
-    """Raises EarlyError where a model's owner has time left on this member's own node, which may be behind
-    the leader's; RefusedError for any other withdrawal that is not due.
+    """Raises RefusedError for a withdrawal that is not due; EarlyError where an owner has less than half of
+    its time left on this member's own node, which may be behind the leader's.
 
     `standing`: of the admitted request, whose method members sign for; None where none is filed.
     """
@@ -21,7 +21,8 @@ def review_withdrawal(nodes: Sequence[ModelNode], standing: RequestStanding | No
     over = standing.unanswered()
     for node in nodes:
         if node.name not in over:
-            raise EarlyError(f"the owner of model {node.name} still has time to do its part")
+            early = EarlyError if standing.presses((node.name,)) else RefusedError
+            raise early(f"the owner of model {node.name} still has time to do its part")
         current = standing.record[node.name].node
         if (node.statement, node.signature) != (current.statement, current.signature):
             raise RefusedError(f"model {node.name} is withdrawn with another statement than its owner's")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proposal whose leader's clock is an hour off is refused before anybody votes."""
+"""Proposals that fit another moment are refused before anybody votes, and without an alarm."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import time
 import pytest
 
 from blockful_py.committee.proposals import ArchiveChunk
-from blockful_py.errors import EarlyError
+from blockful_py.errors import EarlyError, RefusedError
 from blockful_py.pipeline.review.times import MAX_DRIFT, require_timely
+from blockful_py.pipeline.review.withdrawal import review_withdrawal
+from tests.record.test_request_state import ADMITTED, BLOCKS, START, standing
 
 HOUR = 3600
 
@@ -43,3 +45,14 @@ def test_the_members_own_clock_is_not_asked_where_blocks_come(
     now = int(time.time())
     monkeypatch.setattr(time, "time", lambda: now + off)
     require_timely(at(now), now)
+
+
+def test_a_withdrawal_is_early_by_a_little_or_wrong() -> None:
+    """A leader's node may be ahead of a member's by some blocks, and not by most of an owner's time."""
+    node = START["a"].node
+    with pytest.raises(EarlyError, match="still has time"):
+        review_withdrawal([node], standing(now=ADMITTED + BLOCKS))
+    with pytest.raises(RefusedError, match="still has time") as wrong:
+        review_withdrawal([node], standing(now=ADMITTED + 1))
+    assert not isinstance(wrong.value, EarlyError)
+    review_withdrawal([node], standing(now=ADMITTED + BLOCKS + 1))
