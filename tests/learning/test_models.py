@@ -155,7 +155,10 @@ def test_a_pretrained_model_that_is_not_there_says_what_to_do(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("vgg", (3, 32, 32), 10), "no model 'vgg'. Known: alexnet, bert, cnn, gcnn, mobilenet_v2, resnet18"),
+        (
+            ("vgg", (3, 32, 32), 10),
+            "no model 'vgg'. Known: alexnet, bert, cnn, gcnn, mlp, mobilenet_v2, resnet18",
+        ),
         (("gcnn", (3, 32, 32), 10), "reads texts, the data are images"),
         (("resnet18", (12,), 10, 50), "reads images, the data are texts"),
         (("resnet18", (3, 32, 32), 10, None, (("depth", 3),)), "has no option depth. Known: norm"),

@@ -18,7 +18,6 @@ import torch
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.datasets.parties.rows import PartyRows, party_name, read_rows
-from blockful_py.settings.validation import validated
 from blockful_py.whole_file import write_whole
 
 SHARE = 0.2
@@ -82,6 +81,8 @@ def about_public(path: Path) -> AboutParty | None:
         return None
     import pyarrow as pa
     from pyarrow import parquet
+
+    from blockful_py.settings.validation import validated  # pydantic, which learning does without
 
     try:
         metadata: dict[bytes, bytes] = parquet.read_schema(path).metadata or {}

@@ -22,7 +22,6 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets.decoding import decode
 from blockful_py.learning.datasets.parties.rows import PartyRows
-from blockful_py.settings.validation import validated
 
 MOST_VALUES = 20
 """Different texts of a column that counts as one of categories."""
@@ -87,6 +86,8 @@ class SampleRule:
     @classmethod
     def parse(cls, text: str) -> SampleRule:
         """The rule in the JSON that `to_json` writes.  Raises SettingsError for any other."""
+        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+
         try:
             document = parse_json(text.encode())
         except ValueError as error:
