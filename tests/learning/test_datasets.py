@@ -241,7 +241,7 @@ def test_files_of_another_data_set_are_refused_with_their_columns(tmp_path: Path
             "mnist",
             {},
             "Known: cifar10, cifar100, cifar10_small, digits, fashion_mnist, fashion_mnist_small, parties, "
-            "tiny_imagenet",
+            "shapes, tiny_imagenet",
         ),
     ],
 )
