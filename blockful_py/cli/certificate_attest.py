@@ -85,7 +85,7 @@ def attest(
     if weights is not None and data_key is not None:
         clear = [attesting.ClearWeights(weights, read_data_key(data_key))]
     key = read_private_key(sign_key)
-    certificate = parse_certificate(read_document(file, "certificate"))
+    certificate = read_document(file, "certificate", parse_certificate)
     further = _copies(copies or [])
     with Federation.open(run) as federation:
         said = attesting.Said(_controller(federation.settings, overrides or []), told or [], further)

@@ -30,17 +30,16 @@ def show(
 
     Example: blockful certificate show erasure-1767225615.json --html erasure.html
     """
+    from blockful_py.record.certificates.document import parse_certificate
     from blockful_py.record.proofs.fields import read_document
 
-    document = read_document(file, "certificate")
+    certificate = read_document(file, "certificate", parse_certificate)
     from blockful_py.record.certificates.checking import check_certificate
-    from blockful_py.record.certificates.document import parse_certificate
     from blockful_py.report.runs.certificate_files import write_page
     from blockful_py.report.runs.certificate_page import page_of
     from blockful_py.report.summary import no_better_than_chance
 
     out = Output(as_json)
-    certificate = parse_certificate(document)
     page = page_of(certificate, check_certificate(certificate), file.name)
     if html is not None:
         write_page(certificate, html, file.name)

@@ -76,7 +76,7 @@ def verify(
         digests(archive_heads, "--archive-head"),
     )
     rosters = digests(roster_ids, "--roster-id")
-    certificate = parse_certificate(read_document(file, "certificate"))
+    certificate = read_document(file, "certificate", parse_certificate)
     if run is None:
         outcome = verify_certificate(certificate, anchors, rosters)
     else:
@@ -126,8 +126,10 @@ def _attested(
     from blockful_py.record.attestation.checking import check_attestation, require_subject
     from blockful_py.record.proofs.fields import read_document
 
-    data, key = read_document(envelope, "attestation"), read_public_key(public_key)
-    subjects, predicate = check_attestation(data, key, certificate, checked)
+    key = read_public_key(public_key)
+    subjects, predicate = read_document(
+        envelope, "attestation", lambda data: check_attestation(data, key, certificate, checked)
+    )
     if weights is not None:
         require_subject(subjects, weights)
     return {

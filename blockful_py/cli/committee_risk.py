@@ -31,7 +31,8 @@ def risk(
     trials: Annotated[int, typer.Option(help="Number of committees to draw as a check, or 0.")] = 10_000_000,
     seed: Annotated[int, typer.Option(help="Seed of the random check.")] = 1,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw risk over size and pool.")
+        Path | None,
+        typer.Option("--plot", "-p", metavar="FILE", help="Also draw risk over size and pool as a PNG file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

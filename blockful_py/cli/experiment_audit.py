@@ -35,7 +35,10 @@ RenderOnly = Annotated[
 
 
 ResultsFolder = Annotated[
-    Path, typer.Option(help="Folder for results, table and plot. A rerun continues there.")
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Folder for results, table and plot. A rerun continues there."
+    ),
 ]
 
 DataFiles = Annotated[

@@ -24,7 +24,10 @@ class Devnets(StrEnum):
 
 
 def scale(
-    output: Annotated[Path, typer.Option(help="Folder for everything. A rerun continues there.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for everything. A rerun continues there."),
+    ],
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-9. Repeatable.")],
     size: Annotated[float, typer.Option(help="Share of the paper's number of requests.")] = 0.1,
     models: Annotated[int, typer.Option(help="Most models simulated in one request.")] = 10_000,

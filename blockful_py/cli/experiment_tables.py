@@ -14,7 +14,12 @@ from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
 
 
 def tables(
-    output: Annotated[Path, typer.Option(help="Folder for results and tables. A rerun continues there.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder for results and tables. A rerun continues there."
+        ),
+    ],
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-7. Repeatable.")],
     scale: Annotated[
         ScaleName,

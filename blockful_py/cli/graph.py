@@ -14,7 +14,8 @@ from blockful_py.cli.options import LATEST, AsJson, Run, located_run, spent
 def graph(
     run: Run = LATEST,
     starts: Annotated[
-        list[str] | None, typer.Option("--start", help="Mark the descendants of this model. Repeatable.")
+        list[str] | None,
+        typer.Option("--start", metavar="MODEL", help="Mark the descendants of this model. Repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -29,6 +29,15 @@ class LazyGroup(TyperGroup):
         self.commands: Any = _Loaded({row.name: row for rows in sections.values() for row in rows})
         return self
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As typer does, with its own suggestion alone: versions of click add theirs to it."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            if "Did you mean" in getattr(error, "message", "") and getattr(error, "possibilities", None):
+                error.possibilities = None  # type: ignore[attr-defined]
+            raise
+
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
 

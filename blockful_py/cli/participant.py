@@ -400,7 +400,7 @@ def request(
 def certificate(
     folder: Folder,
     number: Annotated[int, typer.Argument(metavar="REQUEST", help="Number of the request.", min=1)],
-    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it.")],
+    file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The new file.")],
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", help="Longest wait for the request to be carried out.", min=0)
     ] = 0.0,
@@ -411,7 +411,7 @@ def certificate(
 
     A copy stays in the participant's run, where an explorer that shows its jobs finds it.
 
-    Example: blockful participant certificate hospital 1 --out erasure.json --wait 600
+    Example: blockful participant certificate hospital 1 --output erasure.json --wait 600
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.chain.signer import Signer

@@ -17,8 +17,12 @@ from blockful_py.types import Paradigm
 if TYPE_CHECKING:
     from blockful_py.report.runs.single import FinishedRequest
 
-Starts = Annotated[list[str] | None, typer.Option("--start", help="A model to start from. Repeatable.")]
-Classes = Annotated[list[int] | None, typer.Option("--class", help="A class to forget. Repeatable.")]
+Starts = Annotated[
+    list[str] | None, typer.Option("--start", metavar="MODEL", help="A model to start from. Repeatable.")
+]
+Classes = Annotated[
+    list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
+]
 Clients = Annotated[
     list[int] | None, typer.Option("--client", help="A user whose data to forget. Repeatable.")
 ]

@@ -84,7 +84,7 @@ def up(
     for command in (
         ("status", one),
         ("request", one, "--start", "r1", "--class", "0" if federation.has_own_files else "3"),
-        ("certificate", one, "1", "--out", "erasure.json", "--wait", "300"),
+        ("certificate", one, "1", "--output", "erasure.json", "--wait", "300"),
     ):
         out.command("blockful", "participant", *command, "--passphrase-file", words)
     out.command("blockful", "verify", "--run", one / "run")

@@ -75,7 +75,7 @@ def verify_proof(
         digests(key_ids, "--key-id"),
         digests(archive_heads, "--archive-head"),
     )
-    proof = parse_proof(read_document(file, "proof"))
+    proof = read_document(file, "proof", parse_proof)
     with sources(run, live_url, contract, proof.record.chain_id) as chains:
         outcome = verify(proof, anchors, chains, weights, key)
     checked = None if weights is None else "sealed" if key is None else "decrypted"

@@ -128,7 +128,9 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
             f"{missing}: set federation.missing, for example {{1 = [0, 1], 2 = [2, 3]}}."
         )
     classes = train.classes()
-    require_classes({c for lacking in missing.values() for c in lacking}, classes, "the data set")
+    require_classes(
+        {c for lacking in missing.values() for c in lacking}, classes, "federation.missing: the data set"
+    )
     having = {
         label: [u - 1 for u in range(1, division.users + 1) if label not in missing.get(u, ())]
         for label in classes

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blockful_py.errors import RunError
+from blockful_py.pipeline.run.finding import RUN_FILE, no_run
 from blockful_py.report.schema import Report
 
 
@@ -18,7 +19,9 @@ def read_report(directory: Path) -> Report:
     path = directory / "report.json"
     try:
         return Report.from_bytes(path.read_bytes())
+    except FileNotFoundError:
+        if not (directory / RUN_FILE).exists():
+            raise no_run(directory) from None
+        raise RunError(f"the run {directory} has no report yet: `blockful unlearn` writes it.") from None
     except OSError as error:
-        raise RunError(
-            f"there is no report at {path}: {error.strerror or error}. Give the directory of a finished run."
-        ) from error
+        raise RunError(f"the report {path} cannot be read: {error.strerror or error}.") from error

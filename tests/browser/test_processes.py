@@ -57,7 +57,7 @@ def test_it_is_watched_until_its_requests_are_carried_out(pages: Opened, tmp_pat
         assert titles == ["Signed", "Filed", "Part handed in", "Archived", "Replaced", "Carried out"]
         opened.shoot("processes-request")
         file = tmp_path / "erasure.json"
-        participant("certificate", 1, "1", "--out", str(file), "--wait", "600")
+        participant("certificate", 1, "1", "--output", str(file), "--wait", "600")
         page.reload()
         with page.expect_download(timeout=PATIENCE) as downloading:
             page.get_by_role("link", name="Download certificate").click(timeout=PATIENCE)

@@ -233,12 +233,14 @@ def test_no_node_js(folder: Path) -> None:
     [
         *((f"{command} small.toml --set learning.epochs=0", "learning.epochs") for command in CREATING),
         *((f"{command} --run nowhere", "there is no run in nowhere") for command in ("verify", "unlearn")),
-        ("report --run nowhere", "there is no report at nowhere"),
+        ("report --run nowhere", "there is no run in nowhere"),
         ("explorer", "there is no run in runs/latest"),
         ("participant status nowhere", "there is no participant in nowhere"),
         ("committee join nowhere --stake 1", "there is no member in nowhere"),
         ("request sign nowhere --keystore k", "nowhere cannot be read"),
         ("certificate show nowhere", "nowhere cannot be read"),
+        ("certificate show small.toml", "small.toml: this is no certificate"),
+        ("verify-proof small.toml", "Give a file that `blockful export-proof` wrote"),
     ],
 )
 def test_an_error_comes_before_anything_slow_is_imported(folder: Path, command: str, why: str) -> None:

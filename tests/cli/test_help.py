@@ -55,6 +55,38 @@ def test_help_is_full_sentences() -> None:
     assert {where: text for where, text in found.items() if not SENTENCES.fullmatch(text)} == {}
 
 
+def test_options_are_named_alike_everywhere() -> None:
+    """A short name stands for one option, which has it everywhere, and one word for what it takes."""
+    spelled: dict[str, set[tuple[str, ...]]] = {}
+    words: dict[str, set[str]] = {}
+    for option in _options(command_line()):
+        for name in option.opts:
+            spelled.setdefault(name, set()).add(tuple(option.opts))
+        if not option.is_flag:
+            words.setdefault(option.opts[0], set()).add(option.metavar or "")
+    assert {name: each for name, each in spelled.items() if len(each) > 1} == {}
+    assert {name for name in spelled if name.startswith("--out")} == {"--output"}
+    different = {name: each for name, each in words.items() if len(each) > 1}
+    assert different == {
+        "--checkpoint": {"FILE", "HASH"},
+        "--data": {"", "DATA", "FILE"},
+        "--output": {"DIR", "FILE"},
+    }
+
+
+def test_a_wrong_name_gets_one_suggestion(tmp_path: Path) -> None:
+    error = blockful(tmp_path, "verfy").err
+    assert error.count("Did you mean") == 1
+    assert "'verify'" in error
+
+
+def _options(command: Any) -> Iterator[Any]:
+    """The options of a command and of those within."""
+    yield from (each for each in command.params if each.param_type_name == "option")
+    for name in getattr(command, "commands", ()):
+        yield from _options(command.commands[name])
+
+
 def _texts(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """All help of a command and of those within, paragraph by paragraph; empty where there is none."""
     own = [("", command.help), *((each.name, getattr(each, "help", None)) for each in command.params)]

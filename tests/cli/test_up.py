@@ -80,7 +80,7 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         assert (filed["request"], filed["method"].split()[0]) == (1, "gradient_ascent")
         assert "teach it again" in filed["caveat"], "a request that starts below other owners of the class"
         until(lambda: not participant("status", 2)["requests"][0]["waits_for"])
-        participant("certificate", 2, "1", "--out", str(tmp_path / "erasure.json"))
+        participant("certificate", 2, "1", "--output", str(tmp_path / "erasure.json"))
         until(lambda: explored("api/requests")[0]["replaced"] == explored("api/requests")[0]["affected"])
         request = explored("api/requests/" + explored("api/requests")[0]["key"])
         assert (request["number"], request["filing"]["user"]) == (1, 1)
@@ -92,6 +92,8 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
         run = str(local.party("participant-2") / "run")
         assert told(tmp_path, "certificate", "verify", str(tmp_path / "erasure.json"), "--run", run)
         assert told(tmp_path, "verify", "--run", run)
+        refused = blockful_process(tmp_path, "evaluate", "--run", run)
+        assert f"{run} is a participant's run" in refused.error
         told(tmp_path, "down", "--folder", str(folder))
         assert not local.services()
         again = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)

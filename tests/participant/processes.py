@@ -173,7 +173,7 @@ class ProcessFederation:
         """Has a participant get the certificate of its request, which verifies; returns the models on it."""
         participant = self.participants[name]
         path = participant.folder / f"erasure-{number}.json"
-        participant.run("certificate", str(number), "--out", str(path))
+        participant.run("certificate", str(number), "--output", str(path))
         certificate = parse_certificate(path.read_bytes())
         check_certificate(certificate)
         return {each.name for each in certificate.statement.replaced}

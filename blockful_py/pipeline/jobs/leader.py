@@ -61,7 +61,14 @@ class Leader:
         """The secret that it leads under.  Raises SettingsError when there is none."""
         if self._secret is not None:
             return self._secret
-        return leader_key() if self._identities is None else self._identities.leader()
+        if self._identities is not None:
+            return self._identities.leader()
+        if self._run.party is not None and LEADER_KEY not in os.environ:
+            raise SettingsError(
+                f"{self._run.path} is a participant's run, whose keys its user alone has: as that user take a "
+                "command of `blockful participant`, else give a laboratory's run."
+            )
+        return leader_key()
 
     @property
     def has_secret(self) -> bool:

@@ -104,7 +104,8 @@ def method_of(context: FederationContext, request: Request) -> Method:
     chosen = parse_method(request.method, context.run.allowed_code)
     paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
-    require_classes(request.forget.classes, range(context.setup.dataset.class_count), "the data")
+    known = range(context.setup.dataset.class_count)
+    require_classes(request.forget.classes, known, "--class or unlearning.classes: the data")
     require_review(chosen, request.forget, paradigm, context.run.settings.committee.attested)
     return chosen
 

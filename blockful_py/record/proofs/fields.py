@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -34,6 +35,14 @@ class Part(BaseModel):
 
 
 Document = TypeVar("Document", bound=Part)
+T = TypeVar("T")
+
+WRITERS = {
+    "proof": "export-proof",
+    "certificate": "certificate issue",
+    "attestation": "certificate attest",
+}
+"""Commands that write documents, by kind."""
 
 
 def spelt(document: Part) -> bytes:
@@ -60,13 +69,18 @@ def parsed(kind: type[Document], data: bytes, what: str, limit: int = MAX_BYTES)
     return document
 
 
-def read_document(path: Path, what: str) -> bytes:
-    """At most a byte more than a document may have.  Raises FormatError when the file cannot be read."""
+def read_document(path: Path, what: str, parse: Callable[[bytes], T]) -> T:
+    """The document in a file; `parse` gets at most a byte more than a document may have.
+
+    Raises FormatError, which names the file, when it cannot be read or parsed.
+    """
     try:
         with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            return parse(file.read(MAX_BYTES + 1))
     except OSError as error:
         raise FormatError(f"the {what} {path} cannot be read: {error.strerror}.") from None
+    except FormatError as error:
+        raise FormatError(f"{path}: {error} Give a file that `blockful {WRITERS[what]}` wrote.") from None
 
 
 def number(text: str) -> int:
