@@ -42,7 +42,7 @@ def agree(
     from blockful_py.pipeline.coordination.motions import read_motion
 
     out, parsed = Output(as_json), read_motion(motion)
-    keys = keys_in(folder, passphrase_from(passphrase_file))
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     agreements, changed = Agreements(folder / AGREED), tuple[str, ...]()
     if withdraw:
         agreements.withdraw(parsed)

@@ -34,7 +34,7 @@ def enter(
     from blockful_py.committee.service.folder import keys_in
 
     out = Output(as_json)
-    keys = keys_in(folder, passphrase_from(passphrase_file))
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     run = member_run(folder, None, federation, live_url, archive_url, keys, allow)
     out.result({"run": str(run)})
     out.say(f"the member in {folder} works by {federation}")

@@ -47,7 +47,7 @@ def join(
     from blockful_py.committee.service.folder import keys_in
 
     out, wei = Output(as_json), parse_ether(stake)
-    keys = keys_in(folder, passphrase_from(passphrase_file))
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     from blockful_py.cli.parties import member_run
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.place import place_for, signer_of

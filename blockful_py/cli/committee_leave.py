@@ -36,7 +36,7 @@ def leave(
     run = located_run(run)
     from blockful_py.committee.service.folder import VAULT, keys_in
 
-    out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file))
+    out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file, folder))
     from blockful_py.chain.ether import format_ether
     from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate

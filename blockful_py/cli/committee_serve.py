@@ -68,7 +68,7 @@ def serve(
     from blockful_py.committee.service.folder import MemberFolder
 
     place, trusted = urls(live_url, archive_url), frozenset(map(address, leaders or ()))
-    member = MemberFolder.open(folder, passphrase_from(passphrase_file))
+    member = MemberFolder.open(folder, passphrase_from(passphrase_file, folder))
     from blockful_py.child_process import ChildProcesses
     from blockful_py.cli.parties import blocks_of, member_run
     from blockful_py.committee.outbox_store import NOTES, OutboxStore

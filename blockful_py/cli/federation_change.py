@@ -32,7 +32,7 @@ def change(
     from blockful_py.record.federation_file import read_federation_file, uri_of
 
     out, data = Output(as_json), read_federation_file(file)
-    keys = keys_in(folder, passphrase_from(passphrase_file))
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     with led_by_member(folder, keys) as federation:
         changed = federation.administration().change_file(data)
     digest = "0x" + uri_of(data).digest.hex()

@@ -43,7 +43,7 @@ def found(
     from blockful_py.record.federation_file import uri_of
 
     out = Output(as_json)
-    keys = party.keys(passphrase_from(passphrase_file))
+    keys = party.keys(passphrase_from(passphrase_file, folder))
     account = Signer(keys.account_secret.to_bytes(32, "big"))
     with Nodes(RunDirectory.open(folder / RUN).place, account) as nodes:
         rotated = found(folder / RUN, nodes, keys.account_secret, None, out.say)

@@ -35,6 +35,7 @@ from blockful_py.chain import persistent
 from blockful_py.chain.processes import last_lines, take_port
 from blockful_py.cli.own_files import NONE, PUBLIC, OwnFiles
 from blockful_py.cli.parties import FOUNDED, is_founded
+from blockful_py.cli.passphrase import beside
 from blockful_py.detached import end, is_running, start_detached
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.monitoring import logs
@@ -96,7 +97,7 @@ class LocalFederation:
 
     def words(self, name: str) -> Path:
         """Passphrase file of a party, made when it is first asked for."""
-        path = self.folder / f"{name}.words"
+        path = beside(self.party(name))
         if not path.exists():
             write_whole(path, secrets.token_urlsafe(24) + "\n", mode=OWN, parents=True)
         return path

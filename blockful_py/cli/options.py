@@ -92,7 +92,8 @@ PassphraseFile = Annotated[
     typer.Option(
         "--passphrase-file",
         metavar="FILE",
-        help="File whose first line is the passphrase. Default: $BLOCKFUL_PASSPHRASE, or a prompt.",
+        help="File whose first line is the passphrase. Default: FOLDER.words beside a party's folder, "
+        "$BLOCKFUL_PASSPHRASE, or a prompt.",
     ),
 ]
 SignKey = Annotated[

@@ -437,4 +437,4 @@ def _opened(folder: Path, passphrase_file: Path | None) -> tuple[ParticipantFold
     from blockful_py.participant.folder import ParticipantFolder
 
     party = ParticipantFolder(folder)
-    return party, party.keys(passphrase_from(passphrase_file))
+    return party, party.keys(passphrase_from(passphrase_file, folder))

@@ -75,7 +75,7 @@ def _decide(
     from blockful_py.committee.service.folder import keys_in
 
     out, account = Output(as_json), address(text)
-    keys = keys_in(folder, passphrase_from(passphrase_file))
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     with led_by_member(folder, keys) as federation:
         decide(federation.administration(), account)
     out.result({"account": "0x" + account.hex(), "decision": done})

@@ -141,7 +141,7 @@ def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) 
         from blockful_py.cli.passphrase import passphrase_from
         from blockful_py.committee.service.folder import keys_in
 
-        with led_by_member(member, keys_in(member, passphrase_from(passphrase_file))) as federation:
+        with led_by_member(member, keys_in(member, passphrase_from(passphrase_file, member))) as federation:
             yield federation
 
 

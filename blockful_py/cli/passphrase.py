@@ -15,16 +15,21 @@ from blockful_py.pipeline.run.environment import PASSPHRASE
 
 def passphrase_from(
     file: Path | None = None,
+    folder: Path | None = None,
     environment: Mapping[str, str] = os.environ,
     ask: Callable[[str], str] | None = None,
     repeat: bool = False,
 ) -> str:
     """The first line of `file` if one is given, else $BLOCKFUL_PASSPHRASE, else what the user types.
 
+    `folder`: of a party whose keys exist; FOLDER.words beside it comes before the environment, as
+    `blockful up` writes it.
     `ask` shows a prompt and returns the answer; the default reads from a terminal without echo.  `repeat`
     asks twice, to confirm a new passphrase.
     Raises SettingsError when there is no passphrase, or the two answers differ.
     """
+    if file is None and folder is not None and (own := beside(folder)).exists():
+        file = own
     if file is not None:
         return _first_line(file)
     if PASSPHRASE in environment:
@@ -40,6 +45,11 @@ def passphrase_from(
     if repeat and ask("Once more: ") != words:
         raise SettingsError("the two passphrases differ; nothing was written. Try again.")
     return words
+
+
+def beside(folder: Path) -> Path:
+    """The file of passphrases beside a party's folder."""
+    return folder.absolute().parent / f"{folder.absolute().name}.words"
 
 
 def _first_line(file: Path) -> str:

@@ -58,7 +58,7 @@ def up(
     federation.up(settings_file, overrides or (), members, OwnFiles.read(data or (), label))
     running = sorted(each.name for each in federation.services() if each.is_running())
     first = federation.participants[0]
-    one, words = federation.party(first), federation.words(first)
+    one = folder / first
     url = federation.explorer_url()
     copies = federation.shared.get("copies")
     out.result(
@@ -86,7 +86,7 @@ def up(
         ("request", one, "--start", "r1", "--class", "0" if federation.has_own_files else "3"),
         ("certificate", one, "1", "--output", "erasure.json", "--wait", "300"),
     ):
-        out.command("blockful", "participant", *command, "--passphrase-file", words)
+        out.command("blockful", "participant", *command)
     out.command("blockful", "verify", "--run", one / "run")
     out.command("blockful", "down", "--folder", folder)
 

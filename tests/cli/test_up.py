@@ -67,14 +67,12 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
 
         def participant(command: str, number: int, *more: str) -> Any:
             name = f"participant-{number}"
-            words = ("--passphrase-file", str(local.words(name)))
-            return told(tmp_path, "participant", command, str(local.party(name)), *more, *words)
+            return told(tmp_path, "participant", command, str(local.party(name)), *more)
 
         until(lambda: participant("status", 1)["federation"] == 4)
         log = told(tmp_path, "participant", "log", str(local.party("participant-1")))
         assert [(each["request"], each["error"]) for each in log] == [(None, None)] * 2
-        one = ("--passphrase-file", str(local.words("member-1")))
-        committee = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")), *one)
+        committee = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")))
         assert (committee["epoch"], committee["ready"]) == (1, 4)
         filed = participant("request", 1, "--start", "r1", "--class", "3")
         assert (filed["request"], filed["method"].split()[0]) == (1, "gradient_ascent")

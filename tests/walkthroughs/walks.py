@@ -89,10 +89,7 @@ done
 IDLE = {"blockful resume": 1, "blockful abort": 1}
 """Statuses where no job is open."""
 
-STATUS = (
-    ".venv/bin/blockful participant status .blockful/federation/north "
-    "--passphrase-file .blockful/federation/north.words"
-)
+STATUS = ".venv/bin/blockful participant status .blockful/federation/north"
 """A reader repeats it until all models are published."""
 
 NAMES = {"LIVE": "$LIVE", "ARCHIVE": "$ARCHIVE"}
