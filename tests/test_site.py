@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = "docs"
 """Apart, as these pages are not there."""
 BUILD = ROOT / "build" / "contracts"
+LINKED = re.compile(r'\b(?:href|src)="?(?!https?:|mailto:|data:|javascript:|//|#)([^"\s>?#]+)')
 FETCHED = re.compile(
     r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="?(?:https?:)?//[^>]*>|url\(["\']?(?:https?:)?//'
 )
@@ -137,7 +139,15 @@ def test_the_site_builds_and_fetches_nothing(tmp_path: Path) -> None:
         f"{path}: {each}" for path, text in (pages | sheets).items() for each in FETCHED.findall(text)
     ] == []
     assert [path for path, text in pages.items() if 'class="mermaid"' in text] == []
-    assert "chameleon hash" in (tmp_path / "search" / "search_index.json").read_text(encoding="utf-8")
+    assert [
+        f"{path.relative_to(tmp_path)}: {link}"
+        for path, text in pages.items()
+        for link in LINKED.findall(text)
+        if path.name != "404.html"  # which a server shows anywhere
+        and not (path.parent / unquote(link)).exists()
+    ] == []
+    for index in ("search_index.json", "search_index.js"):  # for a server, and for a folder
+        assert "chameleon hash" in (tmp_path / "search" / index).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -170,6 +180,7 @@ def test_mistakes_fail_the_build(tmp_path: Path) -> None:
         "benchmarks",
         "build",
         "deploy",
+        "node_modules",
     ):
         (root / name).symlink_to(ROOT / name)
     (root / "docs" / "how-to" / "unlisted.md").write_text("# Unlisted\n", encoding="utf-8")

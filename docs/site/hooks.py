@@ -18,6 +18,7 @@ from docs.site.navigation import navigation
 from docs.site.settings_page import settings_page
 
 ROOT = Path(__file__).resolve().parents[2]
+SHIM = ROOT / "node_modules" / "iframe-worker" / "shim" / "index.js"
 
 
 def generated() -> dict[str, dict[str, str]]:
@@ -45,6 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.remove(listing)
     for path in sorted({places.LISTING, *places.outside(ROOT)}):
         files.append(File.generated(config, places.on_site(path), abs_src_path=str(ROOT / path)))
+    files.append(File.generated(config, "assets/iframe-worker.js", abs_src_path=str(SHIM)))
     for path, text in config.extra["generated"].items():
         files.append(File.generated(config, path, content=text))
     return files
