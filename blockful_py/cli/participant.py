@@ -189,6 +189,7 @@ def serve(
     metrics = ParticipantMetrics(registry)
     watch = ParticipantMonitor(party, lambda: participant.contracts, registry)
     with ExitStack() as stack:
+        stack.enter_context(party.serving())
         if port is not None:
             run, place = party.opened()[0], (host, port)
             server = serving_blocks(run, keys.account_secret, *place, watch.health, registry)
@@ -240,6 +241,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "name": name,
             "account": "0x" + keys.account.hex(),
             "paused": party.is_paused,
+            "served": party.is_served,
             "models": own,
             "federation": len(catalogue.models),
             "withdrawn": withdrawn,
@@ -249,6 +251,9 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
         }
     out.result(document)
     out.say(f"participant {called(participant.user, name)}{', paused' if party.is_paused else ''}")
+    if not document["served"]:
+        out.say("no process serves it, so it does no work; to start one:")
+        out.command("blockful", "participant", "serve", folder)
     for name, version in own.items():
         out.say(f"{name}  version {version}")
     if withdrawn:

@@ -8,6 +8,7 @@ public.parquet  the public rows of its own file, for the founder, if it has brou
 samples.safetensors   its own file as samples of the federation
 work.jsonl      what it did (`participant.work_log`)
 paused          is there while the participant is paused
+serving.lock    held by the process that serves it
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.errors import KeystoreError, RunError
+from blockful_py.file_lock import FileLock
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant.work_log import WorkLog
 
@@ -31,6 +33,7 @@ RUN = "run"
 LIMITS = "limits.toml"
 LOG = "work.jsonl"
 PAUSED = "paused"
+SERVING = "serving.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,18 @@ class ParticipantFolder:
     @property
     def is_paused(self) -> bool:
         return (self.path / PAUSED).exists()
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a process serves it."""
+        return not FileLock.is_free(self.path / SERVING)
+
+    def serving(self) -> FileLock:
+        """Held while it is served.  Raises RunError, which names the process that serves it already."""
+        return FileLock(
+            self.path / SERVING,
+            lambda holder: RunError(f"{self.path} is served by {holder}: end that process first."),
+        )
 
     @property
     def log(self) -> WorkLog:

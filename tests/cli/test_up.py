@@ -70,6 +70,9 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
             return told(tmp_path, "participant", command, str(local.party(name)), *more)
 
         until(lambda: participant("status", 1)["federation"] == 4)
+        assert participant("status", 1)["served"]
+        twice = blockful_process(tmp_path, "participant", "serve", str(local.party("participant-1")))
+        assert "is served by process" in twice.error
         log = told(tmp_path, "participant", "log", str(local.party("participant-1")))
         assert [(each["request"], each["error"]) for each in log] == [(None, None)] * 2
         committee = told(tmp_path, "committee", "status", "--member", str(local.party("member-1")))

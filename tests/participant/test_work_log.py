@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import RunError, SettingsError
+from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.turn import turn_of
 from blockful_py.participant.work_log import MOST, LoggedWork, WorkLog
 
@@ -70,3 +71,13 @@ def test_one_has_the_turn_at_a_time(tmp_path: Path) -> None:
 def test_a_turn_that_cannot_be_had_names_the_setting(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="turn names"), turn_of(str(tmp_path / "nowhere" / "turn")):
         pass
+
+
+def test_one_process_serves_a_participant(tmp_path: Path) -> None:
+    folder = ParticipantFolder(tmp_path)
+    assert not folder.is_served
+    with folder.serving():
+        assert folder.is_served
+        with pytest.raises(RunError, match="is served by process"):
+            folder.serving()
+    assert not folder.is_served
