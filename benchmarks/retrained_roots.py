@@ -4,7 +4,7 @@
     python -m benchmarks.retrained_roots [SETTINGS] [--seeds 0 1 2 3 4]
 
 For each seed and model: accuracy on the held-out samples of the kept classes, in %, and on the worst of these
-classes.
+classes; then the models whose accuracy fell by more than chance explains (`Claimed.is_loss`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from blockful_py.learning.evaluation import accuracies
 from blockful_py.learning.federation import train_federation
 from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.record.model_node import Claimed
 from blockful_py.settings import Settings
 
 FORGOTTEN = 3
@@ -43,6 +44,15 @@ def retrained(settings: Settings) -> dict[str, dict[str, tuple[float, float]]]:
     return found
 
 
+def _lost(settings: Settings, found: Mapping[str, Mapping[str, tuple[float, float]]]) -> list[str]:
+    samples = len(TrainingSetup.of(settings).dataset.test.without((FORGOTTEN,)))
+    claims = {
+        name: Claimed(ad_f=None, ad_r=after, before=found["before"][name][0], samples=samples)
+        for name, (after, _) in found["after"].items()
+    }
+    return [name for name, each in claims.items() if each.is_loss]
+
+
 def _shown(models: Mapping[str, tuple[float, float]]) -> str:
     return ", ".join(f"{name} {100 * all_:.1f} ({100 * worst:.1f})" for name, (all_, worst) in models.items())
 
@@ -55,8 +65,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     chosen = parser.parse_args()
     for seed in chosen.seeds:
-        for state, models in retrained(replace(Settings.load(chosen.settings), seed=seed)).items():
+        settings = replace(Settings.load(chosen.settings), seed=seed)
+        found = retrained(settings)
+        for state, models in found.items():
             print(f"seed {seed}, {state}: {_shown(models)}", flush=True)
+        print(f"seed {seed}, a loss: {', '.join(_lost(settings, found)) or 'none'}", flush=True)
 
 
 if __name__ == "__main__":

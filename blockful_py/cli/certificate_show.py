@@ -58,6 +58,8 @@ def show(
     }
     if lost:
         out.say(f"alarm: {no_better_than_chance(lost)}")
+    if worse := [row.name for row in page.models if row.is_loss and not row.at_chance]:
+        out.say(f"alarm: worse on what was to be kept, by more than chance explains: {', '.join(worse)}")
     for vote in page.votes:
         voters = ", ".join(map(str, vote.voters))
         out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")

@@ -236,6 +236,11 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
         work = participant.next_work(catalogue)
         why = "it is paused" if party.is_paused else work and participant.withheld(work, catalogue)
         name = party.opened()[0].settings.federation.party(participant.user, "0x" + keys.account.hex())
+        worse = {
+            model: {"before": claims.before or 0.0, "after": claims.ad_r}
+            for model in own
+            if (done := catalogue[model].node.redaction) and (claims := done.claims) and claims.is_loss
+        }
         document = {
             "participant": participant.user,
             "name": name,
@@ -245,6 +250,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "models": own,
             "federation": len(catalogue.models),
             "withdrawn": withdrawn,
+            "worse": worse,
             "next": None if work is None else {"models": work.models, "request": work.request},
             "withheld": why if work is not None else None,
             "requests": [asdict(each) for each in requests],
@@ -256,6 +262,9 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
         out.command("blockful", "participant", "serve", folder)
     for name, version in own.items():
         out.say(f"{name}  version {version}")
+    for model, lost in worse.items():
+        figures = f"{100 * lost['before']:.1f} % before, {100 * lost['after']:.1f} % now"
+        out.say(f"{model} does worse on what it was to keep than chance explains: {figures}")
     if withdrawn:
         out.say(f"without weights, as their owners did not answer a request: {', '.join(withdrawn)}")
     if work is not None:

@@ -9,6 +9,7 @@ asked, by whom, and the weights that came of it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -224,6 +225,8 @@ class Claimed(BaseModel):
 
     `chance`: a model whose AD_r is at most this is no better than chance (`learning.chance`); None where that
     cannot be told, and in older nodes.
+    `before`: AD_r of the version that it replaces, and `samples`, how many both are measured on; None where
+    its owner did not train it again or that version has no weights, and in older nodes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -231,6 +234,17 @@ class Claimed(BaseModel):
     ad_f: float | None = Field(ge=0, le=1)
     ad_r: float = Field(ge=0, le=1)
     chance: float | None = Field(default=None, gt=0, lt=1)
+    before: float | None = Field(default=None, ge=0, le=1)
+    samples: int | None = Field(default=None, ge=1)
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether AD_r fell by more than chance explains: by over two standard errors of the difference,
+        `2 sqrt(2 p (1 - p) / n)` with p the mean of both, as if n samples were drawn anew for each."""
+        if self.before is None or self.samples is None:
+            return False
+        mean = (self.before + self.ad_r) / 2
+        return self.before - self.ad_r > 2 * math.sqrt(2 * mean * (1 - mean) / self.samples)
 
     @property
     def is_at_chance(self) -> bool:
@@ -240,9 +254,7 @@ class Claimed(BaseModel):
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        if self.chance is None:
-            document.pop("chance", None)
-        return document
+        return {name: each for name, each in document.items() if name in ("ad_f", "ad_r") or each is not None}
 
 
 class Redaction(BaseModel):

@@ -22,6 +22,7 @@ class ModelRow:
         start: whether the request started here.
         before: figures of the version before.
         at_chance: whether it is no better than chance on what it was to keep.
+        is_loss: whether it does worse there than before, by more than chance explains.
         left_out: classes that earlier requests removed; AD_r is measured without them.
         verdict: of the attached audit; None without one.
     """
@@ -39,6 +40,7 @@ class ModelRow:
     ad_r: float | None
     before: FiguresBefore
     at_chance: bool
+    is_loss: bool
     left_out: tuple[int, ...]
     verdict: str | None
 

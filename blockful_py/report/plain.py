@@ -68,6 +68,12 @@ def _done(page: CertificatePage) -> Iterator[str]:
             f"{'it is' if len(lost) == 1 else 'they are'} no better than guessing. Nobody should rely on "
             f"{'this model' if len(lost) == 1 else 'these models'}."
         )
+    worse = [model.name for model in renewed if model.is_loss and not model.at_chance]
+    if worse:
+        yield (
+            f"Attention: on everything that {_listed(worse)} should still know, "
+            f"{'it does' if len(worse) == 1 else 'they do'} worse than before, by more than chance explains."
+        )
 
 
 def _figures(page: CertificatePage, renewed: Sequence[ModelRow]) -> Iterator[str]:

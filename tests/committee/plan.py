@@ -90,7 +90,11 @@ class Plan:
         assert redaction is not None
         address = cid_string(store_weights(self.federation, weights))
         left_out = {name: redaction.left_out}
-        claims = measure(self.federation.setup, {name: weights}, redaction.request.classes, left_out)[name]
+        was = redaction.claims is not None and redaction.claims.before is not None
+        old = self.federation.catalogue()[name].node.weights
+        before = {name: self.federation.opened.context.weights.read(old)} if was else {}
+        setup, classes = self.federation.setup, redaction.request.classes
+        claims = measure(setup, {name: weights}, classes, left_out, before)[name]
         altered = redaction.model_copy(update={"weights": address, "claims": claims})
         return self.nodes[name].model_copy(update={"redaction": altered})
 
@@ -111,9 +115,10 @@ def record_measurements(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         models: Mapping[str, Weights],
         classes: Sequence[int],
         left_out: Mapping[str, Collection[int]],
+        before: Mapping[str, Weights],
     ) -> dict[str, Claimed]:
         measured.append({*models})
-        return measure(setup, models, classes, left_out)
+        return measure(setup, models, classes, left_out, before)
 
     monkeypatch.setattr("blockful_py.pipeline.review.content.measure", noted)
     return measured

@@ -253,7 +253,18 @@ def test_false_claims_are_refused(plan: Plan, name: str) -> None:
     assert better != redaction.claims
     altered = redaction.model_copy(update={"claims": better})
     draft = plan.draft(**{name: plan.nodes[name].model_copy(update={"redaction": altered})})
-    assert f"model {name} claims ad_f=0.0 ad_r=1.0 chance=None, held-out data give" in plan.refused(draft)
+    assert f"model {name} claims ad_f=0.0 ad_r=1.0 chance=None" in plan.refused(draft)
+
+
+def test_a_figure_before_that_an_owner_leaves_out_is_refused(plan: Plan) -> None:
+    """It would hide what its training lost."""
+    redaction = plan.nodes["t"].redaction
+    assert redaction is not None and redaction.claims is not None
+    assert redaction.claims.before is not None
+    claims = redaction.claims.model_copy(update={"before": None, "samples": None})
+    altered = redaction.model_copy(update={"claims": claims})
+    draft = plan.draft(t=plan.nodes["t"].model_copy(update={"redaction": altered}))
+    assert "before=None samples=None, held-out data give" in plan.refused(draft)
 
 
 def test_classes_that_no_earlier_request_removed_are_not_left_out_of_ad_r(plan: Plan) -> None:

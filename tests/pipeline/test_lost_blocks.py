@@ -28,7 +28,7 @@ def test_a_refused_update_leaves_nothing_in_the_stores(
 ) -> None:
     before = transactions(federation)
     kept, wrong = held(federation.run), Claimed(ad_f=0.0, ad_r=1.0)
-    monkeypatch.setattr(redaction, "measure", lambda _, models, __: dict.fromkeys(models, wrong))
+    monkeypatch.setattr(redaction, "measure", lambda _, models, *__: dict.fromkeys(models, wrong))
     with pytest.raises(QuorumError, match="claims"):
         federation.unlearn()
     assert held(federation.run) == kept

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from blockful_py.crypto import curve
 from blockful_py.errors import FormatError, WithdrawnError
 from blockful_py.record.model_node import (
+    Claimed,
     Privacy,
     Redaction,
     Reference,
@@ -169,3 +170,23 @@ def test_new_weights_have_claims_and_a_withdrawn_model_has_neither() -> None:
     half["redaction"]["claims"] = {"ad_f": 0.0, "ad_r": 1.0}
     with pytest.raises(FormatError, match="a withdrawn model has neither"):
         parse_node(json.dumps(half).encode())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "samples", "lost"),
+    [
+        (0.93, 0.476, 300, True),
+        (0.93, 0.91, 300, False),
+        (1.0, 0.99, 300, False),
+        (0.93, 0.91, 30_000, True),
+        (0.5, 0.9, 300, False),
+        (None, 0.1, None, False),
+    ],
+)
+def test_a_fall_of_ad_r_is_a_loss_where_chance_does_not_explain_it(
+    before: float | None, after: float, samples: int | None, lost: bool
+) -> None:
+    claims = Claimed(ad_f=0.0, ad_r=after, before=before, samples=samples)
+    assert claims.is_loss == lost
+    assert Claimed.model_validate_json(claims.model_dump_json()) == claims
+    assert ("before" in claims.model_dump()) == (before is not None)

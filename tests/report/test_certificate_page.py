@@ -28,6 +28,7 @@ KEPT = ModelRow(
     ad_r=0.92,
     before=FiguresBefore(0.97, 0.91, 0.9, measured_here=True),
     at_chance=False,
+    is_loss=False,
     left_out=(),
     verdict=None,
 )
@@ -85,6 +86,9 @@ def test_the_page_has_figures_before_and_after_and_an_alarm(page: CertificatePag
     assert "97.0 % → 0.0 %" in shown and "91.0 % → 92.0 %" in shown and "90.4 %" in shown
     assert "Alarm: r1 is no better than chance on what was to be kept." in shown
     assert "AD_r of r1 leaves out what earlier requests removed: class 5, 8." in shown
+    worse = words(replace(page, models=[replace(KEPT, is_loss=True)]))
+    assert "Alarm: r6 does worse on what was to be kept than before, by more than chance explains." in worse
+    assert "Attention: on everything that r6 should still know, it does worse than before" in worse
     sound = words(replace(page, models=[KEPT]))
     assert "Alarm" not in sound and "Attention" not in sound and "leaves out" not in sound
 

@@ -53,5 +53,8 @@ def test_a_directory_that_cannot_be_written_is_one_error(small: Report, tmp_path
 
 
 def test_no_report_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="finished run"):
+    with pytest.raises(RunError, match="there is no run"):
+        read_report(tmp_path)
+    (tmp_path / "run.json").touch()
+    with pytest.raises(RunError, match="has no report yet"):
         read_report(tmp_path)

@@ -9,7 +9,9 @@ proposal.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
@@ -25,6 +27,7 @@ from blockful_py.pipeline.jobs.spot_check import CheckableTraining
 from blockful_py.pipeline.jobs.training import load_model, load_models, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
+from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
@@ -46,6 +49,11 @@ from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.task import UnlearningTask
 
+_log = logging.getLogger(__name__)
+
+ATTEMPTS = 3
+"""Trainings of an own part that does worse than before."""
+
 
 class OwnParts:
     """Does the parts of the one user whose data is here."""
@@ -65,8 +73,7 @@ class OwnParts:
         method = parse_method(request.method, self._context.run.allowed_code)
         checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
         task = self._task(catalogue, request, method, name, checkable)
-        with failing_as(UnlearningError, f"method {method.name!r}"):
-            weights = method.unlearn(task).weights[name]
+        weights = self._unlearned(task, method, catalogue[name].node, request)
         if request.paradigm != Paradigm.PARALLEL:
             shown = None if checkable is None else checkable.disclose(number, task.forgets(name))
             disclosures = {} if shown is None else {name: shown}
@@ -87,6 +94,32 @@ class OwnParts:
             self._context.keys.give({sealed.uri: sealed.key})
             self._context.contracts.participants.hand_in(number, placed.position, file_uri(data))
         return node
+
+    def _unlearned(self, task: UnlearningTask, method: Method, node: ModelNode, request: Request) -> Weights:
+        """The new weights of a model: where they do worse than before on the rest, by more than chance
+        explains, the best there of ATTEMPTS, each with another seed.
+
+        A training that members spot-check has the seed that it committed to.
+        """
+        name, left_out = node.name, {node.name: node.removed_beside(request.classes)}
+        before = {} if node.is_withdrawn else {name: task.models[name].weights}
+        made: list[tuple[float, Weights]] = []
+        for attempt in range(ATTEMPTS if task.fitter is fit_together else 1):
+            with failing_as(UnlearningError, f"method {method.name!r}"):
+                weights = method.unlearn(replace(task, seed=task.seed + attempt)).weights[name]
+            claims = measure(self._context.setup, {name: weights}, request.classes, left_out, before)[name]
+            made.append((claims.ad_r, weights))
+            if not claims.is_loss:
+                return weights
+            _log.warning(
+                "%s knows less of what it is to keep: %.1f %% after %.1f %% (attempt %d of %d)",
+                name,
+                100 * claims.ad_r,
+                100 * (claims.before or 0),
+                attempt + 1,
+                ATTEMPTS,
+            )
+        return max(made, key=lambda each: each[0])[1]
 
     def _task(
         self,

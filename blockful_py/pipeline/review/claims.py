@@ -65,6 +65,7 @@ def measure(
     models: Mapping[str, Weights],
     classes: Sequence[int],
     left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
+    before: Mapping[str, Weights] = MappingProxyType({}),
 ) -> dict[str, Claimed]:
     """The claims of models, by name: accuracies on the held-out test data, which is public.
 
@@ -73,15 +74,31 @@ def measure(
 
     `left_out`: by model, classes that earlier requests removed: AD_r is measured without them, unless no
     other class is there.
+    `before`: weights of the versions that models replace, by name, to be measured beside them.
     """
+    now, earlier = (_measured(setup, each, classes, left_out) for each in (models, before))
+    return {
+        name: Claimed(
+            ad_f=each.ad_f,
+            ad_r=each.ad_r,
+            chance=each.chance,
+            before=earlier[name].ad_r if name in earlier else None,
+            samples=each.samples if name in earlier else None,
+        )
+        for name, each in now.items()
+    }
+
+
+def _measured(
+    setup: TrainingSetup,
+    models: Mapping[str, Weights],
+    classes: Sequence[int],
+    left_out: Mapping[str, Collection[int]],
+) -> dict[str, ForgetRetain]:
     architecture, test = setup.architecture, setup.dataset.test
     if len(test.only(classes)):
-        measured = forget_retain(architecture, models, test, classes, "test", setup.scorer, left_out)
-    else:
-        measured = {
-            name: ForgetRetain.of(None, right, test.y, retained(test.y, (), left_out.get(name, ())))
-            for name, right in setup.scorer(architecture, models, test).items()
-        }
+        return forget_retain(architecture, models, test, classes, "test", setup.scorer, left_out)
     return {
-        name: Claimed(ad_f=each.ad_f, ad_r=each.ad_r, chance=each.chance) for name, each in measured.items()
+        name: ForgetRetain.of(None, right, test.y, retained(test.y, (), left_out.get(name, ())))
+        for name, right in setup.scorer(architecture, models, test).items()
     }

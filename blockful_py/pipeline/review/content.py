@@ -300,7 +300,7 @@ class ContentReviewer:
             _require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
-            self._measure(some, weights, request)
+            self._measure(some, weights, request, catalogue)
             for each in some:
                 self._spot_checks.review(each.node, weights[each.node.name], request, catalogue)
 
@@ -419,7 +419,7 @@ class ContentReviewer:
                     self._is_sealed(each, weights[name], keys),
                     f"the new weights of {name} are not what {method.name} gives",
                 )
-            self._measure(some, weights, request)
+            self._measure(some, weights, request, catalogue)
 
     @staticmethod
     def _is_sealed(proposed: Proposed, weights: Weights, keys: FoundKeys) -> bool:
@@ -444,10 +444,21 @@ class ContentReviewer:
         return announced
 
     def _measure(
-        self, proposed: Sequence[Proposed], weights: Mapping[str, Weights], request: Request
+        self,
+        proposed: Sequence[Proposed],
+        weights: Mapping[str, Weights],
+        request: Request,
+        catalogue: Catalogue,
     ) -> None:
+        """Requires true claims, of what an owner trained again beside the version before."""
         left_out = {each.node.name: each.redaction.left_out for each in proposed}
-        measured = measure(self._sources.setup, weights, request.classes, left_out)
+        before = {}
+        for each in proposed:
+            current = catalogue[each.node.name].node
+            if each.node.statement != current.statement and not current.is_withdrawn:
+                with refusing(f"the weights of {current.name} that are replaced"):
+                    before[current.name] = self._weights.read(current.weights)
+        measured = measure(self._sources.setup, weights, request.classes, left_out, before)
         for each in proposed:
             name, claimed = each.node.name, each.redaction.claims
             _require(

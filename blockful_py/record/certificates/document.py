@@ -58,8 +58,9 @@ class FiguresBefore:
     """Accuracies of the version before, in [0, 1]; None where they are not known.
 
     Attributes:
-        ad_f, ad_r: on held-out data, as members measured them for the request before: AD_f where that was to
-            forget the same; or as `measured_here`.
+        ad_f, ad_r: on held-out data, as members measured them: AD_r for this request where its owner trained
+            it again, otherwise for the request before, as AD_f where that was to forget the same; or as
+            `measured_here`.
         accuracy: on its owner's own test data, as the owner signed it.
         measured_here: whether the machine that writes the page measured AD_f and AD_r; no member signed them.
     """
@@ -103,10 +104,11 @@ class ReplacedModel(Part):
         if old.is_withdrawn:
             return FiguresBefore(None, None, None)
         claims = old.redaction.claims if old.redaction else None
+        measured = self.claims.before if self.claims else None
         same = old.redaction is not None and old.redaction.request.forget == forget
         return FiguresBefore(
             ad_f=claims.ad_f if claims and same else None,
-            ad_r=claims.ad_r if claims else None,
+            ad_r=measured if measured is not None else claims.ad_r if claims else None,
             accuracy=old.statement.accuracy,
         )
 
@@ -197,7 +199,13 @@ class ErasureCertificate(Part):
         before = each.figures_before(self.statement.request.forget)
         after = ("withdrawn",) * 2
         if each.claims is not None:
-            lost = ", no better than chance" if each.claims.is_at_chance else ""
+            lost = (
+                ", no better than chance"
+                if each.claims.is_at_chance
+                else ", a loss"
+                if each.claims.is_loss
+                else ""
+            )
             after = _passage(before.ad_f, each.claims.ad_f), _passage(before.ad_r, each.claims.ad_r) + lost
         versions = f"{each.version_before} → {each.version_after}"
         return each.name, versions, _percent(before.accuracy), *after

@@ -52,6 +52,7 @@ def page_of(
             None if each.claims is None else each.claims.ad_r,
             _before(each, request.forget, measured.get(each.name)),
             each.claims is not None and each.claims.is_at_chance,
+            each.claims is not None and each.claims.is_loss,
             () if (made := record.nodes[position(each.position)].redaction) is None else made.left_out,
             _verdict(verdicts.get(each.name)),
         )

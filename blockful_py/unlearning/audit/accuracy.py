@@ -25,11 +25,13 @@ class ForgetRetain:
     Attributes:
         ad_f: None where there is no sample of the forgotten classes.
         chance: AD_r up to which a model is no better than chance (`chance_level`).
+        samples: how many AD_r is measured on.
     """
 
     ad_f: float | None
     ad_r: float
     chance: float | None = None
+    samples: int | None = None
 
     @property
     def is_at_chance(self) -> bool:
@@ -39,7 +41,7 @@ class ForgetRetain:
     @classmethod
     def of(cls, ad_f: float | None, right: Tensor, labels: Tensor, kept: Tensor) -> ForgetRetain:
         """With the AD_r of the samples `kept`, bool (n,); `right` is 1.0 where correct, float64 (n,)."""
-        return cls(ad_f, right[kept].mean().item(), chance_level(labels[kept]))
+        return cls(ad_f, right[kept].mean().item(), chance_level(labels[kept]), int(kept.sum()))
 
 
 @dataclass(frozen=True, slots=True)

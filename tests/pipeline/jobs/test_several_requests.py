@@ -69,7 +69,10 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
     for row in page.models:
         redaction = first[row.name]
         assert redaction is not None and redaction.claims is not None
-        assert (row.before.ad_f, row.before.ad_r) == (None, redaction.claims.ad_r)  # AD_f was of class 3
+        now = catalogue[row.name].node.redaction
+        assert now is not None and now.claims is not None
+        assert now.claims.before is not None, "without class 8 as well"
+        assert (row.before.ad_f, row.before.ad_r) == (None, now.claims.before)  # AD_f was of class 3
         assert (row.before.measured_here, row.left_out) == (False, (3,))
     test = federation.setup.dataset.test
     for name in AFFECTED:
