@@ -240,8 +240,9 @@ class Claimed(BaseModel):
     @property
     def is_loss(self) -> bool:
         """Whether AD_r fell by more than chance explains: by over two standard errors of the difference,
-        `2 sqrt(2 p (1 - p) / n)` with p the mean of both, as if n samples were drawn anew for each."""
-        if self.before is None or self.samples is None:
+        `2 sqrt(2 p (1 - p) / n)` with p the mean of both, as if n samples were drawn anew for each.  From a
+        version that was no better than chance nothing is lost."""
+        if self.before is None or self.samples is None or self.before <= (self.chance or 0):
             return False
         mean = (self.before + self.ad_r) / 2
         return self.before - self.ad_r > 2 * math.sqrt(2 * mean * (1 - mean) / self.samples)

@@ -180,13 +180,14 @@ def test_new_weights_have_claims_and_a_withdrawn_model_has_neither() -> None:
         (1.0, 0.99, 300, False),
         (0.93, 0.91, 30_000, True),
         (0.5, 0.9, 300, False),
+        (0.15, 0.08, 300, False),
         (None, 0.1, None, False),
     ],
 )
 def test_a_fall_of_ad_r_is_a_loss_where_chance_does_not_explain_it(
     before: float | None, after: float, samples: int | None, lost: bool
 ) -> None:
-    claims = Claimed(ad_f=0.0, ad_r=after, before=before, samples=samples)
+    claims = Claimed(ad_f=0.0, ad_r=after, chance=0.16, before=before, samples=samples)
     assert claims.is_loss == lost
     assert Claimed.model_validate_json(claims.model_dump_json()) == claims
     assert ("before" in claims.model_dump()) == (before is not None)
