@@ -152,42 +152,6 @@ def blockchain_energy(operations: Operations, members: int, parameters: int, pri
     )
 
 
-def learning_energy_sequential(
-    starts: int, depth: int, references: float, samples: int, parameters: int, power: float
-) -> float:
-    """Q P_seq d N |D| |S|, the paper's order of magnitude with its constant taken as 1."""
-    return starts * power * depth * references * samples * parameters
-
-
-def learning_energy_parallel(
-    models: int,
-    starts: int,
-    depth: int,
-    references: float,
-    samples: int,
-    parameters: int,
-    members: int,
-    power_sequential: float,
-    power_parallel: float,
-) -> float:
-    """Q P_seq |D| |S| + (K - Q) M P_para d N |S|, constants taken as 1."""
-    retraining = starts * power_sequential * samples * parameters
-    passing = (models - starts) * members * power_parallel * depth * references * parameters
-    return retraining + passing
-
-
-def single_block_hashes(models: int) -> int:
-    """SC_block in chameleon hashes: every transaction in a block of its own, 2K."""
-    _check_models(models)
-    return 2 * models
-
-
-def shared_block_hashes(models: int) -> int:
-    """MC_block in chameleon hashes: all transactions in one block, K + 1."""
-    _check_models(models)
-    return models + 1
-
-
 def _check_models(models: int) -> None:
     if models < 1:
         raise ValueError(f"a request updates at least its start, not {models} models")

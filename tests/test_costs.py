@@ -74,18 +74,6 @@ def test_cost_and_energy_equal_the_papers_expressions(k: int, l: int, n: int, m:
     )
 
 
-def test_learning_energies() -> None:
-    assert costs.learning_energy_sequential(2, 3, 2.0, 100, 10, 1.5) == 2 * 1.5 * 3 * 2 * 100 * 10
-    assert costs.learning_energy_parallel(9, 2, 3, 2.0, 100, 10, 4, 1.5, 0.5) == (
-        2 * 1.5 * 100 * 10 + 7 * 4 * 0.5 * 3 * 2 * 10
-    )
-
-
-def test_blocks_of_one_and_a_block_of_all_match_the_operations() -> None:
-    assert costs.single_block_hashes(6) == costs.expected_parallel(6, 6).chameleon_hashes == 12
-    assert costs.shared_block_hashes(6) == costs.expected_parallel(6, 1).chameleon_hashes == 7
-
-
 def test_mean_references_leaves_the_first_start_out() -> None:
     references = {"a": ["x", "y", "z"], "b": ["a"], "c": ["a", "b"], "x": [], "y": [], "z": []}
     assert costs.mean_references(references, ["a", "b", "c"]) == Fraction(3, 2)

@@ -132,10 +132,6 @@ class LiveChainContract(Contract):
             return super().executed_in(proposal, chunk)
         return naming[0].transaction_hash if naming and chunk == 0 else None
 
-    def max_block_transactions(self) -> int:
-        size: int = self._read("MAX_BLOCK_TRANSACTIONS")
-        return size
-
     def append(self, block: NewBlock, action: Action) -> Receipt:
         """Appends a block of models.
 

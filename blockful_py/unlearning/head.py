@@ -53,21 +53,6 @@ def neutralised(architecture: Architecture, weights: Weights, classes: Collectio
 
 
 @contextmanager
-def seen_by(layer: nn.Module) -> Iterator[list[Tensor]]:
-    """Collects the inputs of a layer, (B, ...) for each call while the context is open."""
-    seen: list[Tensor] = []
-
-    def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        seen.append(inputs[0])
-
-    hook = layer.register_forward_pre_hook(keep)
-    try:
-        yield seen
-    finally:
-        hook.remove()
-
-
-@contextmanager
 def said_by(layer: nn.Module) -> Iterator[list[Tensor]]:
     """Collects the outputs of a layer, (B, ...) for each call while the context is open."""
     said: list[Tensor] = []

@@ -20,7 +20,6 @@ from tests.chain.council import OWNER, Council, uri
 def test_genesis_is_bound_to_chain_and_contract(scene: Scene) -> None:
     live = scene.live
     assert live.block_hash(0) == payload.genesis_block_hash(live.chain_id, live.address)
-    assert live.max_block_transactions() == 128
 
 
 def test_a_block_is_appended_and_read_back(scene: Scene) -> None:
