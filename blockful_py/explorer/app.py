@@ -26,16 +26,16 @@ from blockful_py.explorer.forecast import forecast
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.jobs_feed import JobsFeed
 from blockful_py.explorer.live_updates import MAX_LISTENERS, Updates
-from blockful_py.explorer.model_page import UnknownPositionError, model_document
+from blockful_py.explorer.model_page import model_document
 from blockful_py.explorer.parameters import (
     BadParameterError,
     key_of,
     number,
     one_of,
-    position_of,
     starts_of,
     text_of,
 )
+from blockful_py.explorer.places import UnknownPlaceError, position_of
 from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
 from blockful_py.explorer.responses import (
     bad_parameter,
@@ -123,7 +123,7 @@ class ExplorerApp:
             ],
             exception_handlers={
                 BadParameterError: bad_parameter,
-                UnknownPositionError: not_found,
+                UnknownPlaceError: not_found,
                 SignInError: refused,
                 BlockfulError: failed,
                 sqlite3.Error: busy,
@@ -199,11 +199,11 @@ class ExplorerApp:
         return await self._answers.indexed(request, lambda connection: lists.model_list(connection, *chosen))
 
     async def _model(self, request: HttpRequest) -> Response:
-        position = position_of(request.path_params["place"])
+        place = request.path_params["place"]
         audited = await self._sign_in.auditor(request) is not None
         return await self._answers.heavily(
             request,
-            lambda connection: model_document(connection, self._watched, position, audited),
+            lambda connection: model_document(connection, self._watched, place, audited),
             kept=not audited,
         )
 
@@ -232,11 +232,8 @@ class ExplorerApp:
         chunk = self._watched.run.settings.chain.chunk_models
 
         def made(connection: sqlite3.Connection) -> Any:
-            known = {each["position"] for each in lists.models_at(connection, [s.packed for s in starts])}
-            for start in starts:
-                if str(start) not in known:
-                    raise UnknownPositionError(start)
-            return forecast(connection, starts, chunk, self._jobs.request_seconds())
+            positions = list(dict.fromkeys(position_of(connection, start) for start in starts))
+            return forecast(connection, positions, chunk, self._jobs.request_seconds())
 
         return await self._answers.heavily(request, made)
 

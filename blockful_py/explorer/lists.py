@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from blockful_py.explorer.database import REVISION, counter
+from blockful_py.explorer.places import parsed
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Codec, Position, Uri
 
@@ -96,12 +97,9 @@ def _matching(text: str) -> tuple[str, tuple[Any, ...]]:
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     clauses, values = ["model.name LIKE ? ESCAPE '\\'"], [f"%{escaped}%"]
     parts: list[Any] = [*values]
-    try:
-        height, index = text.split(":")
+    if (position := parsed(text)) is not None:
         clauses.append("model.position = ?")
-        parts.append(Position(int(height), int(index)).packed)
-    except ValueError:
-        pass
+        parts.append(position.packed)
     try:
         if text.startswith("0x") and len(text) == 42:
             parts.append(bytes.fromhex(text[2:]))

@@ -11,6 +11,7 @@ from typing import Any
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
+from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
@@ -18,29 +19,20 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
 
 
-class UnknownPositionError(BlockfulError):
-    """No model stands at a position."""
+def model_document(connection: sqlite3.Connection, watched: Watched, place: str, audited: bool) -> Document:
+    """`place`: a position or a name.  `audited`: with what the archive keeps of replaced versions.
 
-    def __init__(self, position: Position) -> None:
-        super().__init__(f"no model stands at {position}.")
-
-
-def model_document(
-    connection: sqlite3.Connection, watched: Watched, position: Position, audited: bool
-) -> Document:
-    """`audited`: with what the archive keeps of replaced versions for auditors.
-
-    Raises UnknownPositionError, NodeError when the live chain's node fails.
+    Raises UnknownPlaceError, NodeError when the live chain's node fails.
     """
-    found = models_at(connection, [position.packed])
-    if not found:
-        raise UnknownPositionError(position)
+    position = position_of(connection, place)
+    (found,) = models_at(connection, [position.packed])
     live = watched.contracts.live
     header = live.header(position.height)
     members = live.transactions([Position(header.height, index) for index in range(header.tx_count)])
     transaction = members[position.index]
     return {
-        **found[0],
+        **found,
+        "address": address_of(connection, position, found["name"]),
         "owner": hexed(transaction.owner),
         "hash": hex(transaction.ch),
         "settled": transaction.settled,
@@ -210,13 +202,3 @@ def _weights(watched: Watched, node: ModelNode) -> Document | None:
         except BlockNotFoundError:
             held[name] = False
     return held
-
-
-def parse_place(text: str) -> Position:
-    """A position of a URL.  Raises ValueError."""
-    height, index = text.split(":")
-    if not (height.isascii() and height.isdigit() and index.isascii() and index.isdigit()):
-        raise ValueError(f"{text!r} is no position")
-    if len(height) > 10 or len(index) > 10:
-        raise ValueError("a position has at most 10 digits each")
-    return Position(int(height), int(index))

@@ -8,9 +8,6 @@ from collections.abc import Collection
 
 from starlette.datastructures import QueryParams
 
-from blockful_py.explorer.model_page import parse_place
-from blockful_py.types import Position
-
 MAX_TEXT = 100
 MAX_STARTS = 50
 
@@ -45,20 +42,12 @@ def one_of(query: QueryParams, name: str, default: str, values: Collection[str])
     return chosen
 
 
-def position_of(text: str) -> Position:
-    """Raises BadParameterError."""
-    try:
-        return parse_place(text)
-    except ValueError:
-        raise BadParameterError("a position is written height:index, such as 3:1") from None
-
-
-def starts_of(query: QueryParams) -> list[Position]:
-    """Positions of the models that a request would start at, each once.  Raises BadParameterError."""
+def starts_of(query: QueryParams) -> list[str]:
+    """Names or positions of the models that a request would start at.  Raises BadParameterError."""
     listed = query.getlist("start")
     if not 1 <= len(listed) <= MAX_STARTS:
         raise BadParameterError(f"name 1 to {MAX_STARTS} models as start")
-    return list(dict.fromkeys(position_of(each) for each in listed))
+    return listed
 
 
 def address_of(query: QueryParams) -> bytes:

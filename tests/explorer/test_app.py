@@ -178,6 +178,23 @@ def test_jobs_are_those_of_the_journal(client: TestClient) -> None:
     assert all(each["done"] == each["steps"] for each in listed["jobs"])
 
 
+def test_a_model_is_reached_by_its_name_as_by_its_position(client: TestClient) -> None:
+    found = models(client)
+    by_name, by_position = (
+        client.get(f"/api/models/{each}").json() for each in ("x", found["x"]["position"])
+    )
+    assert by_name == by_position
+    assert by_name["address"] == "x"
+    assert checks(client, "x")[-1]["passed"]
+    assert client.get("/api/models/x/proof").status_code == 200
+    starts = [
+        client.get(f"/api/what-if?start={each}&start=t").json()["starts"]
+        for each in ("s", found["s"]["position"])
+    ]
+    assert starts[0] == starts[1]
+    assert client.get("/models/x").status_code == 200
+
+
 def test_search_finds_names_positions_and_owners(client: TestClient) -> None:
     found = models(client)
     for text in ("x", found["x"]["position"], found["x"]["owner"]):
@@ -214,7 +231,7 @@ def test_requests_are_counted_by_what_answered_them(guard: Guard) -> None:
         ("page", "200"): 1,
         ("static", "200"): 1,
         ("model", "200"): 1,
-        ("model", "400"): 1,
+        ("model", "404"): 1,
         ("refused", "404"): 1,
         ("refused", "405"): 1,
     }

@@ -58,12 +58,22 @@ function show(): void {
     } else link.removeAttribute("aria-current");
   for (const [pattern, page] of PAGES) {
     const found = pattern.exec(path);
-    if (!found) continue;
+    const argument = found && unescaped(found[1] ?? "");
+    if (argument === null) continue;
     document.title = `${tab?.[1] ?? "Auditors"} · BlockFUL explorer`;
-    shown = page(main, decodeURIComponent(found[1] ?? ""));
+    shown = page(main, argument);
     return;
   }
   replace(main, h("p", { class: "empty" }, "There is no such page."));
+}
+
+/** Text without percent-escapes; null where they are no UTF-8. */
+function unescaped(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 function state(): void {

@@ -82,21 +82,25 @@ class GraphPage {
   }
 
   private readonly found = (event: Event): void => {
-    const position = (event as CustomEvent<string>).detail;
-    const row = this.rowOf(position);
-    if (row === null) return;
+    const place = (event as CustomEvent<string>).detail;
+    const row = this.rowOf(place);
+    if (row === null) {
+      replace(this.card, h("p", { role: "alert" }, `No model, or more than one, is called "${place}".`));
+      this.card.hidden = false;
+      return;
+    }
     this.choose([row]);
     this.view?.centre(row);
     this.canvas.focus();
   };
 
-  private rowOf(position: string): number | null {
+  /** The row of a position, or of a name that one model has. */
+  private rowOf(place: string): number | null {
     const { data } = this;
     if (!data) return null;
-    const [height, index] = position.split(":").map(Number);
-    for (let row = 0; row < data.models; row++)
-      if (data.height[row] === height && data.index[row] === index) return row;
-    return null;
+    for (let row = 0; row < data.models; row++) if (positionOf(data, row) === place) return row;
+    const row = data.names.indexOf(place);
+    return row < 0 || data.names.includes(place, row + 1) ? null : row;
   }
 
   async load(): Promise<void> {

@@ -38,6 +38,8 @@ interface Version {
 }
 
 interface Whole extends Model {
+  /** Its name, where no other model has it, else its position. */
+  address: string;
   hash: string;
   settled: boolean;
   references: Model[];
@@ -57,9 +59,12 @@ interface Whole extends Model {
   versions: Version[];
 }
 
-export function modelPage(main: HTMLElement, position: string): View {
-  const checks = verifying(position);
-  const view = answerPage<Whole>(main, () => `/api/models/${encodeURIComponent(position)}`, (model) => draw(model, checks.element));
+export function modelPage(main: HTMLElement, place: string): View {
+  const checks = verifying(place);
+  const view = answerPage<Whole>(main, () => `/api/models/${encodeURIComponent(place)}`, (model) => {
+    history.replaceState(null, "", `/models/${encodeURIComponent(model.address)}`);
+    return draw(model, checks.element);
+  });
   return {
     ...view,
     close: () => {

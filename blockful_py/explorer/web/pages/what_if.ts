@@ -43,7 +43,7 @@ export function whatIfPage(main: HTMLElement): View {
   const answer = h("div", {});
   const problem = h("p", { class: "bad", role: "alert" });
   const input = h("input", { name: "add", type: "search", placeholder: "Name or position", "aria-label": "Add a model by name or position", maxlength: 100, autocomplete: "off" });
-  const to = (list: string[]): string => `/what-if?${list.map((each) => `start=${each}`).join("&")}`;
+  const to = (list: string[]): string => `/what-if?${new URLSearchParams(list.map((each) => ["start", each]))}`;
 
   const add = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -73,7 +73,7 @@ export function whatIfPage(main: HTMLElement): View {
       return;
     }
     try {
-      const found = await ask<Forecast>(`/api/what-if?${starts.map((each) => `start=${encodeURIComponent(each)}`).join("&")}`, aborting.signal);
+      const found = await ask<Forecast>(`/api${to(starts)}`, aborting.signal);
       replace(
         chosen,
         ...found.starts.map((each) =>
@@ -81,7 +81,7 @@ export function whatIfPage(main: HTMLElement): View {
             "span",
             { class: "chip" },
             modelLink(each.position, each.name),
-            h("button", { type: "button", "aria-label": `Remove ${each.name ?? each.position}`, onclick: () => go(to(starts.filter((one) => one !== each.position))) }, "×"),
+            h("button", { type: "button", "aria-label": `Remove ${each.name ?? each.position}`, onclick: () => go(to(found.starts.filter((one) => one !== each).map((one) => one.position))) }, "×"),
           ),
         ),
       );
