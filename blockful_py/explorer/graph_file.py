@@ -6,8 +6,8 @@
     arrays    little-endian, each at a multiple of 4 bytes after the header's end, which is padded to one
 
 `arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
-positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models;
-ticks count from 1.
+positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models:
+its number from 1 on, the newest block after it, its time, its models, and whether it replaced them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class GraphFiles:
             " WHERE version.version > 0 ORDER BY tick"
         ).fetchall()
         ticks = connection.execute(
-            "SELECT tick, block, time, count(*), max(version > 0) FROM made GROUP BY tick ORDER BY tick"
+            "SELECT tick, max(max(position >> 32)) OVER (ORDER BY tick), time, count(*), max(version > 0)"
+            " FROM made GROUP BY tick ORDER BY tick"
         ).fetchall()
         owners = {owner: number for number, owner in enumerate(dict.fromkeys(row[1] for row in models))}
         columns = list(zip(*models, strict=True)) or [()] * 9

@@ -135,8 +135,7 @@ def _transaction(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
     return {
         "chain": row["chain"],
         "hash": hexed(row["hash"]),
-        "block": row["block"],
-        "height": height["height"] if height and live else None,
+        "block": height["height"] if height and live else None,
         "time": row["time"],
         "gas": row["gas"],
         "proposal": hexed(row["proposal"]),
@@ -167,7 +166,7 @@ def summary(connection: sqlite3.Connection) -> Document:
     """Counts of what the index has."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM model) AS models, (SELECT count(*) FROM reference) AS edges,"
-        " (SELECT count(*) FROM version WHERE version > 0) AS replaced,"
+        " (SELECT count(*) FROM model WHERE version > 0) AS replaced,"
         " (SELECT coalesce(max(height), 0) FROM block) AS height,"
         " (SELECT count(*) FROM record) AS records, (SELECT count(*) FROM request) AS requests,"
         " (SELECT count(*) FROM version WHERE state <> 1) AS unread,"

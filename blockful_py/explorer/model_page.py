@@ -91,7 +91,6 @@ def _versions(
             "current": row["version"] == transaction.version,
             "node": cid(row["uri"], row["codec"]),
             "transaction": hexed(row["sent"]),
-            "block": row["block"],
             "time": row["time"],
             "opening": _opened(watched, transaction, row, openings.get(row["version"])),
             "archived": _archived(connection, packed, row["version"]),
@@ -145,7 +144,7 @@ def _opened(
 
 def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list[Document]:
     rows = connection.execute(
-        "SELECT record.*, sent.block, sent.time AS sent_time FROM record"
+        "SELECT record.*, sent.time AS sent_time FROM record"
         " LEFT JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent"
         " WHERE position = ? AND version = ? ORDER BY number",
         (packed, version),
@@ -155,7 +154,6 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
             "record": row["number"],
             "reason": ArchiveReason(row["reason"]).name.lower(),
             "time": row["sent_time"],
-            "block": row["block"],
             "transaction": hexed(row["sent"]),
             "head": hexed(row["head"]),
             "node": cid(row["uri"], row["codec"]),

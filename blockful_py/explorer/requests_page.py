@@ -93,7 +93,7 @@ def _certificate(path: Path, request: Request) -> ErasureCertificate | None:
 def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
     request = Request.model_validate_json(row["document"])
     replaced, last, first = connection.execute(
-        "SELECT count(*), max(time), min(time) FROM made WHERE request = ?",
+        "SELECT count(DISTINCT position), max(time), min(time) FROM made WHERE request = ?",
         (row["key"],),
     ).fetchone()
     starts = [start.place().packed for start in request.starts]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
@@ -27,6 +28,7 @@ from blockful_py.record.proofs.proof import Sources, parse_proof, verify_proof
 from blockful_py.record.verify import CHECKS
 from blockful_py.storage.cid import cid_string, parse_cid
 from tests.explorer.conftest import HOST
+from tests.explorer.test_graph_file import unpacked
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.member.leaders import until
 
@@ -149,6 +151,19 @@ def test_gas_is_that_of_the_receipts(client: TestClient, watched: Watched) -> No
         node = watched.nodes.live if each["chain"] == "live" else watched.nodes.archive
         receipt: Mapping[str, Any] = node.rpc.call("eth_getTransactionReceipt", each["hash"])
         assert int(receipt["gasUsed"], 16) == each["gas"]
+
+
+def test_all_answers_have_one_block_number_and_one_count_of_replaced_models(client: TestClient) -> None:
+    found, about = models(client), client.get("/api/federation").json()
+    listed = client.get("/api/blocks?count=200").json()["transactions"]
+    published = {each["block"]: each["published"] for each in listed if each["published"]}
+    heights = [int(each["position"].split(":")[0]) for each in found.values()]
+    assert published == {height: heights.count(height) for height in heights}
+    assert all(each["block"] is None for each in listed if not each["published"])
+    graph = unpacked(gzip.compress(client.get("/api/graph").content))
+    assert graph["ticks"][-1][1] == about["height"] == max(heights)
+    coloured = [row for row in range(graph["models"]) if graph["version"][row] > 0]
+    assert len(coloured) == about["replaced"] == client.get("/api/requests").json()[0]["replaced"]
 
 
 def test_blocks_come_page_by_page_and_each_once(client: TestClient) -> None:

@@ -12,6 +12,7 @@ import pytest
 from blockful_py.explorer.affected import affected_models
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
+from blockful_py.explorer.lists import summary
 from blockful_py.explorer.requests_page import request_list
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
@@ -43,6 +44,16 @@ def test_what_passing_left_alone_is_told_once_the_whole_decision_is_executed(
     assert counts(federation, tmp_path / "index") == (len(rows), 2, 0)
     assert next(chunks) == 2
     assert counts(federation, tmp_path / "index") == (len(rows), 3, len(rows) - 3)
+
+
+def test_a_model_that_was_replaced_twice_is_one_replaced_model(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    rows = federation.forget([0])
+    assert federation.forget([0]) == rows
+    assert counts(federation, tmp_path / "index") == (len(rows), len(rows), 0)
+    with IndexReader(tmp_path / "index").moment() as connection:
+        assert summary(connection)["replaced"] == len(rows)
 
 
 @pytest.mark.parametrize(("starts", "paradigm"), [([0, 1], "parallel"), ([0], "sequential")])

@@ -7,7 +7,7 @@ export interface GraphData {
   edges: number;
   names: string[];
   owners: string[];
-  /** Live transactions that changed models: number, block, time, models, whether it replaced some. */
+  /** Live transactions that changed models: number, newest block after it, time, models, whether it replaced them. */
   ticks: [number, number, number | null, number, number][];
   places: Float32Array;
   source: Uint32Array;

@@ -185,7 +185,7 @@ class GraphPage {
   private explain(): void {
     const data = this.data!;
     replace(this.legend, ...legendOf(data, kept.mode, this.versions));
-    const text = momentOf(data, this.tick);
+    const text = momentOf(data, this.tick, this.versions);
     replace(this.moment, text.join(" · "));
     this.time.setAttribute("aria-valuetext", text.join(", "));
   }

@@ -2,7 +2,7 @@
 // What the graph's colours mean, and which moment it shows.
 
 import { h, type Child } from "../../../web/dom";
-import { plural, when } from "../format";
+import { count, plural, when } from "../format";
 import { colouring, MEANINGS, type Mode } from "../graph/colours";
 import type { GraphData } from "../graph/file";
 
@@ -30,10 +30,11 @@ function bar(ramp: string[]): HTMLElement {
   return mark;
 }
 
-/** What stands after a live transaction, by its number from 1 on. */
-export function momentOf(data: GraphData, tick: number): string[] {
+/** What stands after a live transaction, by its number from 1 on; `versions` are those after it. */
+export function momentOf(data: GraphData, tick: number, versions: Uint32Array): string[] {
   const at = data.ticks[tick - 1];
   const standing = data.born.reduce((sum, born) => sum + Number(born <= tick), 0);
-  const what = at ? (at[4] ? `${plural(at[3], "model")} replaced` : `${plural(at[3], "model")} published`) : "";
-  return [plural(standing, "model"), at ? `block ${at[1]}` : "", what, at?.[2] ? when(at[2]) : ""].filter(Boolean);
+  const replaced = versions.reduce((sum, version) => sum + Number(version > 0), 0);
+  const latest = at ? `last ${at[4] ? "replaced" : "published"} ${count(at[3])}` : "";
+  return [plural(standing, "model"), at ? `block ${at[1]}` : "", `${count(replaced)} replaced`, latest, at?.[2] ? when(at[2]) : ""].filter(Boolean);
 }

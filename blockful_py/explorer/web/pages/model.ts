@@ -13,7 +13,6 @@ interface Version {
   current: boolean;
   node: string;
   transaction: string;
-  block: number;
   time: number | null;
   /** Whether its node is for auditors; what the node says is missing then. */
   reserved: boolean;
@@ -22,7 +21,7 @@ interface Version {
   ad_r?: number | null;
   request?: string | null;
   opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
-  archived: { record: number; reason: string; time: number; block: number | null; transaction: string; head: string }[];
+  archived: { record: number; reason: string; time: number; transaction: string; head: string }[];
   review: Reviewed | null;
   problem?: string | null;
   statement?: {
@@ -155,7 +154,7 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       ...(each.opening ? ([["P.x", hash(each.opening.px, 12, 6)], ["s", hash(each.opening.s, 12, 6)]] as [string, Child][]) : []),
       ["Node", hash(each.node, 12, 6)],
       ...(each.reserved ? [] : ([["Sealed weights", weights ? hash(weights.cid, 12, 6) : h("span", { class: "quiet" }, each.withdrawn ? "none" : "–"), weights && h("div", { class: "quiet" }, where ? `in this machine's ${where}` : "not on this machine")]] as [string, ...Child[]][])),
-      ["Live", `block ${each.block}, ${when(each.time)} `, hash(each.transaction, 8, 4)],
+      ["Live", `${when(each.time)} `, hash(each.transaction, 8, 4)],
       ...each.archived.map((record): [string, Child] => [
         record.reason === "superseded" ? "Archived, replaced" : "Archived, published",
         [`record ${record.record}, ${when(record.time)} `, hash(record.transaction, 8, 4)],

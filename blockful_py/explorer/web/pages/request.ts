@@ -10,6 +10,7 @@ import { waiting, type Heading } from "./requests";
 
 interface Happening {
   transaction: string;
+  /** Of the chain's node, by which what happened is ordered. */
   block: number;
   time: number | null;
   gas: number | null;
@@ -111,7 +112,7 @@ function moments(request: Whole): Moment[] {
   ];
   const { filing } = request;
   if (filing) {
-    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, ${filing.decision === null ? "waits for the committee" : filing.decision}${filing.deadline === null ? "" : `, open until block ${filing.deadline}`} `, hash(filing.transaction, 8, 4)], kind: "asked" });
+    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)}, ${filing.decision === null ? "waits for the committee" : filing.decision}${filing.deadline === null ? "" : `, open until block ${filing.deadline} of the live chain's node`} `, hash(filing.transaction, 8, 4)], kind: "asked" });
     for (const part of filing.parts)
       found.push({ time: part.time, block: part.block, title: "Part handed in", body: [`for ${part.model ?? part.position} by ${who(part)} `, hash(part.transaction, 8, 4)], kind: "part" });
   }
