@@ -167,6 +167,7 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
     told: Document = {
         "reserved": False,
         "withdrawn": bool(row["withdrawn"]),
+        "accuracy": row["accuracy"],
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
         "request": hexed(row["request"]),
@@ -183,7 +184,7 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
 def _statement(node: ModelNode) -> Document:
     statement: Document = json.loads(node.statement.model_dump_json())
     references = [
-        {"name": each.name, "position": str(each.place()), "accuracy": each.accuracy}
+        {"name": each.name, "version": each.version, "accuracy": each.accuracy}
         for each in node.statement.references
     ]
     return {**statement, "references": references, "signature": node.signature}

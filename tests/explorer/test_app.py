@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 from starlette.testclient import TestClient
@@ -68,6 +69,23 @@ def test_a_model_has_its_references_and_one_hash_for_all_versions(client: TestCl
     signed = [each["signed"] for each in model["versions"][-1]["review"]["members"]]
     assert len(signed) == 4
     assert sum(signed) >= 3
+
+
+def test_accuracies_are_those_of_the_version_that_stands(client: TestClient) -> None:
+    """The owners of s and t signed new statements; members replaced x and y, whose owners signed none."""
+    found = models(client)
+    assert {name for name, each in found.items() if each["accuracy"] is None} == {"x", "y"}
+    model = client.get("/api/models/x").json()
+    shown = {each["name"]: each for each in model["references"]}
+    assert shown == {name: found[name] for name in GRAPH["x"]}
+    (standing,) = [each for each in client.get("/api/models/s").json()["versions"] if each["current"]]
+    assert shown["s"]["version"] == standing["version"] == 1
+    assert shown["s"]["accuracy"] == standing["accuracy"]
+    graph = unpacked(gzip.compress(client.get("/api/graph").content))
+    coloured = {
+        name for name, each in zip(graph["names"], graph["accuracy"], strict=True) if not np.isnan(each)
+    }
+    assert coloured == GRAPH.keys() - {"x", "y"}
 
 
 def test_a_good_model_passes_every_check_in_order(client: TestClient) -> None:

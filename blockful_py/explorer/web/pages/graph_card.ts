@@ -53,7 +53,7 @@ function figures(data: GraphData, around: { references: Adjacency; heirs: Adjace
     ["Position", positionOf(data, row)],
     ["Owner", short(data.owners[data.owner[row]!], 10, 4)],
     ["Version", data.withdrawn[row] && current ? `${version}, withdrawn` : String(version)],
-    ["Accuracy", percent(data.accuracy[row])],
+    ["Accuracy", figure(data.accuracy)],
     ["AD_f", figure(data.ad_f)],
     ["AD_r", figure(data.ad_r)],
     ["References", count(neighbours(around.references, row).length)],

@@ -4,7 +4,7 @@
 import { type Model, type Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, when } from "../format";
-import { answerPage, facts, hash, modelLink, table, type View } from "../page";
+import { answerPage, facts, hash, modelLink, table, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
@@ -17,6 +17,7 @@ interface Version {
   /** Whether its node is for auditors; what the node says is missing then. */
   reserved: boolean;
   withdrawn?: boolean;
+  accuracy?: number | null;
   ad_f?: number | null;
   ad_r?: number | null;
   request?: string | null;
@@ -25,13 +26,12 @@ interface Version {
   review: Reviewed | null;
   problem?: string | null;
   statement?: {
-    accuracy: number;
     created: number;
     round: number;
     user: number;
     signature: string;
     training: Record<string, unknown>;
-    references: { name: string; position: string; accuracy: number | null }[];
+    references: { name: string; version: number; accuracy: number | null }[];
   };
   weights?: { cid: string; live: boolean; archive: boolean } | null;
 }
@@ -74,7 +74,7 @@ export function modelPage(main: HTMLElement, place: string): View {
 }
 
 function draw(model: Whole, checks: HTMLElement): Child[] {
-  const stated = model.versions.find((each) => each.statement);
+  const stated = model.versions.find((each) => each.current && each.statement);
   const owner = model.user === null ? "" : `user ${model.user}, `;
   return [
     h(
@@ -96,7 +96,7 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
     h("h2", {}, "Place in its block"),
     block(model),
     h("h2", {}, "References and heirs"),
-    h("div", { class: "columns" }, references(model, stated), heirs(model)),
+    h("div", { class: "columns" }, references(model), heirs(model)),
     stated?.statement && statement(stated),
   ];
 }
@@ -144,9 +144,8 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       : h(
           "div",
           { class: "figures" },
-          each.version === 0
-            ? figure("Accuracy", each.statement?.accuracy ?? null, "on its owner's test data, signed")
-            : [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
+          (each.version === 0 || each.accuracy !== null) && figure("Accuracy", each.accuracy, "on its owner's test data, signed"),
+          each.version > 0 && [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
         ),
     each.problem && h("p", { class: "bad" }, each.problem),
     facts(
@@ -189,15 +188,21 @@ function block(model: Whole): HTMLElement {
   );
 }
 
-function references(model: Whole, stated: Version | undefined): HTMLElement {
-  const accuracies = new Map(stated?.statement?.references.map((each) => [each.position, each.accuracy]));
+/** Figures of the version that stands. */
+const FIGURES: Column<Model>[] = [
+  { name: "Version", of: (each) => each.version, right: true },
+  { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+  { name: "AD_f", of: (each) => percent(each.ad_f), right: true },
+  { name: "AD_r", of: (each) => percent(each.ad_r), right: true },
+];
+
+function references(model: Whole): HTMLElement {
   if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
   return table<Model>(
     [
       { name: "Reference", of: (each) => modelLink(each.position, each.name) },
       { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
-      { name: "Accuracy for its owner", of: (each) => percent(accuracies.get(each.position)), right: true },
-      { name: "Version", of: (each) => each.version, right: true },
+      ...FIGURES,
     ],
     model.references,
     "References",
@@ -213,8 +218,7 @@ function heirs(model: Whole): HTMLElement {
       [
         { name: "Heir", of: (each) => modelLink(each.position, each.name) },
         { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
-        { name: "AD_f", of: (each) => percent(each.ad_f), right: true },
-        { name: "Version", of: (each) => each.version, right: true },
+        ...FIGURES,
       ],
       model.heirs.models,
       "Heirs",
@@ -223,6 +227,9 @@ function heirs(model: Whole): HTMLElement {
   );
 }
 
+const trained = (references: NonNullable<Version["statement"]>["references"]): string =>
+  references.map((each) => `${each.name} version ${each.version}, ${percent(each.accuracy)} for its owner`).join("; ") || "the shared initialisation";
+
 function statement(stated: Version): HTMLElement {
   const { statement } = stated;
   const training = Object.entries(statement!.training).map(([name, value]): [string, Child] => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
@@ -230,6 +237,9 @@ function statement(stated: Version): HTMLElement {
     "details",
     {},
     h("summary", {}, "Statement that its owner signed"),
-    facts(["Made", recorded(statement!.created)], ["Signature", hash(statement!.signature, 18, 10)], ...training),
+    facts(
+      ["Made", recorded(statement!.created)],
+      ["Trained from", trained(statement!.references)],
+      ["Signature", hash(statement!.signature, 18, 10)], ...training),
   );
 }

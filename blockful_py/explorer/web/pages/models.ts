@@ -97,7 +97,7 @@ export function modelsPage(main: HTMLElement): View {
         h("span", {}, `${count(start + 1)} to ${count(Math.min(start + SIZE, answer.total))} of ${count(answer.total)}`),
         start + SIZE < answer.total ? h("a", { class: "button plain", href: to({ start: String(start + SIZE) }) }, "Next") : null,
       ),
-    h("p", { class: "quiet note" }, "Accuracy: on the owner's test data, as its owner signed it. AD_f and AD_r: on what was to be forgotten and on the rest, as members measured them when a version was replaced."),
+    h("p", { class: "quiet note" }, "Accuracy: on the owner's test data, as its owner signed it of this version. AD_f and AD_r: on what was to be forgotten and on the rest, as members measured them when a version was replaced."),
   ];
   const asked = new URLSearchParams({ order, direction, start: String(start), count: String(SIZE), search: query.get("search") ?? "" });
   return answerPage<Listed>(main, () => `/api/models?${asked}`, draw);
