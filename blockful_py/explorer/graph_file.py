@@ -65,7 +65,7 @@ class GraphFiles:
     def _made(self, connection: sqlite3.Connection, revision: int) -> bytes:
         models = connection.execute(
             "SELECT model.position, owner, model.version, coalesce(name, ''), first.tick, last.accuracy,"
-            " last.ad_f, last.ad_r, last.withdrawn FROM model"
+            " last.ad_f, last.ad_r, last.withdrawn, last.at_chance FROM model"
             " JOIN version AS first ON first.position = model.position AND first.version = 0"
             " JOIN version AS last ON last.position = model.position AND last.version = model.version"
             " ORDER BY row"
@@ -88,7 +88,7 @@ class GraphFiles:
             " FROM made GROUP BY tick ORDER BY tick"
         ).fetchall()
         owners = {owner: number for number, owner in enumerate(dict.fromkeys(row[1] for row in models))}
-        columns = list(zip(*models, strict=True)) or [()] * 9
+        columns = list(zip(*models, strict=True)) or [()] * 10
         positions = np.array(columns[0], dtype=np.uint64)
         arrays: dict[str, tuple[str, Column]] = {
             "places": ("f4", self._placed(len(models), edges).ravel()),
@@ -106,6 +106,7 @@ class GraphFiles:
             "version": ("u4", np.array(columns[2], dtype=np.int64)),
             "owner": ("u4", np.array([owners[each] for each in columns[1]], dtype=np.int64)),
             "withdrawn": ("u1", np.array(columns[8], dtype=np.int64)),
+            "at_chance": ("u1", np.array(columns[9], dtype=np.int64)),
         }
         header = {
             "format": FORMAT,

@@ -27,7 +27,7 @@ ORDERS = {
 
 _MODELS = (
     "SELECT model.position, model.name, model.owner, model.user, model.version, last.accuracy, last.ad_f,"
-    " last.ad_r, last.withdrawn, last.problem FROM model JOIN version AS last"
+    " last.ad_r, last.at_chance, last.withdrawn, last.problem FROM model JOIN version AS last"
     " ON last.position = model.position AND last.version = model.version"
 )
 
@@ -65,6 +65,7 @@ def model_row(row: sqlite3.Row) -> Document:
         "accuracy": row["accuracy"],
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
+        "at_chance": bool(row["at_chance"]),
         "withdrawn": bool(row["withdrawn"]),
         "problem": row["problem"] and without_paths(row["problem"]),
     }

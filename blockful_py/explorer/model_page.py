@@ -170,6 +170,7 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
         "accuracy": row["accuracy"],
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
+        "at_chance": bool(row["at_chance"]),
         "request": hexed(row["request"]),
         "review": reviewers(connection, row["proposal"], row["request"]),
     }

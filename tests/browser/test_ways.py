@@ -197,6 +197,26 @@ def test_names_with_markup_are_text(pages: Opened, watched: Watched, tmp_path: P
         opened.leave()
 
 
+def test_damaged_models_are_marked(pages: Opened, watched: Watched, tmp_path: Path) -> None:
+    federation = GeneratedFederation(users=4, references=2)
+    federation.publish(8)
+    federation.forget([1], damaged=[1, 5])
+    with generated(watched, federation, tmp_path) as explorer:
+        opened = pages(explorer.url)
+        page = opened.go("/models")
+        expect(page.locator("tr", has=page.get_by_role("link", name="m5", exact=True))).to_contain_text(
+            "damaged"
+        )
+        expect(page.locator(".badge.bad")).to_have_count(2)
+        opened.go("/?model=m5")
+        wait(page)
+        expect(page.locator(".legend")).to_contain_text("damaged (2): no better than chance")
+        expect(page.locator(".card")).to_contain_text("Damaged: no better than chance")
+        page.get_by_label("Time, by live transactions").press("ArrowLeft")
+        expect(page.locator(".legend")).not_to_contain_text("damaged")
+        opened.leave()
+
+
 def test_a_page_follows_the_chains(pages: Opened, watched: Watched, tmp_path: Path) -> None:
     federation = GeneratedFederation(users=4, references=2)
     with generated(watched, federation, tmp_path) as explorer:

@@ -36,6 +36,7 @@ def test_it_has_edges_names_versions_and_ticks(tmp_path: Path) -> None:
     federation = GeneratedFederation(users=5, references=2)
     federation.publish(20)
     replaced = federation.forget([6])
+    assert federation.forget([6], damaged=replaced[1:3]) == replaced
     with RecordIndex(tmp_path / "index", federation.sources()) as index:
         index.follow()
     graph = unpacked(GraphFiles(IndexReader(tmp_path / "index")).current().data)
@@ -46,12 +47,13 @@ def test_it_has_edges_names_versions_and_ticks(tmp_path: Path) -> None:
     heights = [each.height for each in federation.positions]
     assert graph["height"].tolist() == heights
     assert graph["born"].tolist() == heights
-    assert [row for row in range(20) if graph["version"][row] == 1] == replaced
-    assert graph["replaced_row"].tolist() == replaced
-    assert set(graph["replaced_tick"].tolist()) == {5}
+    assert [row for row in range(20) if graph["version"][row] == 2] == replaced
+    assert graph["replaced_row"].tolist() == replaced * 2
+    assert set(graph["replaced_tick"].tolist()) == {5, 6}
+    assert np.flatnonzero(graph["at_chance"]).tolist() == replaced[1:3]
     assert [row for row in range(20) if not np.isnan(graph["ad_f"][row])] == replaced
-    assert [each[3] for each in graph["ticks"]] == [5, 5, 5, 5, len(replaced)]
-    assert [each[1] for each in graph["ticks"]] == [1, 2, 3, 4, 4]
+    assert [each[3] for each in graph["ticks"]] == [5, 5, 5, 5, len(replaced), len(replaced)]
+    assert [each[1] for each in graph["ticks"]] == [1, 2, 3, 4, 4, 4]
 
 
 def test_an_empty_federation_has_an_empty_graph(tmp_path: Path) -> None:

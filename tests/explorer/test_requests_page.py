@@ -12,7 +12,7 @@ import pytest
 from blockful_py.explorer.affected import affected_models
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
-from blockful_py.explorer.lists import summary
+from blockful_py.explorer.lists import models_at, summary
 from blockful_py.explorer.requests_page import request_list
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
@@ -85,9 +85,11 @@ def test_affected_models_have_figures_before_and_an_alarm(
         (_, (key, document)) = found
         request = Request.model_validate_json(document)
         models = affected_models(connection, without_report, key, request, None, audited=True)
+        listed = models_at(connection, [each.packed for each in federation.positions])
     assert request.classes == (5,)
     lost = str(federation.positions[rows[1]])
     assert [each["position"] for each in models if each["at_chance"]] == [lost]
+    assert [each["position"] for each in listed if each["at_chance"]] == [lost]
     for each in models:
         assert each["before"]["ad_r"] >= 0.85  # of the request before, which was to forget another class
         assert each["before"]["ad_f"] is None

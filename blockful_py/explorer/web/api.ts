@@ -10,6 +10,8 @@ export interface Model {
   accuracy: number | null;
   ad_f: number | null;
   ad_r: number | null;
+  /** Whether it is no better than chance on what it was to keep. */
+  at_chance: boolean;
   withdrawn: boolean;
   problem: string | null;
 }

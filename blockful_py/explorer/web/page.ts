@@ -21,6 +21,15 @@ export function go(to: string): void {
 export const modelLink = (position: string, name: string | null): HTMLElement =>
   h("a", { href: `/models/${position}` }, name || position);
 
+/** A model in a table, marked where it is damaged. */
+export const modelCell = (model: { position: string; name: string | null; at_chance: boolean }): Child => [
+  modelLink(model.position, model.name),
+  model.at_chance && [" ", damaged()],
+];
+
+export const damaged = (): HTMLElement =>
+  h("span", { class: "badge bad", title: "No better than chance on what it was to keep" }, "damaged");
+
 /** A page that is one answer, drawn again when the index changes. */
 export function answerPage<T>(main: HTMLElement, path: () => string, draw: (answer: T) => Child[]): View {
   const aborting = new AbortController();

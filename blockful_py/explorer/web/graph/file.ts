@@ -24,6 +24,7 @@ export interface GraphData {
   version: Uint32Array;
   owner: Uint32Array;
   withdrawn: Uint8Array;
+  at_chance: Uint8Array;
 }
 
 interface Listed {

@@ -7,6 +7,8 @@ import { cleared, layer, xOf, yOf, type Scene } from "./scene";
 /** Most models that are painted so; drawing takes 10 to 20 microseconds each. */
 export const FEW = 500;
 const HEAD = 7;
+/** From a disc to the ring around it. */
+const RING = 3;
 
 export class PaintedGraph {
   private readonly canvas: HTMLCanvasElement;
@@ -25,6 +27,7 @@ export class PaintedGraph {
     arrows(brush, scene, scene.style.edge, 1.4, (edge) => shown.stands(data.target[edge]!));
     for (let row = 0; row < data.models; row++) if (shown.stands(row)) disc(brush, scene, row, size, scene.style.page, 1);
     const rows = Array.from({ length: data.models }, (_, row) => row).filter(shown.stands);
+    rings(brush, scene, rows);
     writeLabels(brush, scene, rows, false, 500);
     return 1;
   }
@@ -42,6 +45,18 @@ export function disc(brush: CanvasRenderingContext2D, scene: Scene, row: number,
   brush.lineWidth = width;
   brush.strokeStyle = rim;
   brush.stroke();
+}
+
+/** Rings around those of these rows that are damaged. */
+export function rings(brush: CanvasRenderingContext2D, scene: Scene, rows: Iterable<number>): void {
+  brush.strokeStyle = scene.style.bad;
+  brush.lineWidth = 2;
+  for (const row of rows) {
+    if (!scene.shown.isDamaged(row)) continue;
+    brush.beginPath();
+    brush.arc(xOf(scene, row), yOf(scene, row), scene.size + RING, 0, 2 * Math.PI);
+    brush.stroke();
+  }
 }
 
 /** Draws the edges that are chosen, each with a head at the rim of the heir. */

@@ -9,6 +9,8 @@ export interface Shown {
   /** Six hexadecimal digits after "#". */
   colour: (row: number) => string;
   stands: (row: number) => boolean;
+  /** Whether it is no better than chance on what it was to keep. */
+  isDamaged: (row: number) => boolean;
 }
 
 /** One state of the drawing: all layers draw the same one. */
@@ -33,13 +35,14 @@ export interface Style {
   text: string;
   page: string;
   accent: string;
+  bad: string;
   font: string;
 }
 
 export function styleOf(element: HTMLElement): Style {
   const style = getComputedStyle(element);
   const of = (name: string): string => style.getPropertyValue(name).trim();
-  return { edge: of("--edge"), text: of("--text"), page: of("--page"), accent: of("--accent"), font: style.fontFamily };
+  return { edge: of("--edge"), text: of("--text"), page: of("--page"), accent: of("--accent"), bad: of("--bad"), font: style.fontFamily };
 }
 
 export const sizeOf = (data: GraphData, camera: Camera): number => radius(data.models, camera.ratio);

@@ -171,7 +171,8 @@ class GraphPage {
   private look(): Shown {
     const data = this.data!;
     const [colour] = colouring(data, kept.mode, this.versions);
-    return { colour, stands: (row) => data.born[row]! <= this.tick };
+    const isDamaged = (row: number): boolean => data.at_chance[row]! > 0 && this.versions[row] === data.version[row];
+    return { colour, stands: (row) => data.born[row]! <= this.tick, isDamaged };
   }
 
   private recolour(): void {
@@ -184,7 +185,8 @@ class GraphPage {
 
   private explain(): void {
     const data = this.data!;
-    replace(this.legend, ...legendOf(data, kept.mode, this.versions));
+    const damaged = Array.from(data.at_chance.keys()).filter(this.look().isDamaged).length;
+    replace(this.legend, ...legendOf(data, kept.mode, this.versions, damaged));
     const text = momentOf(data, this.tick, this.versions);
     replace(this.moment, text.join(" · "));
     this.time.setAttribute("aria-valuetext", text.join(", "));

@@ -21,9 +21,12 @@ function reached({ found, chosen }: Told): string {
   return `A request that starts ${several ? `at these ${chosen.length} models` : "here"} reaches ${plural(found?.rows.length ?? 1, "model")}, to a depth of ${found?.deepest ?? 0}.`;
 }
 
+const isDamaged = (data: GraphData, { row, versions }: Told): boolean =>
+  data.at_chance[row]! > 0 && versions[row] === data.version[row];
+
 /** The same for whoever does not see it. */
 export const spoken = (data: GraphData, told: Told): string =>
-  `${nameOf(data, told.row)}, version ${told.versions[told.row]}. ${reached(told)}`;
+  `${nameOf(data, told.row)}, version ${told.versions[told.row]}${isDamaged(data, told) ? ", damaged" : ""}. ${reached(told)}`;
 
 export function cardOf(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, told: Told): Child[] {
   const { row, chosen, versions } = told;
@@ -33,6 +36,7 @@ export function cardOf(data: GraphData, around: { references: Adjacency; heirs: 
   return [
     h("h2", {}, several ? `${nameOf(data, row)} and ${starts.length - 1} more` : nameOf(data, row)),
     h("p", { class: "reach" }, reached(told)),
+    isDamaged(data, told) && h("p", { class: "bad" }, "Damaged: no better than chance on what it was to keep."),
     figures(data, around, row, versions[row]!),
     chosen && [
       h(

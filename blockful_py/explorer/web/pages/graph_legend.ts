@@ -6,7 +6,8 @@ import { count, plural, when } from "../format";
 import { colouring, MEANINGS, type Mode } from "../graph/colours";
 import type { GraphData } from "../graph/file";
 
-export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array): Child[] {
+/** `damaged`: models with a ring. */
+export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array, damaged: number): Child[] {
   const [, legend] = colouring(data, mode, versions);
   const [low, high, ...rest] = legend.ramp ? legend.entries : [];
   const single = legend.ramp ? rest : legend.entries;
@@ -15,6 +16,7 @@ export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array): Ch
     legend.ramp && h("div", { class: "ends" }, h("span", {}, low!.name), bar(legend.ramp), h("span", {}, high!.name)),
     ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), each.name)),
     mode === "owner" && single.length === 0 && h("p", {}, `${plural(data.owners.length, "owner")}, colours repeat`),
+    damaged > 0 && h("div", { class: "entry" }, h("i", { class: "swatch ring", "aria-hidden": "true" }), `damaged (${count(damaged)}): no better than chance`),
   ];
 }
 

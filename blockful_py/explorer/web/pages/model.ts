@@ -4,7 +4,7 @@
 import { type Model, type Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, when } from "../format";
-import { answerPage, facts, hash, modelLink, table, type Column, type View } from "../page";
+import { answerPage, damaged, facts, hash, modelCell, table, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
@@ -20,6 +20,7 @@ interface Version {
   accuracy?: number | null;
   ad_f?: number | null;
   ad_r?: number | null;
+  at_chance?: boolean;
   request?: string | null;
   opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
   archived: { record: number; reason: string; time: number; transaction: string; head: string }[];
@@ -83,6 +84,7 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
       h("h1", {}, model.name ?? model.position),
       h("span", { class: "badge" }, `version ${model.version}`),
       model.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
+      model.at_chance && damaged(),
       !model.settled && h("span", { class: "badge warn" }, "redaction under way"),
       h("span", { class: "grow" }),
       h("a", { class: "button plain", href: `/?model=${model.position}` }, "In the graph"),
@@ -90,6 +92,7 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
     h("p", { class: "lead" }, `At ${model.position} on the live chain, of ${owner}`, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
+    model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it is no better than chance on what it was to keep."),
     checks,
     h("h2", {}, "Versions"),
     versions(model),
@@ -135,6 +138,7 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       h("h3", {}, `Version ${each.version}`),
       h("span", { class: each.current ? "badge on" : "badge" }, each.current ? "live" : "archived"),
       each.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
+      each.at_chance && damaged(),
     ),
     each.reserved
       ? [
@@ -200,7 +204,7 @@ function references(model: Whole): HTMLElement {
   if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
   return table<Model>(
     [
-      { name: "Reference", of: (each) => modelLink(each.position, each.name) },
+      { name: "Reference", of: modelCell },
       { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
       ...FIGURES,
     ],
@@ -216,7 +220,7 @@ function heirs(model: Whole): HTMLElement {
     {},
     table<Model>(
       [
-        { name: "Heir", of: (each) => modelLink(each.position, each.name) },
+        { name: "Heir", of: modelCell },
         { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
         ...FIGURES,
       ],

@@ -4,7 +4,7 @@
 import type { Reviewed } from "../api";
 import { h, svg, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
-import { answerPage, facts, hash, modelLink, table, type View } from "../page";
+import { answerPage, facts, hash, modelCell, modelLink, table, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { waiting, type Heading } from "./requests";
 
@@ -202,7 +202,7 @@ function models(request: Whole): HTMLElement {
   ];
   return table<Affected>(
     [
-      { name: "Model", of: (each) => modelLink(each.position, each.name) },
+      { name: "Model", of: modelCell },
       { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
       { name: "Owner", of: (each) => (each.user === null ? short(each.owner) : `user ${each.user}`) },
       ...(signed ? [{ name: "Accuracy before, as its owner signed it", of: (each: Affected) => percent(each.before?.accuracy), right: true }] : []),

@@ -4,7 +4,7 @@
 import { ask, AnswerError, type Model } from "../api";
 import { h, replace, type Child } from "../../../web/dom";
 import { count, duration, percent, plural } from "../format";
-import { facts, go, modelLink, table, type View } from "../page";
+import { facts, go, modelCell, modelLink, table, type View } from "../page";
 
 interface Past {
   key: string;
@@ -114,7 +114,7 @@ function draw(found: Forecast): Child[] {
     h("h2", {}, "Models that would be replaced"),
     table<Model & { depth: number }>(
       [
-        { name: "Model", of: (each) => modelLink(each.position, each.name) },
+        { name: "Model", of: modelCell },
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
         { name: "Owner", of: (each) => (each.user === null ? "–" : `user ${each.user}`) },
         { name: "Version", of: (each) => each.version, right: true },
