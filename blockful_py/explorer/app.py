@@ -204,7 +204,7 @@ class ExplorerApp:
         return await self._answers.heavily(
             request,
             lambda connection: model_document(connection, self._watched, place, audited),
-            kept=not audited,
+            kept=False,
         )
 
     async def _requests(self, request: HttpRequest) -> Response:

@@ -10,11 +10,12 @@ from typing import Any
 
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
+from blockful_py.explorer.before import claimed_before, measured_before
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
 from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
 
@@ -95,7 +96,7 @@ def _versions(
             "opening": _opened(watched, transaction, row, openings.get(row["version"])),
             "archived": _archived(connection, packed, row["version"]),
             **(
-                _content(connection, watched, row)
+                _content(connection, watched, row, audited)
                 if audited or row["version"] == transaction.version
                 else {"reserved": True, "review": reviewers(connection, row["proposal"])}
             ),
@@ -162,7 +163,7 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
     ]
 
 
-def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row) -> Document:
+def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
     """What the node of a version says; `problem` where it cannot be read."""
     told: Document = {
         "reserved": False,
@@ -171,8 +172,8 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
         "at_chance": bool(row["at_chance"]),
-        "request": hexed(row["request"]),
         "review": reviewers(connection, row["proposal"], row["request"]),
+        "request": None if row["request"] is None else _request(connection, watched, row, audited),
     }
     try:
         uri = Uri(row["uri"], Codec(row["codec"]))
@@ -180,6 +181,20 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
     except BlockfulError as error:
         return {**told, "problem": without_paths(str(error))}
     return {**told, "problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
+
+
+def _request(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
+    """The request that a version came of, and the figures before it, as `affected_models` has them."""
+    key, position = row["request"], row["position"]
+    document, name = connection.execute(
+        "SELECT document, (SELECT name FROM model WHERE position = ?) FROM request WHERE key = ?",
+        (position, key),
+    ).fetchone()
+    request = Request.model_validate_json(document)
+    before = measured_before(watched.run.path, request).get(name)
+    if before is None and audited:
+        before = claimed_before(connection, key, request, position).get(position)
+    return {"key": hexed(key), "forget": str(request.forget), "before": before}
 
 
 def _statement(node: ModelNode) -> Document:

@@ -27,7 +27,7 @@ def test_from_a_model_to_its_archived_version_and_its_certificate(pages: Opened,
     expect(page.get_by_role("heading", name="x", exact=True)).to_be_visible()
     expect(page.get_by_text("opened by 2 of 2 versions: the hash never changed")).to_be_visible()
     expect(page.locator(".version").first).to_contain_text("archived")
-    page.get_by_role("link", name="a request").click()
+    page.get_by_role("link", name="a request to forget class 3").click()
     expect(page.get_by_text("carried out")).to_be_visible()
     expect(page.locator(".timeline li")).to_have_count(4)
     with page.expect_download() as downloading:

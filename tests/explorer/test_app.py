@@ -32,6 +32,7 @@ from tests.explorer.conftest import HOST
 from tests.explorer.test_graph_file import unpacked
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.member.leaders import until
+from tests.report.made_up import report_of
 
 
 def models(client: TestClient) -> dict[str, dict[str, Any]]:
@@ -86,6 +87,29 @@ def test_accuracies_are_those_of_the_version_that_stands(client: TestClient) -> 
         name for name, each in zip(graph["names"], graph["accuracy"], strict=True) if not np.isnan(each)
     }
     assert coloured == GRAPH.keys() - {"x", "y"}
+
+
+def test_a_model_has_its_figures_before_and_after_where_the_run_has_a_report(
+    client: TestClient, watched: Watched
+) -> None:
+    def newest() -> dict[str, Any]:
+        version: dict[str, Any] = client.get("/api/models/x").json()["versions"][-1]
+        return version
+
+    assert newest()["request"]["before"] is None
+    assert newest()["request"]["forget"] == "class 3"
+    report = report_of(GRAPH, STARTS)
+    path = watched.run.path / "report.json"
+    path.write_bytes(report.to_bytes())
+    try:
+        before, (request,) = newest()["request"]["before"], client.get("/api/requests").json()
+        affected = client.get(f"/api/requests/{request['key']}").json()["models"]
+    finally:
+        path.unlink()
+    (measured,) = [each.before for each in report.models if each.name == "x"]
+    assert measured.ad_f is not None
+    assert before["ad_f"] == pytest.approx(measured.ad_f / 100)
+    assert [each["before"] for each in affected if each["name"] == "x"] == [before]
 
 
 def test_a_good_model_passes_every_check_in_order(client: TestClient) -> None:

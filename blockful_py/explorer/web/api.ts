@@ -33,6 +33,14 @@ export interface Federation {
   newest: number | null;
 }
 
+/** Figures before a request: of a report on this machine, or as the record claims them. */
+export interface Before {
+  source: "report" | "record";
+  ad_f: number | null;
+  ad_r: number | null;
+  accuracy: number | null;
+}
+
 export interface Reviewed {
   proposal: string;
   epoch: number;

@@ -3,6 +3,7 @@
 
 import { ask, AnswerError } from "./api";
 import { h, replace, type Child } from "../../web/dom";
+import { percent } from "./format";
 
 export interface View {
   /** Called when the index has changed. */
@@ -25,6 +26,14 @@ export const modelLink = (position: string, name: string | null): HTMLElement =>
 export const modelCell = (model: { position: string; name: string | null; at_chance: boolean }): Child => [
   modelLink(model.position, model.name),
   model.at_chance && [" ", damaged()],
+];
+
+export const SOURCES = { report: "before, as this run's report has it", record: "before, as the record claims" };
+
+/** A figure before, where it is known of any, and after. */
+export const passage = (known: boolean, before: number | null | undefined, after: number | null | undefined): Child => [
+  known && h("span", { class: "quiet" }, percent(before), " → "),
+  percent(after),
 ];
 
 export const damaged = (): HTMLElement =>

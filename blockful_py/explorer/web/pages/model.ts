@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model: versions side by side, one hash for all of them, its place in its block, and its checks.
 
-import { type Model, type Reviewed } from "../api";
+import type { Before, Model, Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, when } from "../format";
-import { answerPage, damaged, facts, hash, modelCell, table, type Column, type View } from "../page";
+import { answerPage, damaged, facts, hash, modelCell, passage, SOURCES, table, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
@@ -21,7 +21,7 @@ interface Version {
   ad_f?: number | null;
   ad_r?: number | null;
   at_chance?: boolean;
-  request?: string | null;
+  request?: { key: string; forget: string; before: Before | null } | null;
   opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
   archived: { record: number; reason: string; time: number; transaction: string; head: string }[];
   review: Reviewed | null;
@@ -148,8 +148,8 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       : h(
           "div",
           { class: "figures" },
-          (each.version === 0 || each.accuracy !== null) && figure("Accuracy", each.accuracy, "on its owner's test data, signed"),
-          each.version > 0 && [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
+          (each.version === 0 || each.accuracy !== null) && figure("Accuracy", percent(each.accuracy), "on its owner's test data, signed"),
+          each.version > 0 && [figure("AD_f", passed(each, "ad_f"), "on what was to be forgotten"), figure("AD_r", passed(each, "ad_r"), "on the rest")],
         ),
     each.problem && h("p", { class: "bad" }, each.problem),
     facts(
@@ -162,15 +162,18 @@ function version(each: Version, next: Version | undefined): HTMLElement {
         record.reason === "superseded" ? "Archived, replaced" : "Archived, published",
         [`record ${record.record}, ${when(record.time)} `, hash(record.transaction, 8, 4)],
       ]),
-      ...(each.request ? ([["Came of", h("a", { href: `/requests/${each.request}` }, "a request")]] as [string, Child][]) : []),
+      ...(each.request ? ([["Came of", [h("a", { href: `/requests/${each.request.key}` }, `a request to forget ${each.request.forget}`), each.request.before && h("div", { class: "quiet" }, `figures ${SOURCES[each.request.before.source]}`)]]] as [string, Child][]) : []),
       ...(next?.time && each.time ? ([["Stood for", duration(next.time - each.time)]] as [string, Child][]) : []),
       ["Reviewed by", reviewed(each.review)],
     ),
   );
 }
 
-const figure = (name: string, value: number | null | undefined, note: string): HTMLElement =>
-  h("div", { class: "figure" }, h("b", {}, percent(value)), h("span", {}, name), h("small", {}, note));
+/** A figure of a version, and the one before the request that it came of. */
+const passed = (each: Version, name: "ad_f" | "ad_r"): Child => passage(each.request?.before != null, each.request?.before?.[name], each[name]);
+
+const figure = (name: string, value: Child, note: string): HTMLElement =>
+  h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name), h("small", {}, note));
 
 function block(model: Whole): HTMLElement {
   const { block } = model;

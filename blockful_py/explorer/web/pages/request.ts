@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request, from its signing to its certificate.
 
-import type { Reviewed } from "../api";
+import type { Before, Reviewed } from "../api";
 import { h, svg, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
-import { answerPage, facts, hash, modelCell, modelLink, table, type View } from "../page";
+import { answerPage, facts, hash, modelCell, modelLink, passage, SOURCES, table, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { waiting, type Heading } from "./requests";
 
@@ -36,7 +36,7 @@ interface Affected {
   at_chance: boolean;
   /** Whether what it was replaced by was replaced since, and is for auditors. */
   reserved: boolean;
-  before: { source: "report" | "record"; ad_f: number | null; ad_r: number | null; accuracy: number | null } | null;
+  before: Before | null;
 }
 
 interface Whole extends Heading {
@@ -187,19 +187,16 @@ function chart(models: Affected[]): Node {
         ];
       }) as unknown as Child[],
     ),
-    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), models.some((each) => each.before?.source === "report") ? "before, as this run's report has it" : "before, as the record claims"]),
+    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), SOURCES[models.some((each) => each.before?.source === "report") ? "report" : "record"]]),
   );
 }
 
-const hasMeasured = (before: Affected["before"]): boolean => before !== null && (before.ad_f !== null || before.ad_r !== null);
+const hasMeasured = (before: Before | null): boolean => before !== null && (before.ad_f !== null || before.ad_r !== null);
 
 function models(request: Whole): HTMLElement {
   const measured = request.models.some((each) => hasMeasured(each.before));
   const signed = request.models.some((each) => each.before?.accuracy != null);
-  const pair = (before: number | null | undefined, after: number | null | undefined): Child => [
-    measured && h("span", { class: "quiet" }, percent(before), " → "),
-    percent(after),
-  ];
+  const pair = (before: number | null | undefined, after: number | null | undefined): Child => passage(measured, before, after);
   return table<Affected>(
     [
       { name: "Model", of: modelCell },
