@@ -89,10 +89,11 @@ class ExplorerApp:
         self._reader = reader
         self._identity = identity
         self._static = static
-        self._graphs = GraphFiles(reader)
+        federation = watched.run.settings.federation
+        self._graphs = GraphFiles(reader, federation)
         self._jobs = JobsFeed(watched.jobs)
         self._probe = EndpointProbe()
-        self._answers = IndexAnswers(reader)
+        self._answers = IndexAnswers(reader, federation)
         self._checks = CheckRoutes(watched, reader, self._answers.heavy)
         self._sign_in = SignInRoutes(SignIn(lambda: watched.contracts.archive), origin)
         self.updates = Updates()

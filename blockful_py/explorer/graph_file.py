@@ -24,7 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockful_py.explorer.database import REVISION, IndexReader, counter
+from blockful_py.explorer.lists import hexed
+from blockful_py.explorer.parties import with_parties
 from blockful_py.graph.layout import layered_layout, quick_layout
+from blockful_py.settings.sections import FederationSettings
 
 FORMAT = "blockful-graph/1"
 CAREFUL = 1_500
@@ -47,8 +50,10 @@ class GraphFile:
 class GraphFiles:
     """Makes graph files, again only once the index has changed; models are placed anew where some came."""
 
-    def __init__(self, reader: IndexReader) -> None:
+    def __init__(self, reader: IndexReader, federation: FederationSettings) -> None:
+        """`federation`: has the names that parties gave themselves."""
         self._reader = reader
+        self._federation = federation
         self._making = threading.Lock()
         self._file: GraphFile | None = None
         self._places: tuple[tuple[int, int], Column] = ((-1, -1), np.zeros((0, 2)))
@@ -65,7 +70,7 @@ class GraphFiles:
     def _made(self, connection: sqlite3.Connection, revision: int) -> bytes:
         models = connection.execute(
             "SELECT model.position, owner, model.version, coalesce(name, ''), first.tick, last.accuracy,"
-            " last.ad_f, last.ad_r, last.withdrawn, last.at_chance FROM model"
+            " last.ad_f, last.ad_r, last.withdrawn, last.at_chance, user FROM model"
             " JOIN version AS first ON first.position = model.position AND first.version = 0"
             " JOIN version AS last ON last.position = model.position AND last.version = model.version"
             " ORDER BY row"
@@ -87,8 +92,9 @@ class GraphFiles:
             "SELECT tick, max(max(position >> 32)) OVER (ORDER BY tick), time, count(*), max(version > 0)"
             " FROM made GROUP BY tick ORDER BY tick"
         ).fetchall()
-        owners = {owner: number for number, owner in enumerate(dict.fromkeys(row[1] for row in models))}
-        columns = list(zip(*models, strict=True)) or [()] * 10
+        users = {row[1]: row[10] for row in models}
+        owners = {owner: number for number, owner in enumerate(users)}
+        columns = list(zip(*models, strict=True)) or [()] * 11
         positions = np.array(columns[0], dtype=np.uint64)
         arrays: dict[str, tuple[str, Column]] = {
             "places": ("f4", self._placed(len(models), edges).ravel()),
@@ -114,7 +120,9 @@ class GraphFiles:
             "models": len(models),
             "edges": len(edges),
             "names": columns[3],
-            "owners": ["0x" + owner.hex() for owner in owners],
+            "owners": with_parties(
+                [{"owner": hexed(owner), "user": user} for owner, user in users.items()], self._federation
+            ),
             "ticks": [list(row) for row in ticks],
         }
         return packed(header, arrays)

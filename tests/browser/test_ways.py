@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.certificates.document import parse_certificate
-from tests.browser.conftest import Opened, generated
+from tests.browser.conftest import PARTY, Opened, generated
 from tests.browser.test_pages import place, wait
 from tests.explorer.generated import GeneratedFederation
 from tests.federations import AFFECTED
@@ -195,6 +195,24 @@ def test_names_with_markup_are_text(pages: Opened, watched: Watched, tmp_path: P
         opened.shoot("graph-markup", whole=False)
         assert page.locator("#main img, #main script").count() == 0
         opened.leave()
+
+
+def test_parties_own_names_are_quoted_beside_their_numbers(pages: Opened, url: str) -> None:
+    opened = pages(url)
+    page = opened.go("/models")
+    expect(page.locator("tr", has=page.get_by_role("link", name="z", exact=True))).to_contain_text(
+        f'user 5 "{PARTY}"'
+    )
+    opened.go("/models/z")
+    expect(page.locator(".lead")).to_contain_text(f'of user 5 "{PARTY}", 0x')
+    opened.go("/?model=z")
+    wait(page)
+    expect(page.locator(".card .facts")).to_contain_text(f'user 5 "{PARTY}"')
+    page.get_by_label("Colour by").select_option(label="Owner")
+    expect(page.locator(".legend")).to_contain_text(f'user 5 "{PARTY}"')
+    opened.go(f"/what-if?start=z&start={place(url, 'a')}")
+    expect(page.locator("table").last).to_contain_text(f'user 5 "{PARTY}"')
+    assert page.locator("#main b").get_by_text("Klinik").count() == 0
 
 
 def test_damaged_models_are_marked(pages: Opened, watched: Watched, tmp_path: Path) -> None:

@@ -14,7 +14,10 @@ import pytest
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.graph_file import CAREFUL, TYPES, GraphFiles, places
 from blockful_py.explorer.index import RecordIndex
+from blockful_py.settings.sections import FederationSettings
 from tests.explorer.generated import GeneratedFederation
+
+PARTIES = FederationSettings(parties={"1": "Klinik Süd"})
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
@@ -39,9 +42,13 @@ def test_it_has_edges_names_versions_and_ticks(tmp_path: Path) -> None:
     assert federation.forget([6], damaged=replaced[1:3]) == replaced
     with RecordIndex(tmp_path / "index", federation.sources()) as index:
         index.follow()
-    graph = unpacked(GraphFiles(IndexReader(tmp_path / "index")).current().data)
+    graph = unpacked(GraphFiles(IndexReader(tmp_path / "index"), PARTIES).current().data)
     assert graph["models"] == 20
     assert graph["names"] == [f"m{row}" for row in range(20)]
+    assert [(each["user"], each["party"]) for each in graph["owners"]] == [
+        (1, "Klinik Süd"),
+        *((user, None) for user in range(2, 6)),
+    ]
     edges = set(zip(graph["source"].tolist(), graph["target"].tolist(), strict=True))
     assert edges == {(each, row) for row, listed in enumerate(federation.references) for each in listed}
     heights = [each.height for each in federation.positions]
@@ -59,7 +66,7 @@ def test_it_has_edges_names_versions_and_ticks(tmp_path: Path) -> None:
 def test_an_empty_federation_has_an_empty_graph(tmp_path: Path) -> None:
     with RecordIndex(tmp_path / "index", GeneratedFederation(5).sources()) as index:
         index.follow()
-    graph = unpacked(GraphFiles(IndexReader(tmp_path / "index")).current().data)
+    graph = unpacked(GraphFiles(IndexReader(tmp_path / "index"), PARTIES).current().data)
     assert (graph["models"], graph["edges"], graph["ticks"]) == (0, 0, [])
 
 
@@ -68,7 +75,7 @@ def test_it_is_made_again_only_when_the_index_changed(tmp_path: Path) -> None:
     federation.publish(5)
     with RecordIndex(tmp_path / "index", federation.sources()) as index:
         index.follow()
-        files = GraphFiles(IndexReader(tmp_path / "index"))
+        files = GraphFiles(IndexReader(tmp_path / "index"), PARTIES)
         before = files.current()
         assert files.current() is before
         federation.publish(5)

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server answers (blockful_py/explorer/app.py).
 
-export interface Model {
-  position: string;
-  name: string | null;
+/** A user: its account, its number, and its own word for itself, which nobody has checked. */
+export interface Owner {
   owner: string;
   user: number | null;
+  party: string | null;
+}
+
+export interface Model extends Owner {
+  position: string;
+  name: string | null;
   version: number;
   accuracy: number | null;
   ad_f: number | null;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page is, and what pages share.
 
-import { ask, AnswerError } from "./api";
+import { ask, AnswerError, type Owner } from "./api";
 import { h, replace, type Child } from "../../web/dom";
-import { percent } from "./format";
+import { percent, short } from "./format";
 
 export interface View {
   /** Called when the index has changed. */
@@ -26,6 +26,12 @@ export const modelLink = (position: string, name: string | null): HTMLElement =>
 export const modelCell = (model: { position: string; name: string | null; at_chance: boolean }): Child => [
   modelLink(model.position, model.name),
   model.at_chance && [" ", damaged()],
+];
+
+/** A user by its number, or its account without one, and its own word for itself in quotation marks. */
+export const userOf = ({ owner, user, party }: Owner, called = "user"): Child => [
+  user === null ? short(owner) : `${called} ${user}`,
+  party !== null && [' "', h("bdi", { class: "party", title: party }, party), '"'],
 ];
 
 export const SOURCES = { report: "before, as this run's report has it", record: "before, as the record claims" };

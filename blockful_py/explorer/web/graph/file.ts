@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a graph file (blockful_py/explorer/graph_file.py).
 
+import type { Owner } from "../api";
+
 export interface GraphData {
   revision: number;
   models: number;
   edges: number;
   names: string[];
-  owners: string[];
+  owners: Owner[];
   /** Live transactions that changed models: number, newest block after it, time, models, whether it replaced them. */
   ticks: [number, number, number | null, number, number][];
   places: Float32Array;

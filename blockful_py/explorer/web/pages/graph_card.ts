@@ -2,7 +2,8 @@
 // What is told of a model in the graph, and of what a request that starts there would reach.
 
 import { h, type Child } from "../../../web/dom";
-import { count, percent, plural, short } from "../format";
+import { count, percent, plural } from "../format";
+import { userOf } from "../page";
 import { positionOf, type GraphData } from "../graph/file";
 import { neighbours, type Adjacency, type Reach } from "../../../web/reach";
 import { nameOf } from "../graph/scene";
@@ -53,9 +54,9 @@ export function cardOf(data: GraphData, around: { references: Adjacency; heirs: 
 function figures(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, row: number, version: number): HTMLElement {
   const current = version === data.version[row];
   const figure = (values: Float32Array): string => percent(current ? values[row] : null);
-  const rows: [string, string][] = [
+  const rows: [string, Child][] = [
     ["Position", positionOf(data, row)],
-    ["Owner", short(data.owners[data.owner[row]!], 10, 4)],
+    ["Owner", userOf(data.owners[data.owner[row]!]!)],
     ["Version", data.withdrawn[row] && current ? `${version}, withdrawn` : String(version)],
     ["Accuracy", figure(data.accuracy)],
     ["AD_f", figure(data.ad_f)],

@@ -4,7 +4,7 @@
 import type { Before, Model, Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, when } from "../format";
-import { answerPage, damaged, facts, hash, modelCell, passage, SOURCES, table, type Column, type View } from "../page";
+import { answerPage, damaged, facts, hash, modelCell, passage, SOURCES, table, userOf, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
@@ -76,7 +76,7 @@ export function modelPage(main: HTMLElement, place: string): View {
 
 function draw(model: Whole, checks: HTMLElement): Child[] {
   const stated = model.versions.find((each) => each.current && each.statement);
-  const owner = model.user === null ? "" : `user ${model.user}, `;
+  const owner = model.user !== null && [userOf(model), ", "];
   return [
     h(
       "div",
@@ -91,7 +91,7 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
       h("a", { class: "button plain", href: `/what-if?start=${model.position}` }, "What if it forgets"),
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
-    h("p", { class: "lead" }, `At ${model.position} on the live chain, of ${owner}`, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
+    h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
     model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it is no better than chance on what it was to keep."),
     checks,
     h("h2", {}, "Versions"),

@@ -4,7 +4,7 @@
 import { type Model } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, percent } from "../format";
-import { answerPage, go, hash, modelCell, type View } from "../page";
+import { answerPage, go, hash, modelCell, userOf, type View } from "../page";
 
 const SIZE = 50;
 const COLUMNS: [string, string | null][] = [
@@ -79,7 +79,7 @@ export function modelsPage(main: HTMLElement): View {
                   {},
                   h("td", {}, modelCell(model)),
                   h("td", { class: "mono" }, model.position),
-                  h("td", {}, model.user !== null && h("span", { class: "quiet" }, `user ${model.user} `), hash(model.owner, 8, 4)),
+                  h("td", {}, model.user !== null && h("span", { class: "quiet" }, userOf(model), " "), hash(model.owner, 8, 4)),
                   h("td", { class: "right" }, model.withdrawn ? `${model.version} withdrawn` : model.version),
                   h("td", { class: "right" }, percent(model.accuracy)),
                   h("td", { class: "right" }, percent(model.ad_f)),

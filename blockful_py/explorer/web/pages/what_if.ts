@@ -4,7 +4,7 @@
 import { ask, AnswerError, type Model } from "../api";
 import { h, replace, type Child } from "../../../web/dom";
 import { count, duration, percent, plural } from "../format";
-import { facts, go, modelCell, modelLink, table, type View } from "../page";
+import { facts, go, modelCell, modelLink, table, userOf, type View } from "../page";
 
 interface Past {
   key: string;
@@ -116,7 +116,7 @@ function draw(found: Forecast): Child[] {
       [
         { name: "Model", of: modelCell },
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
-        { name: "Owner", of: (each) => (each.user === null ? "–" : `user ${each.user}`) },
+        { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
         { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
