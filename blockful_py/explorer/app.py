@@ -28,11 +28,12 @@ from blockful_py.explorer.jobs_feed import JobsFeed
 from blockful_py.explorer.live_updates import MAX_LISTENERS, Updates
 from blockful_py.explorer.model_page import model_document
 from blockful_py.explorer.parameters import (
+    MAX_STARTS,
     BadParameterError,
     key_of,
     number,
     one_of,
-    starts_of,
+    places_of,
     text_of,
 )
 from blockful_py.explorer.places import UnknownPlaceError, position_of
@@ -60,6 +61,7 @@ PAGES = (
     "/",
     "/models",
     "/models/{place}",
+    "/compare",
     "/requests",
     "/requests/{key}",
     "/what-if",
@@ -111,6 +113,7 @@ class ExplorerApp:
                 Route("/api/graph", self._graph),
                 Route("/api/models", self._models),
                 Route("/api/models/{place}", self._model),
+                Route("/api/compare", self._compare),
                 *self._checks.routes(),
                 *self._sign_in.routes(),
                 Route("/api/requests", self._requests),
@@ -208,6 +211,15 @@ class ExplorerApp:
             kept=False,
         )
 
+    async def _compare(self, request: HttpRequest) -> Response:
+        places = places_of(request.query_params, "model", 2, 2)
+        audited = await self._sign_in.auditor(request) is not None
+        return await self._answers.heavily(
+            request,
+            lambda c: [model_document(c, self._watched, place, audited) for place in places],
+            kept=False,
+        )
+
     async def _requests(self, request: HttpRequest) -> Response:
         audited = await self._sign_in.auditor(request) is not None
         return await self._answers.indexed(request, lambda c: request_list(c, audited), kept=not audited)
@@ -229,7 +241,7 @@ class ExplorerApp:
         return download(found.to_bytes(), f"erasure-{asked.created}.json")
 
     async def _what_if(self, request: HttpRequest) -> Response:
-        starts = starts_of(request.query_params)
+        starts = places_of(request.query_params, "start", 1, MAX_STARTS)
         chunk = self._watched.run.settings.chain.chunk_models
 
         def made(connection: sqlite3.Connection) -> Any:

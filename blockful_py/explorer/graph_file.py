@@ -7,7 +7,7 @@
 
 `arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
 positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models:
-its number from 1 on, the newest block after it, its time, its models, and whether it replaced them.
+its number from 1 on, the newest block after it, and its time.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class GraphFiles:
             " WHERE version.version > 0 ORDER BY tick"
         ).fetchall()
         ticks = connection.execute(
-            "SELECT tick, max(max(position >> 32)) OVER (ORDER BY tick), time, count(*), max(version > 0)"
+            "SELECT tick, max(max(position >> 32)) OVER (ORDER BY tick), time"
             " FROM made GROUP BY tick ORDER BY tick"
         ).fetchall()
         users = {row[1]: row[10] for row in models}

@@ -13,6 +13,7 @@ from blockful_py.errors import BlockfulError, BlockNotFoundError
 from blockful_py.explorer.before import claimed_before, measured_before
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
 from blockful_py.explorer.places import address_of, position_of
+from blockful_py.explorer.requests_page import requests_reaching
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
@@ -40,6 +41,7 @@ def model_document(connection: sqlite3.Connection, watched: Watched, place: str,
         "references": models_at(connection, [each.packed for each in transaction.references]),
         "heirs": _heirs(connection, position),
         "block": _block(header, members, position.index, live.block_hash(header.height)),
+        "requests": requests_reaching(connection, position, audited),
         "versions": _versions(connection, watched, members, transaction, audited),
     }
 

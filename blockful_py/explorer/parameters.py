@@ -42,11 +42,12 @@ def one_of(query: QueryParams, name: str, default: str, values: Collection[str])
     return chosen
 
 
-def starts_of(query: QueryParams) -> list[str]:
-    """Names or positions of the models that a request would start at.  Raises BadParameterError."""
-    listed = query.getlist("start")
-    if not 1 <= len(listed) <= MAX_STARTS:
-        raise BadParameterError(f"name 1 to {MAX_STARTS} models as start")
+def places_of(query: QueryParams, name: str, least: int, most: int) -> list[str]:
+    """Names or positions of models.  Raises BadParameterError."""
+    listed = query.getlist(name)
+    if not least <= len(listed) <= most:
+        many = str(most) if least == most else f"{least} to {most}"
+        raise BadParameterError(f"name {many} models as {name}, by name or position")
     return listed
 
 

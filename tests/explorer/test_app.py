@@ -112,6 +112,22 @@ def test_a_model_has_its_figures_before_and_after_where_the_run_has_a_report(
     assert [each["before"] for each in affected if each["name"] == "x"] == [before]
 
 
+def test_two_models_are_answered_side_by_side(client: TestClient) -> None:
+    found = models(client)
+    asked = {"model": ["x", found["z"]["position"]]}
+    assert client.get("/api/compare", params=asked).json() == [
+        client.get(f"/api/models/{name}").json() for name in "xz"
+    ]
+
+
+def test_a_model_has_the_requests_that_reach_it(client: TestClient) -> None:
+    (heading,) = client.get("/api/requests").json()
+    for name in GRAPH:
+        reached = client.get(f"/api/models/{name}").json()["requests"]
+        assert [each["key"] for each in reached] == [heading["key"]] * (name in AFFECTED)
+        assert all((each["forget"], each["version"]) == ("class 3", 1) for each in reached)
+
+
 def test_a_good_model_passes_every_check_in_order(client: TestClient) -> None:
     told = checks(client, models(client)["x"]["position"])
     assert [each["check"] for each in told[:-1]] == list(CHECKS)

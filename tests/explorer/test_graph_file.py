@@ -59,7 +59,6 @@ def test_it_has_edges_names_versions_and_ticks(tmp_path: Path) -> None:
     assert set(graph["replaced_tick"].tolist()) == {5, 6}
     assert np.flatnonzero(graph["at_chance"]).tolist() == replaced[1:3]
     assert [row for row in range(20) if not np.isnan(graph["ad_f"][row])] == replaced
-    assert [each[3] for each in graph["ticks"]] == [5, 5, 5, 5, len(replaced), len(replaced)]
     assert [each[1] for each in graph["ticks"]] == [1, 2, 3, 4, 4, 4]
 
 

@@ -114,6 +114,9 @@ def test_parameters_out_of_bounds_are_refused(client: TestClient, query: str) ->
         "/api/requests/0x12",
         "/api/requests/" + "zz" * 32,
         "/api/what-if",
+        "/api/compare",
+        "/api/compare?model=x",
+        "/api/compare?model=x&model=y&model=z",
         "/api/what-if?" + "&".join(["start=1:0"] * 51),
         "/api/blocks?before=0",
     ],
@@ -127,6 +130,7 @@ def test_malformed_places_are_refused(client: TestClient, path: str) -> None:
     [
         *(f"/api/models/{place}{check}" for place in NOWHERE for check in ("", "/verify", "/proof")),
         *(f"/api/what-if?start={place}" for place in NOWHERE),
+        *(f"/api/compare?model=x&model={place}" for place in NOWHERE),
         "/api/requests/" + "00" * 32,
         "/api/requests/" + "00" * 32 + "/certificate",
     ],

@@ -13,7 +13,7 @@ from blockful_py.explorer.affected import affected_models
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.lists import models_at, summary
-from blockful_py.explorer.requests_page import request_list
+from blockful_py.explorer.requests_page import request_list, requests_reaching
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
 from tests.explorer.generated import GeneratedFederation
@@ -62,6 +62,19 @@ def test_what_waits_for_a_start_or_for_its_turn_is_not_left_alone(
 ) -> None:
     list(federation.forget_in_chunks(starts, [0], paradigm=paradigm))
     assert counts(federation, tmp_path / "index") == (len(federation.descendants(starts)), 1, 0)
+
+
+def test_a_request_reaches_what_it_affects_and_nothing_else(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    rows = federation.descendants([3, 7])
+    list(federation.forget_in_chunks([3, 7], rows[:2]))
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        index.follow()
+    with IndexReader(tmp_path / "index").moment() as connection:
+        found = [requests_reaching(connection, each, audited=False) for each in federation.positions]
+    assert [row for row, each in enumerate(found) if each] == rows
+    assert [found[row][0]["version"] for row in rows] == [1, 1, *[None] * (len(rows) - 2)]
 
 
 def test_a_model_whose_node_cannot_be_read_is_not_taken_for_left_alone(

@@ -6,6 +6,7 @@ import { find, h, replace } from "../../web/dom";
 import { plural, setDemoClock } from "./format";
 import { blocksPage } from "./pages/blocks";
 import { committeePage } from "./pages/committee";
+import { comparePage } from "./pages/compare";
 import { graphPage } from "./pages/graph";
 import { jobsPage } from "./pages/jobs";
 import { modelPage } from "./pages/model";
@@ -28,10 +29,13 @@ const TABS: [string, string][] = [
   ["/jobs", "Jobs"],
 ];
 
+const TITLES: Record<string, string> = { ...Object.fromEntries(TABS), "/compare": "Compare", "/sign-in": "Auditors" };
+
 const PAGES: [RegExp, Page][] = [
   [/^\/$/, graphPage],
   [/^\/models$/, modelsPage],
   [/^\/models\/([^/]+)$/, modelPage],
+  [/^\/compare$/, comparePage],
   [/^\/requests$/, requestsPage],
   [/^\/requests\/([^/]+)$/, requestPage],
   [/^\/what-if$/, whatIfPage],
@@ -60,7 +64,7 @@ function show(): void {
     const found = pattern.exec(path);
     const argument = found && unescaped(found[1] ?? "");
     if (argument === null) continue;
-    document.title = `${tab?.[1] ?? "Auditors"} · BlockFUL explorer`;
+    document.title = `${TITLES[tab?.[0] ?? path]} · BlockFUL explorer`;
     shown = page(main, argument);
     return;
   }

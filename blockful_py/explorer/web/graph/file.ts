@@ -9,8 +9,8 @@ export interface GraphData {
   edges: number;
   names: string[];
   owners: Owner[];
-  /** Live transactions that changed models: number, newest block after it, time, models, whether it replaced them. */
-  ticks: [number, number, number | null, number, number][];
+  /** Live transactions that changed models: number, newest block after it, time. */
+  ticks: [number, number, number | null][];
   places: Float32Array;
   source: Uint32Array;
   target: Uint32Array;

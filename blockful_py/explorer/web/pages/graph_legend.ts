@@ -14,7 +14,7 @@ export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array, dam
   return [
     h("p", { class: "quiet" }, MEANINGS[mode]),
     legend.ramp && h("div", { class: "ends" }, h("span", {}, low!.name), bar(legend.ramp), h("span", {}, high!.name)),
-    ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), each.name)),
+    ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), h("span", {}, each.name))),
     mode === "owner" && single.length === 0 && h("p", {}, `${plural(data.owners.length, "owner")}, colours repeat`),
     damaged > 0 && h("div", { class: "entry" }, h("i", { class: "swatch ring", "aria-hidden": "true" }), `damaged (${count(damaged)}): no better than chance`),
   ];
@@ -37,6 +37,5 @@ export function momentOf(data: GraphData, tick: number, versions: Uint32Array): 
   const at = data.ticks[tick - 1];
   const standing = data.born.reduce((sum, born) => sum + Number(born <= tick), 0);
   const replaced = versions.reduce((sum, version) => sum + Number(version > 0), 0);
-  const latest = at ? `last ${at[4] ? "replaced" : "published"} ${count(at[3])}` : "";
-  return [plural(standing, "model"), at ? `block ${at[1]}` : "", `${count(replaced)} replaced`, latest, at?.[2] ? when(at[2]) : ""].filter(Boolean);
+  return [plural(standing, "model"), at ? `block ${at[1]}` : "", `${count(replaced)} replaced`, at?.[2] ? when(at[2]) : ""].filter(Boolean);
 }

@@ -8,7 +8,7 @@ import { answerPage, damaged, facts, hash, modelCell, passage, SOURCES, table, u
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
-interface Version {
+export interface Version {
   version: number;
   current: boolean;
   node: string;
@@ -37,7 +37,16 @@ interface Version {
   weights?: { cid: string; live: boolean; archive: boolean } | null;
 }
 
-interface Whole extends Model {
+/** A request that affects a model; `version`: what it led to. */
+interface Reached {
+  key: string;
+  forget: string;
+  paradigm: string;
+  version: number | null;
+}
+
+export interface WholeModel extends Model {
+  requests: Reached[];
   /** Its name, where no other model has it, else its position. */
   address: string;
   hash: string;
@@ -61,7 +70,7 @@ interface Whole extends Model {
 
 export function modelPage(main: HTMLElement, place: string): View {
   const checks = verifying(place);
-  const view = answerPage<Whole>(main, () => `/api/models/${encodeURIComponent(place)}`, (model) => {
+  const view = answerPage<WholeModel>(main, () => `/api/models/${encodeURIComponent(place)}`, (model) => {
     history.replaceState(null, "", `/models/${encodeURIComponent(model.address)}`);
     return draw(model, checks.element);
   });
@@ -74,7 +83,7 @@ export function modelPage(main: HTMLElement, place: string): View {
   };
 }
 
-function draw(model: Whole, checks: HTMLElement): Child[] {
+function draw(model: WholeModel, checks: HTMLElement): Child[] {
   const stated = model.versions.find((each) => each.current && each.statement);
   const owner = model.user !== null && [userOf(model), ", "];
   return [
@@ -89,6 +98,7 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
       h("span", { class: "grow" }),
       h("a", { class: "button plain", href: `/?model=${model.position}` }, "In the graph"),
       h("a", { class: "button plain", href: `/what-if?start=${model.position}` }, "What if it forgets"),
+      h("a", { class: "button plain", href: `/compare?${new URLSearchParams({ model: model.address })}` }, "Compare"),
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
     h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
@@ -104,7 +114,7 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
   ];
 }
 
-function versions(model: Whole): HTMLElement {
+function versions(model: WholeModel): HTMLElement {
   const opened = model.versions.filter((each) => each.opening?.opens).length;
   return h(
     "div",
@@ -170,12 +180,12 @@ function version(each: Version, next: Version | undefined): HTMLElement {
 }
 
 /** A figure of a version, and the one before the request that it came of. */
-const passed = (each: Version, name: "ad_f" | "ad_r"): Child => passage(each.request?.before != null, each.request?.before?.[name], each[name]);
+export const passed = (each: Version, name: "ad_f" | "ad_r"): Child => passage(each.request?.before != null, each.request?.before?.[name], each[name]);
 
 const figure = (name: string, value: Child, note: string): HTMLElement =>
   h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name), h("small", {}, note));
 
-function block(model: Whole): HTMLElement {
+function block(model: WholeModel): HTMLElement {
   const { block } = model;
   const steps = [
     h("li", {}, h("span", {}, "leaf"), hash(block.leaf, 14, 6)),
@@ -203,7 +213,7 @@ const FIGURES: Column<Model>[] = [
   { name: "AD_r", of: (each) => percent(each.ad_r), right: true },
 ];
 
-function references(model: Whole): HTMLElement {
+function references(model: WholeModel): HTMLElement {
   if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
   return table<Model>(
     [
@@ -216,7 +226,7 @@ function references(model: Whole): HTMLElement {
   );
 }
 
-function heirs(model: Whole): HTMLElement {
+function heirs(model: WholeModel): HTMLElement {
   if (model.heirs.total === 0) return h("p", { class: "quiet" }, "No model inherits from it yet.");
   return h(
     "div",
