@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from blockful_py.explorer.database import IndexReader
-from blockful_py.explorer.graph_file import CAREFUL, TYPES, GraphFiles, places
+from blockful_py.explorer.graph_file import CAREFUL, CURVED, TYPES, GraphFiles, drawn_graph
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.settings.sections import FederationSettings
 from tests.explorer.generated import GeneratedFederation
@@ -84,12 +84,21 @@ def test_it_is_made_again_only_when_the_index_changed(tmp_path: Path) -> None:
     assert unpacked(after.data)["models"] == 10
 
 
-@pytest.mark.parametrize("models", [1, 40, CAREFUL + 100])
+@pytest.mark.parametrize("models", [1, 40, CURVED + 1, CAREFUL + 100])
 def test_every_model_has_a_place_of_its_own_right_of_its_references(models: int) -> None:
-    federation = GeneratedFederation(users=40)
+    federation = GeneratedFederation(users=20)
     federation.publish(models)
     edges = [(each, row) for row, listed in enumerate(federation.references) for each in listed]
-    found = places(models, np.array(edges, dtype=np.int64).reshape(-1, 2))
+    drawn = drawn_graph(models, np.array(edges, dtype=np.int64).reshape(-1, 2))
+    found = drawn.places
     assert np.isfinite(found).all()
     assert len({tuple(each) for each in found.tolist()}) == models
     assert all(found[source, 0] < found[target, 0] for source, target in edges)
+    if models <= CURVED:
+        firsts = [0, *drawn.curve_end][:-1]
+        for (source, target), first, end in zip(edges, firsts, drawn.curve_end, strict=True):
+            assert (end - first) % 3 == 1
+            assert drawn.curves[first] == pytest.approx(found[source])
+            assert drawn.curves[end - 1] == pytest.approx(found[target])
+    else:
+        assert (len(drawn.curves), drawn.level) == (0, 0)

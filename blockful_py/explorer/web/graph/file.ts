@@ -7,11 +7,16 @@ export interface GraphData {
   revision: number;
   models: number;
   edges: number;
+  /** How far edges are level beside a model, in the units of places; 0 where they are straight. */
+  level: number;
   names: string[];
   owners: Owner[];
   /** Live transactions that changed models: number, newest block after it, time. */
   ticks: [number, number, number | null][];
   places: Float32Array;
+  /** Edges as cubic Bézier curves: those of edge e end at point curve_end[e]; none in large graphs. */
+  curves: Float32Array;
+  curve_end: Uint32Array;
   source: Uint32Array;
   target: Uint32Array;
   height: Uint32Array;

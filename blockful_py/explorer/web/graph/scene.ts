@@ -50,6 +50,12 @@ export const sizeOf = (data: GraphData, camera: Camera): number => radius(data.m
 export const xOf = ({ data, map }: Scene, row: number): number => map.left + map.scale * data.places[2 * row]!;
 export const yOf = ({ data, map }: Scene, row: number): number => map.top - map.scale * data.places[2 * row + 1]!;
 
+/** A point of a curve, on the page. */
+export const curvePoint = ({ data, map }: Scene, point: number): [number, number] => [
+  map.left + map.scale * data.curves[2 * point]!,
+  map.top - map.scale * data.curves[2 * point + 1]!,
+];
+
 export const nameOf = (data: GraphData, row: number): string => data.names[row] || `${data.height[row]}:${data.index[row]}`;
 
 /** Red, green and blue of "#rrggbb", from 0 to 255. */
