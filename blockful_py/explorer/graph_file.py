@@ -35,7 +35,7 @@ CAREFUL = 1_500
 """Most models that are placed by `layered_drawing`, which takes 0.4 ms a model."""
 CURVED = 500
 """Maximum number of models whose edges are curves, as web/graph/painted.ts paints them."""
-ASPECT = 1.7
+ASPECT = 1.55
 """Width of the drawing by its height."""
 TYPES = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "<u1"}
 

@@ -215,6 +215,30 @@ def test_parties_own_names_are_quoted_beside_their_numbers(pages: Opened, url: s
     assert page.locator("#main b").get_by_text("Klinik").count() == 0
 
 
+@pytest.mark.parametrize("models", [14, 60])
+def test_no_edge_of_a_small_graph_crosses_a_name(
+    pages: Opened, watched: Watched, tmp_path: Path, models: int
+) -> None:
+    federation = GeneratedFederation(users=6, references=2)
+    federation.publish(models, "model-{row}")
+    with generated(watched, federation, tmp_path) as explorer:
+        opened = pages(explorer.url)
+        opened.page.add_init_script(path=Path(__file__).parent / "canvas.js")
+        page = opened.go("/")
+        wait(page)
+        drawn = page.evaluate("window.drawn")
+        opened.leave()
+    assert len(drawn["names"]) == models
+    assert len(drawn["points"]) > 20 * models
+    crossed = [
+        name["text"]
+        for name in drawn["names"]
+        for x, y in drawn["points"]
+        if abs(y - name["y"]) < 6 and name["x"] < x < name["x"] + name["width"]
+    ]
+    assert crossed == []
+
+
 def test_two_models_are_compared(pages: Opened, url: str) -> None:
     opened = pages(url)
     page = opened.go("/models/x")

@@ -7,15 +7,19 @@ const LINE = 15;
 const LENGTH = 24;
 const MARGIN = 100;
 /** From the rim of a model to the middle of its name. */
-const BELOW = 14;
+const BELOW = 11;
+/** From a model to the next edge, in rows (graph/layout.py), and half the height of a name in pixels. */
+const FREE = 0.8;
+const HALF = 6;
 
-/** Writes the names of these rows, those before others first; `all`: also over each other. */
+/** Writes the names of these rows where they have room, those before others first; `all`: also over each other. */
 export function writeLabels(brush: CanvasRenderingContext2D, scene: Scene, rows: Iterable<number>, all: boolean, weight: number): void {
   const { size, style } = scene;
   brush.font = `${weight} 12px ${style.font}`;
   brush.textBaseline = "middle";
   brush.lineJoin = "round";
   brush.lineWidth = 4;
+  if (!all && scene.data.level && FREE * scene.map.scale < size + BELOW + HALF) return;
   const room = scene.data.level ? 2 * scene.data.level * scene.map.scale : Infinity;
   const taken = new Map<number, [number, number][]>();
   for (const row of rows) {
