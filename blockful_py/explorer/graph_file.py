@@ -30,7 +30,7 @@ from blockful_py.explorer.parties import with_parties
 from blockful_py.graph.layout import LEVEL, layered_drawing, quick_layout
 from blockful_py.settings.sections import FederationSettings
 
-FORMAT = "blockful-graph/1"
+FORMAT = "blockful-graph/2"
 CAREFUL = 1_500
 """Most models that are placed by `layered_drawing`, which takes 0.4 ms a model."""
 CURVED = 500

@@ -40,7 +40,7 @@ interface Listed {
   length: number;
 }
 
-const FORMAT = "blockful-graph/1";
+const FORMAT = "blockful-graph/2";
 const KINDS = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
 
 /** Throws an Error where the bytes are no graph file. */
