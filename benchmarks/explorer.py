@@ -29,6 +29,7 @@ from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.guard import Guard
 from blockful_py.explorer.index import RecordIndex
+from blockful_py.settings.sections import FederationSettings
 from tests.browser.conftest import SCREENSHOTS, SOFTWARE
 from tests.explorer.generated import GeneratedFederation
 
@@ -79,7 +80,7 @@ def measure(models: int, users: int, folder: Path) -> None:
         more = time.perf_counter() - began
     reader = IndexReader(folder / "index")
     began = time.perf_counter()
-    file = GraphFiles(reader).current()
+    file = GraphFiles(reader, FederationSettings()).current()
     drawn = time.perf_counter() - began
     size = (folder / "index").stat().st_size
     print(f"{models:,} models, {users} users")
@@ -94,7 +95,8 @@ def opened(reader: IndexReader, models: int) -> None:
     """First paint and hover in Chromium."""
     contract = SimpleNamespace(chain_id=1, address=bytes(20))
     contracts = SimpleNamespace(live=contract, followers=None)
-    watched = SimpleNamespace(name="generated", demo_clock=False, contracts=contracts, jobs=())
+    run = SimpleNamespace(settings=SimpleNamespace(federation=FederationSettings()))
+    watched = SimpleNamespace(name="generated", demo_clock=False, contracts=contracts, jobs=(), run=run)
     app = Guard(ExplorerApp(cast(Any, watched), reader, "benchmark").routes())
     server = BrowserServer(app, "127.0.0.1", 0)
     app.allow([f"127.0.0.1:{server.port}"])

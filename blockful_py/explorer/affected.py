@@ -36,6 +36,20 @@ def reached(connection: sqlite3.Connection, starts: list[int], height: int | Non
     return depth
 
 
+def with_ancestors(connection: sqlite3.Connection, model: int) -> set[int]:
+    """A model and all that it descends from."""
+    found, row = {model}, [model]
+    while row:
+        above = {
+            reference
+            for each in row
+            for (reference,) in connection.execute("SELECT reference FROM reference WHERE model = ?", (each,))
+        }
+        row = list(above - found)
+        found |= above
+    return found
+
+
 def affected_models(
     connection: sqlite3.Connection,
     watched: Watched,

@@ -16,6 +16,8 @@ from starlette.responses import Response
 
 from blockful_py.explorer import lists
 from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.parties import with_parties
+from blockful_py.settings.sections import FederationSettings
 
 HEAVY = 4
 """Answers that read chains or stores, made at one time."""
@@ -32,9 +34,11 @@ class IndexAnswers:
         heavy: held while an answer is made that reads chains or stores.
     """
 
-    def __init__(self, reader: IndexReader) -> None:
+    def __init__(self, reader: IndexReader, federation: FederationSettings) -> None:
+        """`federation`: has the names that parties gave themselves."""
         self.heavy = asyncio.Semaphore(HEAVY)
         self._reader = reader
+        self._federation = federation
         self._kept: OrderedDict[tuple[int, str], bytes] = OrderedDict()
 
     async def heavily(self, request: Request, made: Made, kept: bool = True) -> Response:
@@ -54,7 +58,8 @@ class IndexAnswers:
             revision = lists.revision(connection)
             found = self._kept.get((revision, asked)) if kept else None
             if found is None:
-                found = json.dumps(made(connection), separators=(",", ":"), allow_nan=False).encode()
+                document = with_parties(made(connection), self._federation)
+                found = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
                 if kept:
                     self._kept[revision, asked] = found
                     while len(self._kept) > CACHED:

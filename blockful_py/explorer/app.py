@@ -26,16 +26,17 @@ from blockful_py.explorer.forecast import forecast
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.jobs_feed import JobsFeed
 from blockful_py.explorer.live_updates import MAX_LISTENERS, Updates
-from blockful_py.explorer.model_page import UnknownPositionError, model_document
+from blockful_py.explorer.model_page import model_document
 from blockful_py.explorer.parameters import (
+    MAX_STARTS,
     BadParameterError,
     key_of,
     number,
     one_of,
-    position_of,
-    starts_of,
+    places_of,
     text_of,
 )
+from blockful_py.explorer.places import UnknownPlaceError, position_of
 from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
 from blockful_py.explorer.responses import (
     bad_parameter,
@@ -60,6 +61,7 @@ PAGES = (
     "/",
     "/models",
     "/models/{place}",
+    "/compare",
     "/requests",
     "/requests/{key}",
     "/what-if",
@@ -89,10 +91,11 @@ class ExplorerApp:
         self._reader = reader
         self._identity = identity
         self._static = static
-        self._graphs = GraphFiles(reader)
+        federation = watched.run.settings.federation
+        self._graphs = GraphFiles(reader, federation)
         self._jobs = JobsFeed(watched.jobs)
         self._probe = EndpointProbe()
-        self._answers = IndexAnswers(reader)
+        self._answers = IndexAnswers(reader, federation)
         self._checks = CheckRoutes(watched, reader, self._answers.heavy)
         self._sign_in = SignInRoutes(SignIn(lambda: watched.contracts.archive), origin)
         self.updates = Updates()
@@ -110,6 +113,7 @@ class ExplorerApp:
                 Route("/api/graph", self._graph),
                 Route("/api/models", self._models),
                 Route("/api/models/{place}", self._model),
+                Route("/api/compare", self._compare),
                 *self._checks.routes(),
                 *self._sign_in.routes(),
                 Route("/api/requests", self._requests),
@@ -123,7 +127,7 @@ class ExplorerApp:
             ],
             exception_handlers={
                 BadParameterError: bad_parameter,
-                UnknownPositionError: not_found,
+                UnknownPlaceError: not_found,
                 SignInError: refused,
                 BlockfulError: failed,
                 sqlite3.Error: busy,
@@ -199,12 +203,21 @@ class ExplorerApp:
         return await self._answers.indexed(request, lambda connection: lists.model_list(connection, *chosen))
 
     async def _model(self, request: HttpRequest) -> Response:
-        position = position_of(request.path_params["place"])
+        place = request.path_params["place"]
         audited = await self._sign_in.auditor(request) is not None
         return await self._answers.heavily(
             request,
-            lambda connection: model_document(connection, self._watched, position, audited),
-            kept=not audited,
+            lambda connection: model_document(connection, self._watched, place, audited),
+            kept=False,
+        )
+
+    async def _compare(self, request: HttpRequest) -> Response:
+        places = places_of(request.query_params, "model", 2, 2)
+        audited = await self._sign_in.auditor(request) is not None
+        return await self._answers.heavily(
+            request,
+            lambda c: [model_document(c, self._watched, place, audited) for place in places],
+            kept=False,
         )
 
     async def _requests(self, request: HttpRequest) -> Response:
@@ -228,15 +241,12 @@ class ExplorerApp:
         return download(found.to_bytes(), f"erasure-{asked.created}.json")
 
     async def _what_if(self, request: HttpRequest) -> Response:
-        starts = starts_of(request.query_params)
+        starts = places_of(request.query_params, "start", 1, MAX_STARTS)
         chunk = self._watched.run.settings.chain.chunk_models
 
         def made(connection: sqlite3.Connection) -> Any:
-            known = {each["position"] for each in lists.models_at(connection, [s.packed for s in starts])}
-            for start in starts:
-                if str(start) not in known:
-                    raise UnknownPositionError(start)
-            return forecast(connection, starts, chunk, self._jobs.request_seconds())
+            positions = list(dict.fromkeys(position_of(connection, start) for start in starts))
+            return forecast(connection, positions, chunk, self._jobs.request_seconds())
 
         return await self._answers.heavily(request, made)
 

@@ -31,8 +31,10 @@ def measured_before(run: Path, request: Request) -> Mapping[str | None, Document
     return {}
 
 
-def claimed_before(connection: sqlite3.Connection, key: bytes, request: Request) -> Mapping[int, Document]:
-    """What the nodes of the versions that a request replaced claim, by position.
+def claimed_before(
+    connection: sqlite3.Connection, key: bytes, request: Request, only: int | None = None
+) -> Mapping[int, Document]:
+    """What the nodes of the versions that a request replaced claim, by position; of `only` one, or of all.
 
     AD_f where that version came of a request to forget the same, AD_r where it came of any request; the
     accuracy that its owner signed.
@@ -40,8 +42,9 @@ def claimed_before(connection: sqlite3.Connection, key: bytes, request: Request)
     rows = connection.execute(
         "SELECT old.position, old.accuracy, old.ad_f, old.ad_r, request.document FROM version AS new"
         " JOIN version AS old ON old.position = new.position AND old.version = new.version - 1"
-        " LEFT JOIN request ON request.key = old.request WHERE new.request = ?",
-        (key,),
+        " LEFT JOIN request ON request.key = old.request WHERE new.request = ?"
+        " AND new.position = coalesce(?, new.position)",
+        (key, only),
     )
     found = {}
     for position, accuracy, ad_f, ad_r, document in rows:

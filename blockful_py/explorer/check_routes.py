@@ -17,8 +17,7 @@ from blockful_py.errors import BlockfulError
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.lists import without_paths
 from blockful_py.explorer.live_updates import event
-from blockful_py.explorer.model_page import UnknownPositionError
-from blockful_py.explorer.parameters import position_of
+from blockful_py.explorer.places import position_of
 from blockful_py.explorer.responses import download, event_stream
 from blockful_py.explorer.verifying import proof_of, verify_now
 from blockful_py.explorer.watched import Watched
@@ -40,19 +39,18 @@ class CheckRoutes:
         ]
 
     async def _proof(self, request: Request) -> Response:
-        position = position_of(request.path_params["place"])
+        position = await run_in_threadpool(self._position, request)
         async with self._heavy:
             found = await run_in_threadpool(proof_of, self._watched, position)
         return download(found.to_bytes(), f"model-{position.height}-{position.index}.proof.json")
 
     async def _verify(self, request: Request) -> Response:
-        position = position_of(request.path_params["place"])
-        if not await run_in_threadpool(self._known, position):
-            raise UnknownPositionError(position)
-        return event_stream(self._verifying(position))
+        return event_stream(self._verifying(await run_in_threadpool(self._position, request)))
 
-    def _known(self, position: Position) -> bool:
-        return bool(self._reader.rows("SELECT 1 FROM model WHERE position = ?", (position.packed,)))
+    def _position(self, request: Request) -> Position:
+        """Raises UnknownPlaceError."""
+        with self._reader.moment() as connection:
+            return position_of(connection, request.path_params["place"])
 
     async def _verifying(self, position: Position) -> AsyncIterator[bytes]:
         """Events of the checks, as they come."""

@@ -22,7 +22,7 @@ LATEST = 100
 def committee_document(connection: sqlite3.Connection, watched: Watched, probe: EndpointProbe) -> Document:
     """Raises NodeError when the live chain's node fails."""
     epochs = connection.execute(
-        "SELECT epoch.*, sent.time, sent.block FROM epoch JOIN sent ON sent.chain = epoch.chain"
+        "SELECT epoch.*, sent.time FROM epoch JOIN sent ON sent.chain = epoch.chain"
         " AND sent.hash = epoch.sent WHERE epoch.chain = 'live' ORDER BY number DESC"
     ).fetchall()
     votes = _votes(connection)
@@ -39,7 +39,6 @@ def committee_document(connection: sqlite3.Connection, watched: Watched, probe: 
                 "threshold": row["threshold"],
                 "key": hexed(row["key_id"]),
                 "time": row["time"],
-                "block": row["block"],
             }
             for row in epochs
         ],
@@ -126,7 +125,7 @@ def happenings(connection: sqlite3.Connection, source: str, names: tuple[str, ..
     """Events of a contract, the newest first; those of `names`, or all."""
     chosen = f"AND name IN ({','.join('?' * len(names))})" if names else ""
     rows = connection.execute(
-        "SELECT happening.*, sent.time, sent.block FROM happening JOIN sent ON sent.chain = happening.chain"  # noqa: S608
+        "SELECT happening.*, sent.time FROM happening JOIN sent ON sent.chain = happening.chain"  # noqa: S608
         f" AND sent.hash = happening.sent WHERE source = ? {chosen} ORDER BY id DESC LIMIT {LATEST}",
         (source, *names),
     )
@@ -135,7 +134,6 @@ def happenings(connection: sqlite3.Connection, source: str, names: tuple[str, ..
             "name": row["name"],
             "arguments": json.loads(row["arguments"]),
             "time": row["time"],
-            "block": row["block"],
         }
         for row in rows
     ]

@@ -130,10 +130,10 @@ class DocumentReader:
         )
 
 
-def _figures(node: ModelNode) -> tuple[float, float | None, float | None, bool, bool]:
+def _figures(node: ModelNode) -> tuple[float | None, float | None, float | None, bool, bool]:
     claims = node.redaction.claims if node.redaction else None
     ad_f, ad_r, lost = (claims.ad_f, claims.ad_r, claims.is_at_chance) if claims else (None, None, False)
-    return node.statement.accuracy, ad_f, ad_r, lost, node.is_withdrawn
+    return node.signed_accuracy, ad_f, ad_r, lost, node.is_withdrawn
 
 
 def _request(data: bytes) -> Request:

@@ -2,12 +2,13 @@
 """The inheritance graph as one binary file: positions, edges, and what the models are coloured by.
 
     4 bytes   length of the header, little-endian
-    header    JSON in UTF-8: {"format", "revision", "models", "edges", "names", "owners", "ticks", "arrays"}
+    header    JSON in UTF-8: {"format", "revision", "models", "edges", "level", "names", "owners", "ticks",
+              "arrays"}
     arrays    little-endian, each at a multiple of 4 bytes after the header's end, which is padded to one
 
 `arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
-positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models;
-ticks count from 1.
+positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models:
+its number from 1 on, the newest block after it, and its time.
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockful_py.explorer.database import REVISION, IndexReader, counter
-from blockful_py.graph.layout import layered_layout, quick_layout
+from blockful_py.explorer.lists import hexed
+from blockful_py.explorer.parties import with_parties
+from blockful_py.graph.layout import LEVEL, layered_drawing, quick_layout
+from blockful_py.settings.sections import FederationSettings
 
-FORMAT = "blockful-graph/1"
+FORMAT = "blockful-graph/2"
 CAREFUL = 1_500
-"""Most models that are placed by `layered_layout`, which takes 0.4 ms a model."""
-ASPECT = 1.7
+"""Most models that are placed by `layered_drawing`, which takes 0.4 ms a model."""
+CURVED = 500
+"""Maximum number of models whose edges are curves, as web/graph/painted.ts paints them."""
+ASPECT = 1.55
 """Width of the drawing by its height."""
 TYPES = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "<u1"}
 
@@ -47,11 +53,13 @@ class GraphFile:
 class GraphFiles:
     """Makes graph files, again only once the index has changed; models are placed anew where some came."""
 
-    def __init__(self, reader: IndexReader) -> None:
+    def __init__(self, reader: IndexReader, federation: FederationSettings) -> None:
+        """`federation`: has the names that parties gave themselves."""
         self._reader = reader
+        self._federation = federation
         self._making = threading.Lock()
         self._file: GraphFile | None = None
-        self._places: tuple[tuple[int, int], Column] = ((-1, -1), np.zeros((0, 2)))
+        self._drawing: tuple[tuple[int, int], DrawnGraph] | None = None
 
     def current(self) -> GraphFile:
         """Raises sqlite3.Error while the index is made anew."""
@@ -65,7 +73,7 @@ class GraphFiles:
     def _made(self, connection: sqlite3.Connection, revision: int) -> bytes:
         models = connection.execute(
             "SELECT model.position, owner, model.version, coalesce(name, ''), first.tick, last.accuracy,"
-            " last.ad_f, last.ad_r, last.withdrawn FROM model"
+            " last.ad_f, last.ad_r, last.withdrawn, last.at_chance, user FROM model"
             " JOIN version AS first ON first.position = model.position AND first.version = 0"
             " JOIN version AS last ON last.position = model.position AND last.version = model.version"
             " ORDER BY row"
@@ -84,13 +92,18 @@ class GraphFiles:
             " WHERE version.version > 0 ORDER BY tick"
         ).fetchall()
         ticks = connection.execute(
-            "SELECT tick, block, time, count(*), max(version > 0) FROM made GROUP BY tick ORDER BY tick"
+            "SELECT tick, max(max(position >> 32)) OVER (ORDER BY tick), time"
+            " FROM made GROUP BY tick ORDER BY tick"
         ).fetchall()
-        owners = {owner: number for number, owner in enumerate(dict.fromkeys(row[1] for row in models))}
-        columns = list(zip(*models, strict=True)) or [()] * 9
+        users = {row[1]: row[10] for row in models}
+        owners = {owner: number for number, owner in enumerate(users)}
+        columns = list(zip(*models, strict=True)) or [()] * 11
+        drawn = self._drawn(len(models), edges)
         positions = np.array(columns[0], dtype=np.uint64)
         arrays: dict[str, tuple[str, Column]] = {
-            "places": ("f4", self._placed(len(models), edges).ravel()),
+            "places": ("f4", drawn.places.ravel()),
+            "curves": ("f4", drawn.curves.ravel()),
+            "curve_end": ("u4", drawn.curve_end),
             "source": ("u4", edges[:, 0]),
             "target": ("u4", edges[:, 1]),
             "height": ("u4", positions >> np.uint64(32)),
@@ -105,43 +118,73 @@ class GraphFiles:
             "version": ("u4", np.array(columns[2], dtype=np.int64)),
             "owner": ("u4", np.array([owners[each] for each in columns[1]], dtype=np.int64)),
             "withdrawn": ("u1", np.array(columns[8], dtype=np.int64)),
+            "at_chance": ("u1", np.array(columns[9], dtype=np.int64)),
         }
         header = {
             "format": FORMAT,
             "revision": revision,
             "models": len(models),
             "edges": len(edges),
+            "level": drawn.level,
             "names": columns[3],
-            "owners": ["0x" + owner.hex() for owner in owners],
+            "owners": with_parties(
+                [{"owner": hexed(owner), "user": user} for owner, user in users.items()], self._federation
+            ),
             "ticks": [list(row) for row in ticks],
         }
         return packed(header, arrays)
 
-    def _placed(self, models: int, edges: Column) -> Column:
-        if self._places[0] != (models, len(edges)):
-            self._places = (models, len(edges)), places(models, edges)
-        return self._places[1]
+    def _drawn(self, models: int, edges: Column) -> DrawnGraph:
+        if self._drawing is None or self._drawing[0] != (models, len(edges)):
+            self._drawing = (models, len(edges)), drawn_graph(models, edges)
+        return self._drawing[1]
 
 
-def places(models: int, edges: Column) -> Column:
-    """Where each model is drawn, shape (models, 2), layers from left to right; O(models + edges)."""
+@dataclass(frozen=True, slots=True)
+class DrawnGraph:
+    """Where models and edges are drawn, layers from left to right.
+
+    Attributes:
+        places: of the models, shape (models, 2).
+        curves: points of all edges, one after the other, as `Drawing.curves` has them, shape (points, 2).
+        curve_end: number of points up to each edge's last; where all are 0, edges are straight.
+        level: how far edges are level beside a model; 0 where they are straight.
+    """
+
+    places: Column
+    curves: Column
+    curve_end: Column
+    level: float
+
+
+def drawn_graph(models: int, edges: Column) -> DrawnGraph:
+    """O(models + edges)."""
     names = [str(row) for row in range(models)]
+    points, ends = np.zeros((0, 2)), np.zeros(len(edges), dtype=np.int64)
     if models > CAREFUL:
-        drawn = quick_layout(names, edges[:, 0], edges[:, 1])
+        placed = quick_layout(names, edges[:, 0], edges[:, 1])
     else:
         references: dict[str, list[str]] = {name: [] for name in names}
         for source, target in edges.tolist():
             references[names[target]].append(names[source])
-        found = layered_layout(references)
-        drawn = np.array([found[name] for name in names]).reshape(-1, 2)
+        drawing = layered_drawing(references)
+        placed = np.array([drawing.places[name] for name in names]).reshape(-1, 2)
+        if models <= CURVED and len(edges):
+            found = drawing.curves
+            curves = [found[names[source], names[target]] for source, target in edges.tolist()]
+            points = np.array([point for curve in curves for point in curve])
+            ends = np.cumsum([len(curve) for curve in curves])
     if not models:
-        return drawn
-    extent = np.maximum(drawn.max(axis=0) - drawn.min(axis=0), 1.0)
-    stretched = drawn - drawn.min(axis=0)
-    stretched[:, 0] *= max(extent[1] * ASPECT / extent[0], 0.5)
-    stretched[:, 1] = extent[1] - stretched[:, 1]
-    result: Column = stretched
-    return result
+        return DrawnGraph(placed, points, ends, 0.0)
+    everything = np.concatenate([placed, points])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    extent = np.maximum(high - low, 1.0)
+    across = max(extent[1] * ASPECT / extent[0], 0.5)
+
+    def stretched(each: Column) -> Column:
+        return np.column_stack([(each[:, 0] - low[0]) * across, extent[1] - (each[:, 1] - low[1])])
+
+    return DrawnGraph(stretched(placed), stretched(points), ends, LEVEL * across if len(points) else 0.0)
 
 
 def packed(header: dict[str, Any], arrays: dict[str, tuple[str, Column]]) -> bytes:

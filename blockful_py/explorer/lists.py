@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from blockful_py.explorer.database import REVISION, counter
+from blockful_py.explorer.places import parsed
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Codec, Position, Uri
 
@@ -26,7 +27,7 @@ ORDERS = {
 
 _MODELS = (
     "SELECT model.position, model.name, model.owner, model.user, model.version, last.accuracy, last.ad_f,"
-    " last.ad_r, last.withdrawn, last.problem FROM model JOIN version AS last"
+    " last.ad_r, last.at_chance, last.withdrawn, last.problem FROM model JOIN version AS last"
     " ON last.position = model.position AND last.version = model.version"
 )
 
@@ -64,6 +65,7 @@ def model_row(row: sqlite3.Row) -> Document:
         "accuracy": row["accuracy"],
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
+        "at_chance": bool(row["at_chance"]),
         "withdrawn": bool(row["withdrawn"]),
         "problem": row["problem"] and without_paths(row["problem"]),
     }
@@ -96,12 +98,9 @@ def _matching(text: str) -> tuple[str, tuple[Any, ...]]:
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     clauses, values = ["model.name LIKE ? ESCAPE '\\'"], [f"%{escaped}%"]
     parts: list[Any] = [*values]
-    try:
-        height, index = text.split(":")
+    if (position := parsed(text)) is not None:
         clauses.append("model.position = ?")
-        parts.append(Position(int(height), int(index)).packed)
-    except ValueError:
-        pass
+        parts.append(position.packed)
     try:
         if text.startswith("0x") and len(text) == 42:
             parts.append(bytes.fromhex(text[2:]))
@@ -137,8 +136,7 @@ def _transaction(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
     return {
         "chain": row["chain"],
         "hash": hexed(row["hash"]),
-        "block": row["block"],
-        "height": height["height"] if height and live else None,
+        "block": height["height"] if height and live else None,
         "time": row["time"],
         "gas": row["gas"],
         "proposal": hexed(row["proposal"]),
@@ -169,7 +167,7 @@ def summary(connection: sqlite3.Connection) -> Document:
     """Counts of what the index has."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM model) AS models, (SELECT count(*) FROM reference) AS edges,"
-        " (SELECT count(*) FROM version WHERE version > 0) AS replaced,"
+        " (SELECT count(*) FROM model WHERE version > 0) AS replaced,"
         " (SELECT coalesce(max(height), 0) FROM block) AS height,"
         " (SELECT count(*) FROM record) AS records, (SELECT count(*) FROM request) AS requests,"
         " (SELECT count(*) FROM version WHERE state <> 1) AS unread,"

@@ -10,43 +10,38 @@ from typing import Any
 
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
+from blockful_py.explorer.before import claimed_before, measured_before
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
+from blockful_py.explorer.places import address_of, position_of
+from blockful_py.explorer.requests_page import requests_reaching
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
 
 
-class UnknownPositionError(BlockfulError):
-    """No model stands at a position."""
+def model_document(connection: sqlite3.Connection, watched: Watched, place: str, audited: bool) -> Document:
+    """`place`: a position or a name.  `audited`: with what the archive keeps of replaced versions.
 
-    def __init__(self, position: Position) -> None:
-        super().__init__(f"no model stands at {position}.")
-
-
-def model_document(
-    connection: sqlite3.Connection, watched: Watched, position: Position, audited: bool
-) -> Document:
-    """`audited`: with what the archive keeps of replaced versions for auditors.
-
-    Raises UnknownPositionError, NodeError when the live chain's node fails.
+    Raises UnknownPlaceError, NodeError when the live chain's node fails.
     """
-    found = models_at(connection, [position.packed])
-    if not found:
-        raise UnknownPositionError(position)
+    position = position_of(connection, place)
+    (found,) = models_at(connection, [position.packed])
     live = watched.contracts.live
     header = live.header(position.height)
     members = live.transactions([Position(header.height, index) for index in range(header.tx_count)])
     transaction = members[position.index]
     return {
-        **found[0],
+        **found,
+        "address": address_of(connection, position, found["name"]),
         "owner": hexed(transaction.owner),
         "hash": hex(transaction.ch),
         "settled": transaction.settled,
         "references": models_at(connection, [each.packed for each in transaction.references]),
         "heirs": _heirs(connection, position),
         "block": _block(header, members, position.index, live.block_hash(header.height)),
+        "requests": requests_reaching(connection, position, audited),
         "versions": _versions(connection, watched, members, transaction, audited),
     }
 
@@ -99,12 +94,11 @@ def _versions(
             "current": row["version"] == transaction.version,
             "node": cid(row["uri"], row["codec"]),
             "transaction": hexed(row["sent"]),
-            "block": row["block"],
             "time": row["time"],
             "opening": _opened(watched, transaction, row, openings.get(row["version"])),
             "archived": _archived(connection, packed, row["version"]),
             **(
-                _content(connection, watched, row)
+                _content(connection, watched, row, audited)
                 if audited or row["version"] == transaction.version
                 else {"reserved": True, "review": reviewers(connection, row["proposal"])}
             ),
@@ -153,7 +147,7 @@ def _opened(
 
 def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list[Document]:
     rows = connection.execute(
-        "SELECT record.*, sent.block, sent.time AS sent_time FROM record"
+        "SELECT record.*, sent.time AS sent_time FROM record"
         " LEFT JOIN sent ON sent.chain = 'archive' AND sent.hash = record.sent"
         " WHERE position = ? AND version = ? ORDER BY number",
         (packed, version),
@@ -163,7 +157,6 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
             "record": row["number"],
             "reason": ArchiveReason(row["reason"]).name.lower(),
             "time": row["sent_time"],
-            "block": row["block"],
             "transaction": hexed(row["sent"]),
             "head": hexed(row["head"]),
             "node": cid(row["uri"], row["codec"]),
@@ -172,15 +165,17 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
     ]
 
 
-def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row) -> Document:
+def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
     """What the node of a version says; `problem` where it cannot be read."""
     told: Document = {
         "reserved": False,
         "withdrawn": bool(row["withdrawn"]),
+        "accuracy": row["accuracy"],
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
-        "request": hexed(row["request"]),
+        "at_chance": bool(row["at_chance"]),
         "review": reviewers(connection, row["proposal"], row["request"]),
+        "request": None if row["request"] is None else _request(connection, watched, row, audited),
     }
     try:
         uri = Uri(row["uri"], Codec(row["codec"]))
@@ -190,10 +185,24 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row)
     return {**told, "problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
 
 
+def _request(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
+    """The request that a version came of, and the figures before it, as `affected_models` has them."""
+    key, position = row["request"], row["position"]
+    document, name = connection.execute(
+        "SELECT document, (SELECT name FROM model WHERE position = ?) FROM request WHERE key = ?",
+        (position, key),
+    ).fetchone()
+    request = Request.model_validate_json(document)
+    before = measured_before(watched.run.path, request).get(name)
+    if before is None and audited:
+        before = claimed_before(connection, key, request, position).get(position)
+    return {"key": hexed(key), "forget": str(request.forget), "before": before}
+
+
 def _statement(node: ModelNode) -> Document:
     statement: Document = json.loads(node.statement.model_dump_json())
     references = [
-        {"name": each.name, "position": str(each.place()), "accuracy": each.accuracy}
+        {"name": each.name, "version": each.version, "accuracy": each.accuracy}
         for each in node.statement.references
     ]
     return {**statement, "references": references, "signature": node.signature}
@@ -210,13 +219,3 @@ def _weights(watched: Watched, node: ModelNode) -> Document | None:
         except BlockNotFoundError:
             held[name] = False
     return held
-
-
-def parse_place(text: str) -> Position:
-    """A position of a URL.  Raises ValueError."""
-    height, index = text.split(":")
-    if not (height.isascii() and height.isdigit() and index.isascii() and index.isdigit()):
-        raise ValueError(f"{text!r} is no position")
-    if len(height) > 10 or len(index) > 10:
-        raise ValueError("a position has at most 10 digits each")
-    return Position(int(height), int(index))

@@ -8,9 +8,6 @@ from collections.abc import Collection
 
 from starlette.datastructures import QueryParams
 
-from blockful_py.explorer.model_page import parse_place
-from blockful_py.types import Position
-
 MAX_TEXT = 100
 MAX_STARTS = 50
 
@@ -45,20 +42,13 @@ def one_of(query: QueryParams, name: str, default: str, values: Collection[str])
     return chosen
 
 
-def position_of(text: str) -> Position:
-    """Raises BadParameterError."""
-    try:
-        return parse_place(text)
-    except ValueError:
-        raise BadParameterError("a position is written height:index, such as 3:1") from None
-
-
-def starts_of(query: QueryParams) -> list[Position]:
-    """Positions of the models that a request would start at, each once.  Raises BadParameterError."""
-    listed = query.getlist("start")
-    if not 1 <= len(listed) <= MAX_STARTS:
-        raise BadParameterError(f"name 1 to {MAX_STARTS} models as start")
-    return list(dict.fromkeys(position_of(each) for each in listed))
+def places_of(query: QueryParams, name: str, least: int, most: int) -> list[str]:
+    """Names or positions of models.  Raises BadParameterError."""
+    listed = query.getlist(name)
+    if not least <= len(listed) <= most:
+        many = str(most) if least == most else f"{least} to {most}"
+        raise BadParameterError(f"name {many} models as {name}, by name or position")
+    return listed
 
 
 def address_of(query: QueryParams) -> bytes:

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from blockful_py.errors import BlockfulError
-from blockful_py.explorer.affected import affected_models, reached
+from blockful_py.explorer.affected import affected_models, reached, with_ancestors
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
 from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
@@ -16,7 +16,7 @@ from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import checked_by_members
-from blockful_py.types import Checked
+from blockful_py.types import Checked, Position
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
@@ -44,6 +44,29 @@ def request_list(connection: sqlite3.Connection, audited: bool) -> list[Document
         *({"number": row["number"], "key": None, "problem": _problem(row)} for row in unread),
         *(_heading(connection, row) for row in rows),
     ]
+
+
+def requests_reaching(connection: sqlite3.Connection, position: Position, audited: bool) -> list[Document]:
+    """Requests that affect a model, the newest first; `audited`: as `request_list`.
+
+    Each with the version that it led to; None where the model waits or was left alone.
+    """
+    rows = connection.execute(
+        "SELECT request.*, filing.number, filing.height, (SELECT max(version.version) FROM version"  # noqa: S608
+        " WHERE version.position = ? AND version.request = request.key) AS version"
+        " FROM request LEFT JOIN filing ON filing.request = request.key"
+        f" WHERE ? OR {OPEN} ORDER BY created DESC",
+        (position.packed, audited),
+    ).fetchall()
+    above = with_ancestors(connection, position.packed)
+    found = []
+    for row in rows:
+        request = Request.model_validate_json(row["document"])
+        was_there = row["height"] is None or position.height <= row["height"]
+        if was_there and any(start.place().packed in above for start in request.starts):
+            forget = {"key": hexed(row["key"]), "forget": str(request.forget)}
+            found.append({**forget, "paradigm": request.paradigm, "version": row["version"]})
+    return found
 
 
 def request_document(
@@ -93,7 +116,7 @@ def _certificate(path: Path, request: Request) -> ErasureCertificate | None:
 def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
     request = Request.model_validate_json(row["document"])
     replaced, last, first = connection.execute(
-        "SELECT count(*), max(time), min(time) FROM made WHERE request = ?",
+        "SELECT count(DISTINCT position), max(time), min(time) FROM made WHERE request = ?",
         (row["key"],),
     ).fetchone()
     starts = [start.place().packed for start in request.starts]

@@ -35,6 +35,7 @@ CREATE INDEX reference_heirs ON reference (reference);
 -- Live transactions that published or replaced models, in their order.
 CREATE TABLE tick (number INTEGER PRIMARY KEY, sent BLOB NOT NULL UNIQUE);
 
+-- `accuracy`: as the owner signed it of this version; null after members replaced the weights.
 -- `state`: 0 the node is not read yet, 1 it is, 2 it could not be (`problem`), and is tried again after `retry`.
 CREATE TABLE version (
     position INTEGER NOT NULL, version INTEGER NOT NULL, uri BLOB NOT NULL, codec INTEGER NOT NULL,

@@ -3,15 +3,17 @@
 
 Layered drawing after Sugiyama, Tagawa and Toda (1981): a model's layer is its longest chain of references;
 an edge over several layers is led through bend points, one a layer; the order within a layer follows the
-barycentres of the neighbours; coordinates minimise the squared length of the edges under a fixed separation
-(isotonic regression, pool adjacent violators).
+barycentres of the neighbours, and in small graphs pairs are exchanged while that takes crossings away
+(Gansner, Koutsofios, North and Vo, 1993); coordinates minimise the squared length of the edges under a fixed
+separation (isotonic regression, pool adjacent violators).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,12 @@ PLACE_SWEEPS = 24
 NODE_SEPARATION = 1.0
 BEND_SEPARATION = 0.6
 QUICK_SWEEPS = 6
+EXCHANGED = 600
+"""Maximum number of models and bend points of a graph whose neighbours are exchanged."""
+EXCHANGE_SWEEPS = 8
+LEVEL = 0.3
+"""Edges are level this far, in layers, on both sides of models and bend points, so that they keep off what is
+written there."""
 BENDS_PER_ELEMENT = (
     8  # long edges share at most this many bend points per node and edge, the rest run straight
 )
@@ -43,6 +51,23 @@ class Drawing:
 
     places: dict[str, Place]
     routes: dict[tuple[str, str], tuple[Place, ...]]
+
+    @property
+    def curves(self) -> dict[tuple[str, str], tuple[Place, ...]]:
+        """Each edge as cubic Bézier curves: its start, then two control points and an end for each curve."""
+        return {edge: _curve(route) for edge, route in self.routes.items()}
+
+
+def _curve(route: Sequence[Place]) -> tuple[Place, ...]:
+    """Level beside each point of a route, and an S between two that are not of one row."""
+    points = [route[0]]
+    for (start, above), (end, below) in pairwise(route):
+        leaves, comes = (start + LEVEL, above), (end - LEVEL, below)
+        middle = (start + end) / 2
+        if above != below:
+            points += [(start, above), leaves, leaves, (middle, above), (middle, below), comes]
+        points += [comes, (end, below), (end, below)]
+    return tuple(points)
 
 
 class _Neighbours:
@@ -67,20 +92,10 @@ class _Neighbours:
         return np.where(count > 0, total / np.maximum(count, 1), values[nodes])
 
 
-def layered_layout(references: Mapping[str, Sequence[str]]) -> dict[str, Place]:
-    """(layer, row) of each model, the same for the same input; O(V + E) a sweep.
-
-    Raises:
-        CycleError: if the references form a cycle.
-        UnknownModelError: if a reference is not a model.
-    """
-    return layered_drawing(references).places
-
-
 def quick_layout(names: Sequence[str], sources: Ints, targets: Ints) -> Floats:
     """(layer, row) of each model, shape (models, 2), for graphs of 100,000 models.
 
-    `sources`, `targets`: rows of the two ends of each edge.  As `layered_layout`, with straight edges: the
+    `sources`, `targets`: rows of the two ends of each edge.  As `layered_drawing`, with straight edges: the
     models of a layer follow the barycentres of their neighbours and stand at equal distances around row 0.
     O(V + E) a sweep.
 
@@ -107,7 +122,12 @@ def quick_layout(names: Sequence[str], sources: Ints, targets: Ints) -> Floats:
 
 
 def layered_drawing(references: Mapping[str, Sequence[str]]) -> Drawing:
-    """Places of the models and routes of the edges; errors as `layered_layout`."""
+    """Places of the models and routes of the edges, the same for the same input; O(V + E) a sweep.
+
+    Raises:
+        CycleError: if the references form a cycle.
+        UnknownModelError: if a reference is not a model.
+    """
     names = tuple(references)
     sources, targets = _edges(names, references)
     layers = _longest_path_layers(names, sources, targets)
@@ -201,6 +221,7 @@ def _order(layers: Ints, heads: Ints, tails: Ints, above: _Neighbours, below: _N
 
     for members in order:
         rerank(members)
+    ends = _ends(heads, tails, len(layers)) if len(layers) <= EXCHANGED else None
     best, fewest = list(order), _crossings(rank, layers, heads, tails)
     for sweep in range(ORDER_SWEEPS):
         down = sweep % 2 == 0
@@ -208,10 +229,53 @@ def _order(layers: Ints, heads: Ints, tails: Ints, above: _Neighbours, below: _N
             centre = (above if down else below).means(order[layer], rank)
             order[layer] = order[layer][np.argsort(centre, kind="stable")]
             rerank(order[layer])
+        if ends is not None:
+            order = _exchanged(order, rank, ends)
+            for members in order:
+                rerank(members)
         crossings = _crossings(rank, layers, heads, tails)
         if crossings < fewest:
             best, fewest = list(order), crossings
     return best
+
+
+Ends = tuple[list[list[int]], list[list[int]]]
+"""Neighbours of each node in the layer above, and in the layer below."""
+
+
+def _ends(heads: Ints, tails: Ints, nodes: int) -> Ends:
+    above: list[list[int]] = [[] for _ in range(nodes)]
+    below: list[list[int]] = [[] for _ in range(nodes)]
+    for head, tail in zip(heads.tolist(), tails.tolist(), strict=True):
+        below[head].append(tail)
+        above[tail].append(head)
+    return above, below
+
+
+def _exchanged(order: Sequence[Ints], rank: Floats, ends: Ends) -> list[Ints]:
+    """The order after exchanges of nodes that follow each other, as long as fewer edges cross for it."""
+    ranks, lists = rank.tolist(), [members.tolist() for members in order]
+
+    def crossing(first: int, second: int) -> int:
+        """Crossings of the edges of two nodes of a layer, where the first stands before the second."""
+        total = 0
+        for neighbours in ends:
+            seconds = sorted(ranks[node] for node in neighbours[second])
+            total += sum(bisect_left(seconds, ranks[node]) for node in neighbours[first])
+        return total
+
+    for _ in range(EXCHANGE_SWEEPS):
+        is_better = False
+        for members in lists:
+            for at in range(len(members) - 1):
+                first, second = members[at : at + 2]
+                if crossing(second, first) < crossing(first, second):
+                    members[at : at + 2] = second, first
+                    ranks[first], ranks[second] = ranks[second], ranks[first]
+                    is_better = True
+        if not is_better:
+            break
+    return [np.array(members, dtype=np.int64) for members in lists]
 
 
 def _crossings(rank: Floats, layers: Ints, heads: Ints, tails: Ints) -> int:

@@ -321,6 +321,13 @@ class ModelNode(BaseModel):
         return parse_cid(cid)
 
     @property
+    def signed_accuracy(self) -> float | None:
+        """Accuracy of this version on its owner's test data; None where the owner signed none of it, as after
+        members replaced the weights."""
+        is_signed = self.redaction is None or self.redaction.weights == self.statement.weights
+        return self.statement.accuracy if is_signed else None
+
+    @property
     def increments(self) -> tuple[Increment, ...]:
         """Those of this version: they belong to what its owner published, not to what replaced it."""
         return () if self.redaction else self.statement.increments

@@ -31,6 +31,10 @@ SOFTWARE = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enab
 """No processor for graphics is needed."""
 
 
+PARTY = "<b>Klinik Süd & a name that is as long as names may be"
+"""The word of user 5, who owns the model z, for itself."""
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -122,7 +126,7 @@ def served(watched: Watched, folder: Path) -> Iterator[Explorer]:
 def run(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with an auditor, whose starts have forgotten in parallel, with its certificate."""
     directory = tmp_path_factory.mktemp("explored") / "run"
-    with trained(small(), directory, chains) as federation:
+    with trained(small(federation={"parties": {"5": PARTY}}), directory, chains) as federation:
         federation.administration().set_auditor(AUDITOR.account, AUDITOR.encryption_key)
         federation.unlearn(paradigm="parallel")
         redaction = federation.catalogue()["x"].node.redaction

@@ -37,6 +37,8 @@ def path_of(url: str, page: str) -> str:
         return f"/models/{place(url, 'x')}"
     if page == "request":
         return f"/requests/{answer(url, '/api/requests')[0]['key']}"
+    if page == "compare":
+        return "/compare?model=x&model=z"
     if page == "what-if":
         return f"/what-if?start={place(url, 's')}&start={place(url, 't')}"
     return "/" if page == "graph" else f"/{page}"
@@ -60,6 +62,7 @@ def wait(page: Page) -> None:
         "model",
         "requests",
         "request",
+        "compare",
         "what-if",
         "committee",
         "blocks",

@@ -6,9 +6,11 @@ Screenshots are left in build/screenshots.
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, expect
 
 from blockful_py.report.schema import Report
@@ -16,11 +18,13 @@ from blockful_py.report.summary import headline
 from blockful_py.report.writer import write_report
 from blockful_py.types import Paradigm
 from tests.browser.accessibility import SIZES, findings
-from tests.browser.conftest import SCREENSHOTS, Opened
+from tests.browser.conftest import SCREENSHOTS, Opened, Scheme
 from tests.report.made_up import of_client, one_paradigm, paper_references, report_of
 
 pytestmark = pytest.mark.browser
 
+PAGES: dict[Scheme, tuple[int, int, int]] = {"light": (255, 255, 255), "dark": (17, 22, 29)}
+"""Colours of the page (blockful_py/web/palette.css)."""
 CERTIFICATE = "parallel/certificates/erasure-1"
 
 
@@ -62,6 +66,26 @@ def test_the_page_is_accessible_and_no_wider_than_its_window(
     expect(page.locator(".chosen")).to_be_visible()
     opened.shoot(f"report-{about}-chosen-{size}-{scheme}", whole=False)
     assert findings(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("what", [".scroll:has(.lineage)", ".scroll:has(table.models)"])
+def test_what_is_wider_than_a_phone_shows_that_it_scrolls(
+    pages: Opened, url: str, what: str, scheme: Scheme
+) -> None:
+    page = pages(url, *SIZES["phone"], scheme).go("")
+    region = page.locator(what).first
+
+    def is_shaded(column: int) -> bool:
+        """Whether a column of the region's pixels is not of the page's colour, right below its top."""
+        image = Image.open(io.BytesIO(region.screenshot())).convert("RGB")
+        colour = image.getpixel((column % image.width, 1))
+        assert isinstance(colour, tuple)
+        return sum(abs(one - other) for one, other in zip(colour, PAGES[scheme], strict=True)) > 40
+
+    assert (is_shaded(0), is_shaded(-1)) == (False, True)
+    region.evaluate("region => region.scrollLeft = region.scrollWidth")
+    assert (is_shaded(0), is_shaded(-1)) == (True, False)
 
 
 def test_the_page_asks_for_no_other_file(pages: Opened, url: str) -> None:

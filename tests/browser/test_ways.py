@@ -11,14 +11,14 @@ from playwright.sync_api import expect
 
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.certificates.document import parse_certificate
-from tests.browser.conftest import Opened, generated
+from tests.browser.conftest import PARTY, Opened, generated
 from tests.browser.test_pages import place, wait
 from tests.explorer.generated import GeneratedFederation
 from tests.federations import AFFECTED
 
 pytestmark = pytest.mark.browser
 
-MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>{row}"
+MARKUP = "<img src=x onerror=alert(1)>{row}"
 
 
 def test_from_a_model_to_its_archived_version_and_its_certificate(pages: Opened, url: str) -> None:
@@ -27,13 +27,30 @@ def test_from_a_model_to_its_archived_version_and_its_certificate(pages: Opened,
     expect(page.get_by_role("heading", name="x", exact=True)).to_be_visible()
     expect(page.get_by_text("opened by 2 of 2 versions: the hash never changed")).to_be_visible()
     expect(page.locator(".version").first).to_contain_text("archived")
-    page.get_by_role("link", name="a request").click()
+    page.get_by_role("link", name="a request to forget class 3").click()
     expect(page.get_by_text("carried out")).to_be_visible()
     expect(page.locator(".timeline li")).to_have_count(4)
     with page.expect_download() as downloading:
         page.get_by_role("link", name="Download certificate").click()
     certificate = parse_certificate(downloading.value.path().read_bytes())
     assert {each.name for each in certificate.statement.replaced} == set(AFFECTED)
+
+
+def test_a_model_is_opened_by_its_name_and_a_wrong_name_is_told(pages: Opened, url: str) -> None:
+    opened = pages(url)
+    page = opened.go("/models/x")
+    expect(page.get_by_role("heading", name="x", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Verify now").click()
+    expect(page.get_by_text("Verified: every check holds.")).to_be_visible()
+    opened.go(f"/models/{place(url, 'x')}")
+    page.wait_for_url("**/models/x")
+    opened.go("/models/%E0%A4%A")
+    expect(page.get_by_text("There is no such page.")).to_be_visible()
+    opened.go("/?model=%3Cb%3E")
+    expect(page.get_by_text('No model, or more than one, is called "<b>".')).to_be_visible()
+    opened.go("/models/%3Cimg%20src=x%3E")
+    expect(page.get_by_text("no model has the name or the position '<img src=x>'.")).to_be_visible()
+    opened.complaints.clear()  # Chromium reports the status 404
 
 
 def test_a_good_store_verifies_and_one_with_a_flipped_byte_does_not(
@@ -138,10 +155,11 @@ def test_the_slider_goes_back_to_before_the_request(pages: Opened, url: str) -> 
     opened = pages(url)
     page = opened.go("/")
     wait(page)
-    expect(page.locator(".moment")).to_contain_text("4 models replaced")
+    expect(page.locator(".moment")).to_contain_text("7 models · block 4 · 4 replaced")
+    expect(page.locator("#federation")).to_contain_text("block 4")
     expect(page.locator(".legend")).to_contain_text("version 1")
     page.get_by_label("Time, by live transactions").press("ArrowLeft")
-    expect(page.locator(".moment")).to_contain_text("published")
+    expect(page.locator(".moment")).to_contain_text("7 models · block 4 · 0 replaced")
     expect(page.locator(".legend")).not_to_contain_text("version 1")
     page.get_by_label("Time, by live transactions").press("Home")
     expect(page.locator(".moment")).to_contain_text("2 models ·")
@@ -179,6 +197,89 @@ def test_names_with_markup_are_text(pages: Opened, watched: Watched, tmp_path: P
         opened.leave()
 
 
+def test_parties_own_names_are_quoted_beside_their_numbers(pages: Opened, url: str) -> None:
+    opened = pages(url)
+    page = opened.go("/models")
+    expect(page.locator("tr", has=page.get_by_role("link", name="z", exact=True))).to_contain_text(
+        f'user 5 "{PARTY}"'
+    )
+    opened.go("/models/z")
+    expect(page.locator(".lead")).to_contain_text(f'of user 5 "{PARTY}", 0x')
+    opened.go("/?model=z")
+    wait(page)
+    expect(page.locator(".card .facts")).to_contain_text(f'user 5 "{PARTY}"')
+    page.get_by_label("Colour by").select_option(label="Owner")
+    expect(page.locator(".legend")).to_contain_text(f'user 5 "{PARTY}"')
+    opened.go(f"/what-if?start=z&start={place(url, 'a')}")
+    expect(page.locator("table").last).to_contain_text(f'user 5 "{PARTY}"')
+    assert page.locator("#main b").get_by_text("Klinik").count() == 0
+
+
+@pytest.mark.parametrize("models", [14, 60])
+def test_no_edge_of_a_small_graph_crosses_a_name(
+    pages: Opened, watched: Watched, tmp_path: Path, models: int
+) -> None:
+    federation = GeneratedFederation(users=6, references=2)
+    federation.publish(models, "model-{row}")
+    with generated(watched, federation, tmp_path) as explorer:
+        opened = pages(explorer.url)
+        opened.page.add_init_script(path=Path(__file__).parent / "canvas.js")
+        page = opened.go("/")
+        wait(page)
+        drawn = page.evaluate("window.drawn")
+        opened.leave()
+    assert len(drawn["names"]) == models
+    assert len(drawn["points"]) > 20 * models
+    crossed = [
+        name["text"]
+        for name in drawn["names"]
+        for x, y in drawn["points"]
+        if abs(y - name["y"]) < 6 and name["x"] < x < name["x"] + name["width"]
+    ]
+    assert crossed == []
+
+
+def test_two_models_are_compared(pages: Opened, url: str) -> None:
+    opened = pages(url)
+    page = opened.go("/models/x")
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_text("Name two models above.")).to_be_visible()
+    second = page.get_by_role("searchbox", name="Second model, by name or position")
+    second.fill("z")
+    second.press("Enter")
+    references = page.locator("tr", has=page.get_by_role("cell", name="References", exact=True))
+    expect(references).to_contain_text("a (both)")
+    expect(references).not_to_contain_text("s (both)")
+    reached = page.locator("tr", has=page.get_by_role("cell", name="Requests that reach it", exact=True))
+    expect(reached.locator("td").nth(1)).to_have_text("forget class 3, parallel: version 1")
+    expect(reached.locator("td").nth(2)).to_have_text("none")
+    assert page.title() == "Compare · BlockFUL explorer"
+    second.fill("<b>")
+    second.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("no model has the name or the position '<b>'.")
+    opened.complaints.clear()  # Chromium reports the status 404
+
+
+def test_damaged_models_are_marked(pages: Opened, watched: Watched, tmp_path: Path) -> None:
+    federation = GeneratedFederation(users=4, references=2)
+    federation.publish(8)
+    federation.forget([1], damaged=[1, 5])
+    with generated(watched, federation, tmp_path) as explorer:
+        opened = pages(explorer.url)
+        page = opened.go("/models")
+        expect(page.locator("tr", has=page.get_by_role("link", name="m5", exact=True))).to_contain_text(
+            "damaged"
+        )
+        expect(page.locator(".badge.bad")).to_have_count(2)
+        opened.go("/?model=m5")
+        wait(page)
+        expect(page.locator(".legend")).to_contain_text("damaged (2): no better than chance")
+        expect(page.locator(".card")).to_contain_text("Damaged: no better than chance")
+        page.get_by_label("Time, by live transactions").press("ArrowLeft")
+        expect(page.locator(".legend")).not_to_contain_text("damaged")
+        opened.leave()
+
+
 def test_a_page_follows_the_chains(pages: Opened, watched: Watched, tmp_path: Path) -> None:
     federation = GeneratedFederation(users=4, references=2)
     with generated(watched, federation, tmp_path) as explorer:
@@ -189,5 +290,5 @@ def test_a_page_follows_the_chains(pages: Opened, watched: Watched, tmp_path: Pa
         federation.publish(8)
         expect(page.locator(".moment")).to_contain_text("8 models")
         federation.forget([1])
-        expect(page.locator(".moment")).to_contain_text("replaced")
+        expect(page.locator(".moment")).not_to_contain_text("· 0 replaced")
         opened.leave()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 from starlette.testclient import TestClient
@@ -27,8 +29,10 @@ from blockful_py.record.proofs.proof import Sources, parse_proof, verify_proof
 from blockful_py.record.verify import CHECKS
 from blockful_py.storage.cid import cid_string, parse_cid
 from tests.explorer.conftest import HOST
+from tests.explorer.test_graph_file import unpacked
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.member.leaders import until
+from tests.report.made_up import report_of
 
 
 def models(client: TestClient) -> dict[str, dict[str, Any]]:
@@ -66,6 +70,62 @@ def test_a_model_has_its_references_and_one_hash_for_all_versions(client: TestCl
     signed = [each["signed"] for each in model["versions"][-1]["review"]["members"]]
     assert len(signed) == 4
     assert sum(signed) >= 3
+
+
+def test_accuracies_are_those_of_the_version_that_stands(client: TestClient) -> None:
+    """The owners of s and t signed new statements; members replaced x and y, whose owners signed none."""
+    found = models(client)
+    assert {name for name, each in found.items() if each["accuracy"] is None} == {"x", "y"}
+    model = client.get("/api/models/x").json()
+    shown = {each["name"]: each for each in model["references"]}
+    assert shown == {name: found[name] for name in GRAPH["x"]}
+    (standing,) = [each for each in client.get("/api/models/s").json()["versions"] if each["current"]]
+    assert shown["s"]["version"] == standing["version"] == 1
+    assert shown["s"]["accuracy"] == standing["accuracy"]
+    graph = unpacked(gzip.compress(client.get("/api/graph").content))
+    coloured = {
+        name for name, each in zip(graph["names"], graph["accuracy"], strict=True) if not np.isnan(each)
+    }
+    assert coloured == GRAPH.keys() - {"x", "y"}
+
+
+def test_a_model_has_its_figures_before_and_after_where_the_run_has_a_report(
+    client: TestClient, watched: Watched
+) -> None:
+    def newest() -> dict[str, Any]:
+        version: dict[str, Any] = client.get("/api/models/x").json()["versions"][-1]
+        return version
+
+    assert newest()["request"]["before"] is None
+    assert newest()["request"]["forget"] == "class 3"
+    report = report_of(GRAPH, STARTS)
+    path = watched.run.path / "report.json"
+    path.write_bytes(report.to_bytes())
+    try:
+        before, (request,) = newest()["request"]["before"], client.get("/api/requests").json()
+        affected = client.get(f"/api/requests/{request['key']}").json()["models"]
+    finally:
+        path.unlink()
+    (measured,) = [each.before for each in report.models if each.name == "x"]
+    assert measured.ad_f is not None
+    assert before["ad_f"] == pytest.approx(measured.ad_f / 100)
+    assert [each["before"] for each in affected if each["name"] == "x"] == [before]
+
+
+def test_two_models_are_answered_side_by_side(client: TestClient) -> None:
+    found = models(client)
+    asked = {"model": ["x", found["z"]["position"]]}
+    assert client.get("/api/compare", params=asked).json() == [
+        client.get(f"/api/models/{name}").json() for name in "xz"
+    ]
+
+
+def test_a_model_has_the_requests_that_reach_it(client: TestClient) -> None:
+    (heading,) = client.get("/api/requests").json()
+    for name in GRAPH:
+        reached = client.get(f"/api/models/{name}").json()["requests"]
+        assert [each["key"] for each in reached] == [heading["key"]] * (name in AFFECTED)
+        assert all((each["forget"], each["version"]) == ("class 3", 1) for each in reached)
 
 
 def test_a_good_model_passes_every_check_in_order(client: TestClient) -> None:
@@ -151,6 +211,19 @@ def test_gas_is_that_of_the_receipts(client: TestClient, watched: Watched) -> No
         assert int(receipt["gasUsed"], 16) == each["gas"]
 
 
+def test_all_answers_have_one_block_number_and_one_count_of_replaced_models(client: TestClient) -> None:
+    found, about = models(client), client.get("/api/federation").json()
+    listed = client.get("/api/blocks?count=200").json()["transactions"]
+    published = {each["block"]: each["published"] for each in listed if each["published"]}
+    heights = [int(each["position"].split(":")[0]) for each in found.values()]
+    assert published == {height: heights.count(height) for height in heights}
+    assert all(each["block"] is None for each in listed if not each["published"])
+    graph = unpacked(gzip.compress(client.get("/api/graph").content))
+    assert graph["ticks"][-1][1] == about["height"] == max(heights)
+    coloured = [row for row in range(graph["models"]) if graph["version"][row] > 0]
+    assert len(coloured) == about["replaced"] == client.get("/api/requests").json()[0]["replaced"]
+
+
 def test_blocks_come_page_by_page_and_each_once(client: TestClient) -> None:
     seen, address = [], "/api/blocks?count=3"
     while address:
@@ -176,6 +249,23 @@ def test_jobs_are_those_of_the_journal(client: TestClient) -> None:
     (listed,) = client.get("/api/jobs").json()["runs"]
     assert [each["kind"] for each in listed["jobs"]] == ["unlearn parallel", "train"]
     assert all(each["done"] == each["steps"] for each in listed["jobs"])
+
+
+def test_a_model_is_reached_by_its_name_as_by_its_position(client: TestClient) -> None:
+    found = models(client)
+    by_name, by_position = (
+        client.get(f"/api/models/{each}").json() for each in ("x", found["x"]["position"])
+    )
+    assert by_name == by_position
+    assert by_name["address"] == "x"
+    assert checks(client, "x")[-1]["passed"]
+    assert client.get("/api/models/x/proof").status_code == 200
+    starts = [
+        client.get(f"/api/what-if?start={each}&start=t").json()["starts"]
+        for each in ("s", found["s"]["position"])
+    ]
+    assert starts[0] == starts[1]
+    assert client.get("/models/x").status_code == 200
 
 
 def test_search_finds_names_positions_and_owners(client: TestClient) -> None:
@@ -214,7 +304,7 @@ def test_requests_are_counted_by_what_answered_them(guard: Guard) -> None:
         ("page", "200"): 1,
         ("static", "200"): 1,
         ("model", "200"): 1,
-        ("model", "400"): 1,
+        ("model", "404"): 1,
         ("refused", "404"): 1,
         ("refused", "405"): 1,
     }

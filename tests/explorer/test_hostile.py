@@ -15,6 +15,24 @@ from starlette.testclient import TestClient
 from blockful_py.explorer.guard import HEADERS, Allowances, Guard
 from tests.explorer.conftest import HOST
 
+NOWHERE = (
+    "9:9",
+    "1",
+    "1:-1",
+    "99999999999:0",
+    "4294967295:0",
+    "4294967296:0",
+    "X",
+    "%C3%A9%00%0a",
+    "%FF%FE",
+    "..%2f..",
+    "%25",
+    "%3Cimg%20src=x%3E",
+    "' OR 1 --",
+    "n" * 1000,
+)
+"""Places at which no model stands, and names that none has, as addresses write them."""
+
 
 @pytest.mark.parametrize(
     "path", ["/", "/api/models", "/api/nowhere", "/api/models/x", "/static/explorer.js", "/nowhere"]
@@ -93,15 +111,12 @@ def test_parameters_out_of_bounds_are_refused(client: TestClient, query: str) ->
 @pytest.mark.parametrize(
     "path",
     [
-        "/api/models/1",
-        "/api/models/a:b",
-        "/api/models/1:-1",
-        "/api/models/99999999999:0",
-        "/api/models/4294967296:0",
         "/api/requests/0x12",
         "/api/requests/" + "zz" * 32,
         "/api/what-if",
-        "/api/what-if?start=x",
+        "/api/compare",
+        "/api/compare?model=x",
+        "/api/compare?model=x&model=y&model=z",
         "/api/what-if?" + "&".join(["start=1:0"] * 51),
         "/api/blocks?before=0",
     ],
@@ -113,9 +128,9 @@ def test_malformed_places_are_refused(client: TestClient, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/api/models/9:9",
-        "/api/models/9:9/verify",
-        "/api/what-if?start=9:9",
+        *(f"/api/models/{place}{check}" for place in NOWHERE for check in ("", "/verify", "/proof")),
+        *(f"/api/what-if?start={place}" for place in NOWHERE),
+        *(f"/api/compare?model=x&model={place}" for place in NOWHERE),
         "/api/requests/" + "00" * 32,
         "/api/requests/" + "00" * 32 + "/certificate",
     ],

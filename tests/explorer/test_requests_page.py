@@ -12,7 +12,8 @@ import pytest
 from blockful_py.explorer.affected import affected_models
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
-from blockful_py.explorer.requests_page import request_list
+from blockful_py.explorer.lists import models_at, summary
+from blockful_py.explorer.requests_page import request_list, requests_reaching
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
 from tests.explorer.generated import GeneratedFederation
@@ -45,12 +46,35 @@ def test_what_passing_left_alone_is_told_once_the_whole_decision_is_executed(
     assert counts(federation, tmp_path / "index") == (len(rows), 3, len(rows) - 3)
 
 
+def test_a_model_that_was_replaced_twice_is_one_replaced_model(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    rows = federation.forget([0])
+    assert federation.forget([0]) == rows
+    assert counts(federation, tmp_path / "index") == (len(rows), len(rows), 0)
+    with IndexReader(tmp_path / "index").moment() as connection:
+        assert summary(connection)["replaced"] == len(rows)
+
+
 @pytest.mark.parametrize(("starts", "paradigm"), [([0, 1], "parallel"), ([0], "sequential")])
 def test_what_waits_for_a_start_or_for_its_turn_is_not_left_alone(
     federation: GeneratedFederation, tmp_path: Path, starts: list[int], paradigm: str
 ) -> None:
     list(federation.forget_in_chunks(starts, [0], paradigm=paradigm))
     assert counts(federation, tmp_path / "index") == (len(federation.descendants(starts)), 1, 0)
+
+
+def test_a_request_reaches_what_it_affects_and_nothing_else(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    rows = federation.descendants([3, 7])
+    list(federation.forget_in_chunks([3, 7], rows[:2]))
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        index.follow()
+    with IndexReader(tmp_path / "index").moment() as connection:
+        found = [requests_reaching(connection, each, audited=False) for each in federation.positions]
+    assert [row for row, each in enumerate(found) if each] == rows
+    assert [found[row][0]["version"] for row in rows] == [1, 1, *[None] * (len(rows) - 2)]
 
 
 def test_a_model_whose_node_cannot_be_read_is_not_taken_for_left_alone(
@@ -74,9 +98,11 @@ def test_affected_models_have_figures_before_and_an_alarm(
         (_, (key, document)) = found
         request = Request.model_validate_json(document)
         models = affected_models(connection, without_report, key, request, None, audited=True)
+        listed = models_at(connection, [each.packed for each in federation.positions])
     assert request.classes == (5,)
     lost = str(federation.positions[rows[1]])
     assert [each["position"] for each in models if each["at_chance"]] == [lost]
+    assert [each["position"] for each in listed if each["at_chance"]] == [lost]
     for each in models:
         assert each["before"]["ad_r"] >= 0.85  # of the request before, which was to forget another class
         assert each["before"]["ad_f"] is None

@@ -102,7 +102,10 @@ def test_an_auditor_reads_what_the_record_claims_of_versions_before_a_request(
     assert told
     for each in told:
         assert each["before"]["source"] == "record"
-        assert each["before"]["accuracy"] == versions(auditor, each["name"])[0]["statement"]["accuracy"]
+        first, last = versions(auditor, each["name"])
+        assert each["before"]["accuracy"] == first["statement"]["accuracy"]
+        assert last["request"]["before"] == each["before"]
+        assert versions(client, each["name"])[-1]["request"]["before"] is None
         assert each["before"]["ad_f"] is None
     for each in client.get(f"/api/requests/{heading['key']}").json()["models"]:
         assert each["before"] is None

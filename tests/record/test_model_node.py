@@ -155,6 +155,23 @@ def test_bytes_that_are_no_node_are_refused(data: bytes) -> None:
         parse_node(data)
 
 
+def test_an_accuracy_is_signed_of_its_own_weights_alone() -> None:
+    node = sign_statement(_statement(), SECRET, 1337, CONTRACT)
+    request = Request(
+        starts=(Start(name="r6", position="1:5"),), classes=(3,), paradigm="sequential", method="m", created=1
+    )
+    made = Redaction(
+        version=1,
+        weights=cid_string(uri_of(b"other", Codec.RAW)),
+        request=request,
+        claims=Claimed(ad_f=0.0, ad_r=1.0),
+    )
+    retrained = made.model_copy(update={"weights": node.statement.weights})
+    assert node.signed_accuracy == node.statement.accuracy
+    assert node.model_copy(update={"redaction": made}).signed_accuracy is None
+    assert node.model_copy(update={"redaction": retrained}).signed_accuracy == node.statement.accuracy
+
+
 def test_new_weights_have_claims_and_a_withdrawn_model_has_neither() -> None:
     request = Request(
         starts=(Start(name="r6", position="1:5"),), classes=(3,), paradigm="sequential", method="m", created=1

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the server answers (blockful_py/explorer/app.py).
 
-export interface Model {
-  position: string;
-  name: string | null;
+/** A user: its account, its number, and its own word for itself, which nobody has checked. */
+export interface Owner {
   owner: string;
   user: number | null;
+  party: string | null;
+}
+
+export interface Model extends Owner {
+  position: string;
+  name: string | null;
   version: number;
   accuracy: number | null;
   ad_f: number | null;
   ad_r: number | null;
+  /** Whether it is no better than chance on what it was to keep. */
+  at_chance: boolean;
   withdrawn: boolean;
   problem: string | null;
 }
@@ -29,6 +36,14 @@ export interface Federation {
   unread: number;
   epoch: number;
   newest: number | null;
+}
+
+/** Figures before a request: of a report on this machine, or as the record claims them. */
+export interface Before {
+  source: "report" | "record";
+  ad_f: number | null;
+  ad_r: number | null;
+  accuracy: number | null;
 }
 
 export interface Reviewed {

@@ -6,6 +6,7 @@ import { find, h, replace } from "../../web/dom";
 import { plural, setDemoClock } from "./format";
 import { blocksPage } from "./pages/blocks";
 import { committeePage } from "./pages/committee";
+import { comparePage } from "./pages/compare";
 import { graphPage } from "./pages/graph";
 import { jobsPage } from "./pages/jobs";
 import { modelPage } from "./pages/model";
@@ -28,10 +29,13 @@ const TABS: [string, string][] = [
   ["/jobs", "Jobs"],
 ];
 
+const TITLES: Record<string, string> = { ...Object.fromEntries(TABS), "/compare": "Compare", "/sign-in": "Auditors" };
+
 const PAGES: [RegExp, Page][] = [
   [/^\/$/, graphPage],
   [/^\/models$/, modelsPage],
   [/^\/models\/([^/]+)$/, modelPage],
+  [/^\/compare$/, comparePage],
   [/^\/requests$/, requestsPage],
   [/^\/requests\/([^/]+)$/, requestPage],
   [/^\/what-if$/, whatIfPage],
@@ -58,12 +62,22 @@ function show(): void {
     } else link.removeAttribute("aria-current");
   for (const [pattern, page] of PAGES) {
     const found = pattern.exec(path);
-    if (!found) continue;
-    document.title = `${tab?.[1] ?? "Auditors"} · BlockFUL explorer`;
-    shown = page(main, decodeURIComponent(found[1] ?? ""));
+    const argument = found && unescaped(found[1] ?? "");
+    if (argument === null) continue;
+    document.title = `${TITLES[tab?.[0] ?? path]} · BlockFUL explorer`;
+    shown = page(main, argument);
     return;
   }
   replace(main, h("p", { class: "empty" }, "There is no such page."));
+}
+
+/** Text without percent-escapes; null where they are no UTF-8. */
+function unescaped(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 function state(): void {

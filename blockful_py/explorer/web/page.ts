@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a page is, and what pages share.
 
-import { ask, AnswerError } from "./api";
+import { ask, AnswerError, type Owner } from "./api";
 import { h, replace, type Child } from "../../web/dom";
+import { percent, short } from "./format";
 
 export interface View {
   /** Called when the index has changed. */
@@ -20,6 +21,29 @@ export function go(to: string): void {
 
 export const modelLink = (position: string, name: string | null): HTMLElement =>
   h("a", { href: `/models/${position}` }, name || position);
+
+/** A model in a table, marked where it is damaged. */
+export const modelCell = (model: { position: string; name: string | null; at_chance: boolean }): Child => [
+  modelLink(model.position, model.name),
+  model.at_chance && [" ", damaged()],
+];
+
+/** A user by its number, or its account without one, and its own word for itself in quotation marks. */
+export const userOf = ({ owner, user, party }: Owner, called = "user"): Child => [
+  user === null ? short(owner) : `${called} ${user}`,
+  party !== null && [' "', h("bdi", { class: "party", title: party }, party), '"'],
+];
+
+export const SOURCES = { report: "before, as this run's report has it", record: "before, as the record claims" };
+
+/** A figure before, where it is known of any, and after. */
+export const passage = (known: boolean, before: number | null | undefined, after: number | null | undefined): Child => [
+  known && h("span", { class: "quiet" }, percent(before), " → "),
+  percent(after),
+];
+
+export const damaged = (): HTMLElement =>
+  h("span", { class: "badge bad", title: "No better than chance on what it was to keep" }, "damaged");
 
 /** A page that is one answer, drawn again when the index changes. */
 export function answerPage<T>(main: HTMLElement, path: () => string, draw: (answer: T) => Child[]): View {

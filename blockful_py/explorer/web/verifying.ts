@@ -35,7 +35,7 @@ export interface Verifying {
   close: () => void;
 }
 
-export function verifying(position: string): Verifying {
+export function verifying(place: string): Verifying {
   const aborting = new AbortController();
   const outcome = h("p", { class: "outcome", role: "status" });
   const list = h("ol", { class: "checks", hidden: true });
@@ -67,7 +67,7 @@ export function verifying(position: string): Verifying {
     replace(list, ...rows.values());
     list.hidden = false;
     try {
-      const answer = await fetch(`/api/models/${encodeURIComponent(position)}/verify`, { signal: aborting.signal });
+      const answer = await fetch(`/api/models/${encodeURIComponent(place)}/verify`, { signal: aborting.signal });
       if (!answer.ok || !answer.body) throw new AnswerError(reason(await answer.text(), answer.status));
       await read(answer.body, tell);
       if (button.disabled) finish("The connection broke off.", "bad");

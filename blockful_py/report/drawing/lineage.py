@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from blockful_py.graph.layout import Place, layered_drawing
 from blockful_py.report.drawing.passages import passage
@@ -13,10 +12,12 @@ from blockful_py.report.measures import left, ran
 from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
 
-LAYER, ROW = 116.0, 68.0
+LAYER, WIDE, ROW = 132.0, 172.0, 68.0
+"""Distances of layers, where figures have no decimals and where they have two, and of rows: what is written
+below a model has room where edges are level."""
 SIDE, TOP, BOTTOM = 52.0, 28.0, 44.0
 RADIUS = 17.0
-SHORT, MOST = 4, 14
+SHORT, MOST = 4, 11
 """Letters of a name that fit into a node, and that are drawn at all."""
 
 
@@ -66,9 +67,14 @@ def lineage(report: Report) -> Lineage:
     number = {model.name: place for place, model in enumerate(report.models)}
     roles = {model.name: role_of(model) for model in report.models}
     points = [*drawing.places.values(), *(point for route in drawing.routes.values() for point in route)]
+    layer = LAYER if left(report).most == 100 else WIDE
+
+    def scaled(place: Place) -> Place:
+        return round(SIDE + place[0] * layer, 1), round(TOP + place[1] * ROW, 1)
+
     nodes = []
     for model in report.models:
-        x, y = _scaled(drawing.places[model.name])
+        x, y = scaled(drawing.places[model.name])
         inside = len(model.name) <= SHORT
         label = model.name if len(model.name) <= MOST else model.name[: MOST - 1] + "…"
         got, tip = _got(report, model), _tip(report, model)
@@ -78,22 +84,17 @@ def lineage(report: Report) -> Lineage:
             number[reference],
             number[heir],
             Role.UNTOUCHED not in (roles[reference], roles[heir]),
-            _curve([_scaled(point) for point in route]),
+            _path([scaled(point) for point in curve]),
         )
-        for (reference, heir), route in sorted(drawing.routes.items())
+        for (reference, heir), curve in sorted(drawing.curves.items())
     ]
     return Lineage(
-        2 * SIDE + LAYER * max((layer for layer, _ in points), default=0),
+        2 * SIDE + layer * max((at for at, _ in points), default=0),
         round(TOP + BOTTOM + ROW * max((row for _, row in points), default=0), 1),
         tuple(nodes),
         tuple(sorted(edges, key=lambda edge: edge.carries)),
         tuple((role, count) for role in Role if (count := list(roles.values()).count(role))),
     )
-
-
-def _scaled(place: Place) -> Place:
-    layer, row = place
-    return round(SIDE + layer * LAYER, 1), round(TOP + row * ROW, 1)
 
 
 def _got(report: Report, model: ModelEntry) -> str:
@@ -116,14 +117,7 @@ def _tip(report: Report, model: ModelEntry) -> str:
     return "\n".join(lines)
 
 
-def _curve(route: Sequence[Place]) -> str:
-    """Monotone cubic through the route (Fritsch and Butland, 1984), level at both ends: no overshoot."""
-    steps = [(y1 - y0) / (x1 - x0) for (x0, y0), (x1, y1) in pairwise(route)]
-    inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
-    slopes = [0.0, *inner, 0.0]
-    path = [f"M{route[0][0]:g},{route[0][1]:g}"]
-    for ((x0, y0), (x1, y1)), (m0, m1) in zip(pairwise(route), pairwise(slopes), strict=True):
-        reach = (x1 - x0) / 3 if len(route) > 2 else (x1 - x0) / 2
-        points = ((x0 + reach, y0 + reach * m0), (x1 - reach, y1 - reach * m1), (x1, y1))
-        path.append("C" + " ".join(f"{round(x, 1):g},{round(y, 1):g}" for x, y in points))
-    return "".join(path)
+def _path(curve: Sequence[Place]) -> str:
+    """Cubic Bézier curves as SVG writes them."""
+    (x, y), *points = curve
+    return f"M{x:g},{y:g}C" + " ".join(f"{x:g},{y:g}" for x, y in points)

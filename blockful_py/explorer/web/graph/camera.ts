@@ -32,7 +32,7 @@ export interface Frame {
 export const NEAREST = 0.002;
 export const FARTHEST = 4;
 /** Radius of a model far out, in pixels, at most. */
-const RADII: [number, number][] = [[20_000, 1.6], [2_000, 2.6], [200, 5], [0, 9]];
+const RADII: [number, number][] = [[20_000, 1.6], [2_000, 2.6], [200, 5], [40, 6], [0, 9]];
 const LARGEST = 16;
 
 export function extent(places: Float32Array): { low: Point; high: Point } {

@@ -4,6 +4,8 @@
 
 import type { GraphData } from "./file";
 import { percent } from "../format";
+import { userOf } from "../page";
+import type { Child } from "../../../web/dom";
 
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b"];
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a600", "#7f7fbf"];
@@ -29,7 +31,7 @@ export const MEANINGS: Record<Mode, string> = {
 
 export interface Legend {
   /** Colours with what they stand for; of a ramp, those of its two ends and what lies between. */
-  entries: { colour: string; name: string }[];
+  entries: { colour: string; name: Child }[];
   ramp: string[] | null;
 }
 
@@ -73,7 +75,7 @@ export function colouring(graph: GraphData, mode: Mode, versions: Uint32Array): 
   }
   if (mode === "owner") {
     const few = graph.owners.length <= PALETTE.length;
-    const entries = few ? graph.owners.map((owner, at) => ({ colour: PALETTE[at]!, name: `${owner.slice(0, 8)}…` })) : [];
+    const entries = few ? graph.owners.map((owner, at) => ({ colour: PALETTE[at]!, name: userOf(owner) })) : [];
     return [(row) => PALETTE[graph.owner[row]! % PALETTE.length]!, { entries, ramp: null }];
   }
   if (mode === "age") {

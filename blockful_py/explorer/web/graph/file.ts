@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a graph file (blockful_py/explorer/graph_file.py).
 
+import type { Owner } from "../api";
+
 export interface GraphData {
   revision: number;
   models: number;
   edges: number;
+  /** How far edges are level beside a model, in the units of places; 0 where they are straight. */
+  level: number;
   names: string[];
-  owners: string[];
-  /** Live transactions that changed models: number, block, time, models, whether it replaced some. */
-  ticks: [number, number, number | null, number, number][];
+  owners: Owner[];
+  /** Live transactions that changed models: number, newest block after it, time. */
+  ticks: [number, number, number | null][];
   places: Float32Array;
+  /** Edges as cubic Bézier curves: those of edge e end at point curve_end[e]; none in large graphs. */
+  curves: Float32Array;
+  curve_end: Uint32Array;
   source: Uint32Array;
   target: Uint32Array;
   height: Uint32Array;
@@ -24,6 +31,7 @@ export interface GraphData {
   version: Uint32Array;
   owner: Uint32Array;
   withdrawn: Uint8Array;
+  at_chance: Uint8Array;
 }
 
 interface Listed {
@@ -32,7 +40,7 @@ interface Listed {
   length: number;
 }
 
-const FORMAT = "blockful-graph/1";
+const FORMAT = "blockful-graph/2";
 const KINDS = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
 
 /** Throws an Error where the bytes are no graph file. */

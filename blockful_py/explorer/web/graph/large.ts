@@ -4,6 +4,7 @@
 import type { GraphData } from "./file";
 import { writeLabels } from "./labels";
 import type { Picking } from "./picking";
+import { rings } from "./painted";
 import { Program } from "./program";
 import { channels, cleared, fitted, layer, type Scene, type Shown } from "./scene";
 
@@ -65,6 +66,7 @@ export class LargeGraph {
   private readonly looks: WebGLBuffer;
   private readonly levels = new Map<number, Level>();
   private readonly closing = new AbortController();
+  private readonly damaged: number[];
   private looked: Shown | null = null;
 
   /** Throws an Error without WebGL 2.  Calls `lost` when WebGL gives its context up. */
@@ -76,6 +78,7 @@ export class LargeGraph {
     this.gl = gl;
     this.names = layer(container, "base");
     this.brush = this.names.getContext("2d")!;
+    this.damaged = Array.from(data.at_chance.keys()).filter((row) => data.at_chance[row]);
     this.dots = new Program(gl, PLACED, DOT);
     this.lines = new Program(gl, LINE, INK);
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
@@ -163,16 +166,17 @@ export class LargeGraph {
     return made;
   }
 
-  /** Writes names where few models are in view; the canvas is hidden otherwise, so that it costs nothing. */
+  /** Writes names where few models are in view, and rings; the canvas is hidden without any, so that it costs nothing. */
   private label(scene: Scene): void {
     const { map, width, height } = scene;
     const place = (x: number, y: number): [number, number] => [(x - map.left) / map.scale, (map.top - y) / map.scale];
     const few = scene.inView * this.data.models <= 40 * NAMED;
     const rows = few && !scene.moving ? this.picking.within(place(0, height), place(width, 0), NAMED) : null;
-    this.names.hidden = rows === null;
-    if (!rows) return;
+    this.names.hidden = rows === null && this.damaged.length === 0;
+    if (this.names.hidden) return;
     cleared(this.names, this.brush, scene);
-    writeLabels(this.brush, scene, rows.filter(scene.shown.stands), false, 500);
+    if (!scene.moving) rings(this.brush, scene, this.damaged);
+    if (rows) writeLabels(this.brush, scene, rows.filter(scene.shown.stands), false, 500);
   }
 
   close(): void {

@@ -3,7 +3,7 @@
 // there is.  The canvas is painted by the processor, since most of it is set pixel by pixel.
 
 import { writeLabels } from "./labels";
-import { arrows, disc } from "./painted";
+import { arrows, disc, rings } from "./painted";
 import { neighbours, type Adjacency, type Reach } from "../../../web/reach";
 import { channels, cleared, layer, xOf, yOf, type Scene } from "./scene";
 
@@ -28,6 +28,7 @@ export class LitLayer {
     if (lit.rows.length > FEW) this.many(scene, lit);
     else this.few(scene, lit);
     for (const row of starts) disc(this.brush, scene, row, Math.max(scene.size, 5), scene.style.text, 2.5);
+    rings(this.brush, scene, lit.rows);
     writeLabels(this.brush, scene, lit.rows.length > FEW ? starts : lit.rows, lit.rows.length <= 20, 600);
   }
 

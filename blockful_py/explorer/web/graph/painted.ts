@@ -2,11 +2,13 @@
 // A small graph: models as discs, references as arrows, names.
 
 import { writeLabels } from "./labels";
-import { cleared, layer, xOf, yOf, type Scene } from "./scene";
+import { cleared, curvePoint, layer, xOf, yOf, type Scene } from "./scene";
 
 /** Most models that are painted so; drawing takes 10 to 20 microseconds each. */
 export const FEW = 500;
 const HEAD = 7;
+/** From a disc to the ring around it. */
+const RING = 3;
 
 export class PaintedGraph {
   private readonly canvas: HTMLCanvasElement;
@@ -25,6 +27,7 @@ export class PaintedGraph {
     arrows(brush, scene, scene.style.edge, 1.4, (edge) => shown.stands(data.target[edge]!));
     for (let row = 0; row < data.models; row++) if (shown.stands(row)) disc(brush, scene, row, size, scene.style.page, 1);
     const rows = Array.from({ length: data.models }, (_, row) => row).filter(shown.stands);
+    rings(brush, scene, rows);
     writeLabels(brush, scene, rows, false, 500);
     return 1;
   }
@@ -44,7 +47,19 @@ export function disc(brush: CanvasRenderingContext2D, scene: Scene, row: number,
   brush.stroke();
 }
 
-/** Draws the edges that are chosen, each with a head at the rim of the heir. */
+/** Rings around those of these rows that are damaged. */
+export function rings(brush: CanvasRenderingContext2D, scene: Scene, rows: Iterable<number>): void {
+  brush.strokeStyle = scene.style.bad;
+  brush.lineWidth = 2;
+  for (const row of rows) {
+    if (!scene.shown.isDamaged(row)) continue;
+    brush.beginPath();
+    brush.arc(xOf(scene, row), yOf(scene, row), scene.size + RING, 0, 2 * Math.PI);
+    brush.stroke();
+  }
+}
+
+/** Draws the edges that are chosen, each with a head at the rim of the heir, which they reach level. */
 export function arrows(
   brush: CanvasRenderingContext2D,
   scene: Scene,
@@ -59,17 +74,13 @@ export function arrows(
   const heads = new Path2D();
   for (let edge = 0; edge < data.edges; edge++) {
     if (!chosen(edge)) continue;
-    const [from, to] = [data.source[edge]!, data.target[edge]!];
-    const [x, y, endX, endY] = [xOf(scene, from), yOf(scene, from), xOf(scene, to), yOf(scene, to)];
-    const length = Math.max(Math.hypot(endX - x, endY - y), 1e-6);
-    const [across, down] = [(endX - x) / length, (endY - y) / length];
-    const [tipX, tipY] = [endX - across * (size + 1), endY - down * (size + 1)];
-    const [backX, backY] = [tipX - across * HEAD, tipY - down * HEAD];
-    lines.moveTo(x, y);
-    lines.lineTo(backX, backY);
-    heads.moveTo(tipX, tipY);
-    heads.lineTo(backX - down * HEAD * 0.45, backY + across * HEAD * 0.45);
-    heads.lineTo(backX + down * HEAD * 0.45, backY - across * HEAD * 0.45);
+    const [first, end] = [edge ? data.curve_end[edge - 1]! : 0, data.curve_end[edge]!];
+    lines.moveTo(...curvePoint(scene, first));
+    for (let at = first + 1; at < end; at += 3) lines.bezierCurveTo(...curvePoint(scene, at), ...curvePoint(scene, at + 1), ...curvePoint(scene, at + 2));
+    const [tip, y] = [xOf(scene, data.target[edge]!) - size - 1, yOf(scene, data.target[edge]!)];
+    heads.moveTo(tip, y);
+    heads.lineTo(tip - HEAD, y + HEAD * 0.45);
+    heads.lineTo(tip - HEAD, y - HEAD * 0.45);
     heads.closePath();
   }
   brush.stroke(lines);

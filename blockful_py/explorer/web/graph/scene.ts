@@ -9,6 +9,8 @@ export interface Shown {
   /** Six hexadecimal digits after "#". */
   colour: (row: number) => string;
   stands: (row: number) => boolean;
+  /** Whether it is no better than chance on what it was to keep. */
+  isDamaged: (row: number) => boolean;
 }
 
 /** One state of the drawing: all layers draw the same one. */
@@ -33,19 +35,26 @@ export interface Style {
   text: string;
   page: string;
   accent: string;
+  bad: string;
   font: string;
 }
 
 export function styleOf(element: HTMLElement): Style {
   const style = getComputedStyle(element);
   const of = (name: string): string => style.getPropertyValue(name).trim();
-  return { edge: of("--edge"), text: of("--text"), page: of("--page"), accent: of("--accent"), font: style.fontFamily };
+  return { edge: of("--edge"), text: of("--text"), page: of("--page"), accent: of("--accent"), bad: of("--bad"), font: style.fontFamily };
 }
 
 export const sizeOf = (data: GraphData, camera: Camera): number => radius(data.models, camera.ratio);
 
 export const xOf = ({ data, map }: Scene, row: number): number => map.left + map.scale * data.places[2 * row]!;
 export const yOf = ({ data, map }: Scene, row: number): number => map.top - map.scale * data.places[2 * row + 1]!;
+
+/** A point of a curve, on the page. */
+export const curvePoint = ({ data, map }: Scene, point: number): [number, number] => [
+  map.left + map.scale * data.curves[2 * point]!,
+  map.top - map.scale * data.curves[2 * point + 1]!,
+];
 
 export const nameOf = (data: GraphData, row: number): string => data.names[row] || `${data.height[row]}:${data.index[row]}`;
 

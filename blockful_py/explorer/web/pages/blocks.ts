@@ -8,8 +8,8 @@ import { answerPage, go, hash, table, type View } from "../page";
 interface Sent {
   chain: string;
   hash: string;
-  block: number;
-  height: number | null;
+  /** Of the models that it published. */
+  block: number | null;
   time: number | null;
   gas: number | null;
   proposal: string;
@@ -38,7 +38,7 @@ export function blocksPage(main: HTMLElement): View {
 }
 
 function did(each: Sent): string {
-  if (each.published) return `${plural(each.published, "model")} published${each.height === null ? "" : `, block ${each.height} of the record`}`;
+  if (each.published) return `${plural(each.published, "model")} published`;
   if (each.replaced) return `${plural(each.replaced, "model")} replaced`;
   if (each.archived) return `${plural(each.archived, "record")} archived`;
   return "another decision of the committee";
@@ -54,7 +54,7 @@ function draw(answer: Whole): Child[] {
           [
             { name: "Time (UTC)", of: (each) => when(each.time) },
             { name: "Chain", of: (each) => h("span", { class: `chain ${each.chain}` }, each.chain) },
-            { name: "Block", of: (each) => count(each.block), right: true },
+            { name: "Block", of: (each) => each.block === null ? "–" : count(each.block), right: true },
             { name: "Did", of: did },
             { name: "Gas", of: (each) => (each.gas === null ? "–" : count(each.gas)), right: true },
             { name: "Transaction", of: (each) => hash(each.hash, 8, 4) },

@@ -22,12 +22,11 @@ interface Happened {
   name: string;
   arguments: Record<string, unknown>;
   time: number | null;
-  block: number;
 }
 
 interface Whole {
   elected: boolean;
-  epochs: { epoch: number; members: string[]; quorum: number; threshold: number; key: string; time: number | null; block: number }[];
+  epochs: { epoch: number; members: string[]; quorum: number; threshold: number; key: string; time: number | null }[];
   members: Member[];
   endpoints: { url: string; alive: boolean }[];
   alarms: Happened[];
@@ -45,7 +44,7 @@ function draw(committee: Whole): Child[] {
     h("h1", {}, "Committee"),
     current
       ? facts(
-          ["Epoch", `${current.epoch}, since block ${current.block} (${when(current.time)})`],
+          ["Epoch", `${current.epoch}, since ${when(current.time)}`],
           ["Members", `${current.members.length}, ${committee.elected ? "elected by lot among those with stake" : "appointed"}`],
           ["Quorum", `${current.quorum} of ${current.members.length} sign a certificate`],
           ["Threshold", `${current.threshold} of ${current.members.length} shares make a collision`],
@@ -62,7 +61,7 @@ function draw(committee: Whole): Child[] {
             { name: "Member", of: (each) => hash(String(each.arguments.member), 8, 4) },
             { name: "Reason", of: (each) => String(each.arguments.reason) },
             { name: "Proposal", of: (each) => hash(String(each.arguments.proposal), 8, 4) },
-            { name: "Block", of: (each) => each.block, right: true },
+            { name: "Time (UTC)", of: (each) => when(each.time) },
           ],
           committee.alarms,
           "Alarms",
@@ -119,7 +118,6 @@ function events(list: Happened[], caption: string): HTMLElement {
     [
       { name: "Event", of: (each) => h("span", { class: "whole" }, each.name) },
       { name: "What", of: (each) => h("span", { class: "mono small" }, told(each)) },
-      { name: "Block", of: (each) => each.block, right: true },
       { name: "Time (UTC)", of: (each) => when(each.time) },
     ],
     list,

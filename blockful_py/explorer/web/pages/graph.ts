@@ -82,21 +82,25 @@ class GraphPage {
   }
 
   private readonly found = (event: Event): void => {
-    const position = (event as CustomEvent<string>).detail;
-    const row = this.rowOf(position);
-    if (row === null) return;
+    const place = (event as CustomEvent<string>).detail;
+    const row = this.rowOf(place);
+    if (row === null) {
+      replace(this.card, h("p", { role: "alert" }, `No model, or more than one, is called "${place}".`));
+      this.card.hidden = false;
+      return;
+    }
     this.choose([row]);
     this.view?.centre(row);
     this.canvas.focus();
   };
 
-  private rowOf(position: string): number | null {
+  /** The row of a position, or of a name that one model has. */
+  private rowOf(place: string): number | null {
     const { data } = this;
     if (!data) return null;
-    const [height, index] = position.split(":").map(Number);
-    for (let row = 0; row < data.models; row++)
-      if (data.height[row] === height && data.index[row] === index) return row;
-    return null;
+    for (let row = 0; row < data.models; row++) if (positionOf(data, row) === place) return row;
+    const row = data.names.indexOf(place);
+    return row < 0 || data.names.includes(place, row + 1) ? null : row;
   }
 
   async load(): Promise<void> {
@@ -167,7 +171,8 @@ class GraphPage {
   private look(): Shown {
     const data = this.data!;
     const [colour] = colouring(data, kept.mode, this.versions);
-    return { colour, stands: (row) => data.born[row]! <= this.tick };
+    const isDamaged = (row: number): boolean => data.at_chance[row]! > 0 && this.versions[row] === data.version[row];
+    return { colour, stands: (row) => data.born[row]! <= this.tick, isDamaged };
   }
 
   private recolour(): void {
@@ -180,8 +185,9 @@ class GraphPage {
 
   private explain(): void {
     const data = this.data!;
-    replace(this.legend, ...legendOf(data, kept.mode, this.versions));
-    const text = momentOf(data, this.tick);
+    const damaged = Array.from(data.at_chance.keys()).filter(this.look().isDamaged).length;
+    replace(this.legend, ...legendOf(data, kept.mode, this.versions, damaged));
+    const text = momentOf(data, this.tick, this.versions);
     replace(this.moment, text.join(" · "));
     this.time.setAttribute("aria-valuetext", text.join(", "));
   }

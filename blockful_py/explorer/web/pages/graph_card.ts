@@ -2,7 +2,8 @@
 // What is told of a model in the graph, and of what a request that starts there would reach.
 
 import { h, type Child } from "../../../web/dom";
-import { count, percent, plural, short } from "../format";
+import { count, percent, plural } from "../format";
+import { userOf } from "../page";
 import { positionOf, type GraphData } from "../graph/file";
 import { neighbours, type Adjacency, type Reach } from "../../../web/reach";
 import { nameOf } from "../graph/scene";
@@ -21,9 +22,12 @@ function reached({ found, chosen }: Told): string {
   return `A request that starts ${several ? `at these ${chosen.length} models` : "here"} reaches ${plural(found?.rows.length ?? 1, "model")}, to a depth of ${found?.deepest ?? 0}.`;
 }
 
+const isDamaged = (data: GraphData, { row, versions }: Told): boolean =>
+  data.at_chance[row]! > 0 && versions[row] === data.version[row];
+
 /** The same for whoever does not see it. */
 export const spoken = (data: GraphData, told: Told): string =>
-  `${nameOf(data, told.row)}, version ${told.versions[told.row]}. ${reached(told)}`;
+  `${nameOf(data, told.row)}, version ${told.versions[told.row]}${isDamaged(data, told) ? ", damaged" : ""}. ${reached(told)}`;
 
 export function cardOf(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, told: Told): Child[] {
   const { row, chosen, versions } = told;
@@ -33,6 +37,7 @@ export function cardOf(data: GraphData, around: { references: Adjacency; heirs: 
   return [
     h("h2", {}, several ? `${nameOf(data, row)} and ${starts.length - 1} more` : nameOf(data, row)),
     h("p", { class: "reach" }, reached(told)),
+    isDamaged(data, told) && h("p", { class: "bad" }, "Damaged: no better than chance on what it was to keep."),
     figures(data, around, row, versions[row]!),
     chosen && [
       h(
@@ -49,11 +54,11 @@ export function cardOf(data: GraphData, around: { references: Adjacency; heirs: 
 function figures(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, row: number, version: number): HTMLElement {
   const current = version === data.version[row];
   const figure = (values: Float32Array): string => percent(current ? values[row] : null);
-  const rows: [string, string][] = [
+  const rows: [string, Child][] = [
     ["Position", positionOf(data, row)],
-    ["Owner", short(data.owners[data.owner[row]!], 10, 4)],
+    ["Owner", userOf(data.owners[data.owner[row]!]!)],
     ["Version", data.withdrawn[row] && current ? `${version}, withdrawn` : String(version)],
-    ["Accuracy", percent(data.accuracy[row])],
+    ["Accuracy", figure(data.accuracy)],
     ["AD_f", figure(data.ad_f)],
     ["AD_r", figure(data.ad_r)],
     ["References", count(neighbours(around.references, row).length)],

@@ -2,19 +2,21 @@
 // What the graph's colours mean, and which moment it shows.
 
 import { h, type Child } from "../../../web/dom";
-import { plural, when } from "../format";
+import { count, plural, when } from "../format";
 import { colouring, MEANINGS, type Mode } from "../graph/colours";
 import type { GraphData } from "../graph/file";
 
-export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array): Child[] {
+/** `damaged`: models with a ring. */
+export function legendOf(data: GraphData, mode: Mode, versions: Uint32Array, damaged: number): Child[] {
   const [, legend] = colouring(data, mode, versions);
   const [low, high, ...rest] = legend.ramp ? legend.entries : [];
   const single = legend.ramp ? rest : legend.entries;
   return [
     h("p", { class: "quiet" }, MEANINGS[mode]),
     legend.ramp && h("div", { class: "ends" }, h("span", {}, low!.name), bar(legend.ramp), h("span", {}, high!.name)),
-    ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), each.name)),
+    ...single.map((each) => h("div", { class: "entry" }, swatch(each.colour), h("span", {}, each.name))),
     mode === "owner" && single.length === 0 && h("p", {}, `${plural(data.owners.length, "owner")}, colours repeat`),
+    damaged > 0 && h("div", { class: "entry" }, h("i", { class: "swatch ring", "aria-hidden": "true" }), `damaged (${count(damaged)}): no better than chance`),
   ];
 }
 
@@ -30,10 +32,10 @@ function bar(ramp: string[]): HTMLElement {
   return mark;
 }
 
-/** What stands after a live transaction, by its number from 1 on. */
-export function momentOf(data: GraphData, tick: number): string[] {
+/** What stands after a live transaction, by its number from 1 on; `versions` are those after it. */
+export function momentOf(data: GraphData, tick: number, versions: Uint32Array): string[] {
   const at = data.ticks[tick - 1];
   const standing = data.born.reduce((sum, born) => sum + Number(born <= tick), 0);
-  const what = at ? (at[4] ? `${plural(at[3], "model")} replaced` : `${plural(at[3], "model")} published`) : "";
-  return [plural(standing, "model"), at ? `block ${at[1]}` : "", what, at?.[2] ? when(at[2]) : ""].filter(Boolean);
+  const replaced = versions.reduce((sum, version) => sum + Number(version > 0), 0);
+  return [plural(standing, "model"), at ? `block ${at[1]}` : "", `${count(replaced)} replaced`, at?.[2] ? when(at[2]) : ""].filter(Boolean);
 }

@@ -1,43 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model: versions side by side, one hash for all of them, its place in its block, and its checks.
 
-import { type Model, type Reviewed } from "../api";
+import type { Before, Model, Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, when } from "../format";
-import { answerPage, facts, hash, modelLink, table, type View } from "../page";
+import { answerPage, damaged, facts, hash, modelCell, passage, SOURCES, table, userOf, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
-interface Version {
+export interface Version {
   version: number;
   current: boolean;
   node: string;
   transaction: string;
-  block: number;
   time: number | null;
   /** Whether its node is for auditors; what the node says is missing then. */
   reserved: boolean;
   withdrawn?: boolean;
+  accuracy?: number | null;
   ad_f?: number | null;
   ad_r?: number | null;
-  request?: string | null;
+  at_chance?: boolean;
+  request?: { key: string; forget: string; before: Before | null } | null;
   opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
-  archived: { record: number; reason: string; time: number; block: number | null; transaction: string; head: string }[];
+  archived: { record: number; reason: string; time: number; transaction: string; head: string }[];
   review: Reviewed | null;
   problem?: string | null;
   statement?: {
-    accuracy: number;
     created: number;
     round: number;
     user: number;
     signature: string;
     training: Record<string, unknown>;
-    references: { name: string; position: string; accuracy: number | null }[];
+    references: { name: string; version: number; accuracy: number | null }[];
   };
   weights?: { cid: string; live: boolean; archive: boolean } | null;
 }
 
-interface Whole extends Model {
+/** A request that affects a model; `version`: what it led to. */
+interface Reached {
+  key: string;
+  forget: string;
+  paradigm: string;
+  version: number | null;
+}
+
+export interface WholeModel extends Model {
+  requests: Reached[];
+  /** Its name, where no other model has it, else its position. */
+  address: string;
   hash: string;
   settled: boolean;
   references: Model[];
@@ -57,9 +68,12 @@ interface Whole extends Model {
   versions: Version[];
 }
 
-export function modelPage(main: HTMLElement, position: string): View {
-  const checks = verifying(position);
-  const view = answerPage<Whole>(main, () => `/api/models/${encodeURIComponent(position)}`, (model) => draw(model, checks.element));
+export function modelPage(main: HTMLElement, place: string): View {
+  const checks = verifying(place);
+  const view = answerPage<WholeModel>(main, () => `/api/models/${encodeURIComponent(place)}`, (model) => {
+    history.replaceState(null, "", `/models/${encodeURIComponent(model.address)}`);
+    return draw(model, checks.element);
+  });
   return {
     ...view,
     close: () => {
@@ -69,9 +83,9 @@ export function modelPage(main: HTMLElement, position: string): View {
   };
 }
 
-function draw(model: Whole, checks: HTMLElement): Child[] {
-  const stated = model.versions.find((each) => each.statement);
-  const owner = model.user === null ? "" : `user ${model.user}, `;
+function draw(model: WholeModel, checks: HTMLElement): Child[] {
+  const stated = model.versions.find((each) => each.current && each.statement);
+  const owner = model.user !== null && [userOf(model), ", "];
   return [
     h(
       "div",
@@ -79,25 +93,28 @@ function draw(model: Whole, checks: HTMLElement): Child[] {
       h("h1", {}, model.name ?? model.position),
       h("span", { class: "badge" }, `version ${model.version}`),
       model.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
+      model.at_chance && damaged(),
       !model.settled && h("span", { class: "badge warn" }, "redaction under way"),
       h("span", { class: "grow" }),
       h("a", { class: "button plain", href: `/?model=${model.position}` }, "In the graph"),
       h("a", { class: "button plain", href: `/what-if?start=${model.position}` }, "What if it forgets"),
+      h("a", { class: "button plain", href: `/compare?${new URLSearchParams({ model: model.address })}` }, "Compare"),
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
-    h("p", { class: "lead" }, `At ${model.position} on the live chain, of ${owner}`, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
+    h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
+    model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it is no better than chance on what it was to keep."),
     checks,
     h("h2", {}, "Versions"),
     versions(model),
     h("h2", {}, "Place in its block"),
     block(model),
     h("h2", {}, "References and heirs"),
-    h("div", { class: "columns" }, references(model, stated), heirs(model)),
+    h("div", { class: "columns" }, references(model), heirs(model)),
     stated?.statement && statement(stated),
   ];
 }
 
-function versions(model: Whole): HTMLElement {
+function versions(model: WholeModel): HTMLElement {
   const opened = model.versions.filter((each) => each.opening?.opens).length;
   return h(
     "div",
@@ -131,6 +148,7 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       h("h3", {}, `Version ${each.version}`),
       h("span", { class: each.current ? "badge on" : "badge" }, each.current ? "live" : "archived"),
       each.withdrawn && h("span", { class: "badge warn" }, "withdrawn"),
+      each.at_chance && damaged(),
     ),
     each.reserved
       ? [
@@ -140,9 +158,8 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       : h(
           "div",
           { class: "figures" },
-          each.version === 0
-            ? figure("Accuracy", each.statement?.accuracy ?? null, "on its owner's test data, signed")
-            : [figure("AD_f", each.ad_f, "on what was to be forgotten"), figure("AD_r", each.ad_r, "on the rest")],
+          (each.version === 0 || each.accuracy !== null) && figure("Accuracy", percent(each.accuracy), "on its owner's test data, signed"),
+          each.version > 0 && [figure("AD_f", passed(each, "ad_f"), "on what was to be forgotten"), figure("AD_r", passed(each, "ad_r"), "on the rest")],
         ),
     each.problem && h("p", { class: "bad" }, each.problem),
     facts(
@@ -150,22 +167,25 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       ...(each.opening ? ([["P.x", hash(each.opening.px, 12, 6)], ["s", hash(each.opening.s, 12, 6)]] as [string, Child][]) : []),
       ["Node", hash(each.node, 12, 6)],
       ...(each.reserved ? [] : ([["Sealed weights", weights ? hash(weights.cid, 12, 6) : h("span", { class: "quiet" }, each.withdrawn ? "none" : "–"), weights && h("div", { class: "quiet" }, where ? `in this machine's ${where}` : "not on this machine")]] as [string, ...Child[]][])),
-      ["Live", `block ${each.block}, ${when(each.time)} `, hash(each.transaction, 8, 4)],
+      ["Live", `${when(each.time)} `, hash(each.transaction, 8, 4)],
       ...each.archived.map((record): [string, Child] => [
         record.reason === "superseded" ? "Archived, replaced" : "Archived, published",
         [`record ${record.record}, ${when(record.time)} `, hash(record.transaction, 8, 4)],
       ]),
-      ...(each.request ? ([["Came of", h("a", { href: `/requests/${each.request}` }, "a request")]] as [string, Child][]) : []),
+      ...(each.request ? ([["Came of", [h("a", { href: `/requests/${each.request.key}` }, `a request to forget ${each.request.forget}`), each.request.before && h("div", { class: "quiet" }, `figures ${SOURCES[each.request.before.source]}`)]]] as [string, Child][]) : []),
       ...(next?.time && each.time ? ([["Stood for", duration(next.time - each.time)]] as [string, Child][]) : []),
       ["Reviewed by", reviewed(each.review)],
     ),
   );
 }
 
-const figure = (name: string, value: number | null | undefined, note: string): HTMLElement =>
-  h("div", { class: "figure" }, h("b", {}, percent(value)), h("span", {}, name), h("small", {}, note));
+/** A figure of a version, and the one before the request that it came of. */
+export const passed = (each: Version, name: "ad_f" | "ad_r"): Child => passage(each.request?.before != null, each.request?.before?.[name], each[name]);
 
-function block(model: Whole): HTMLElement {
+const figure = (name: string, value: Child, note: string): HTMLElement =>
+  h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name), h("small", {}, note));
+
+function block(model: WholeModel): HTMLElement {
   const { block } = model;
   const steps = [
     h("li", {}, h("span", {}, "leaf"), hash(block.leaf, 14, 6)),
@@ -185,32 +205,37 @@ function block(model: Whole): HTMLElement {
   );
 }
 
-function references(model: Whole, stated: Version | undefined): HTMLElement {
-  const accuracies = new Map(stated?.statement?.references.map((each) => [each.position, each.accuracy]));
+/** Figures of the version that stands. */
+const FIGURES: Column<Model>[] = [
+  { name: "Version", of: (each) => each.version, right: true },
+  { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+  { name: "AD_f", of: (each) => percent(each.ad_f), right: true },
+  { name: "AD_r", of: (each) => percent(each.ad_r), right: true },
+];
+
+function references(model: WholeModel): HTMLElement {
   if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
   return table<Model>(
     [
-      { name: "Reference", of: (each) => modelLink(each.position, each.name) },
+      { name: "Reference", of: modelCell },
       { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
-      { name: "Accuracy for its owner", of: (each) => percent(accuracies.get(each.position)), right: true },
-      { name: "Version", of: (each) => each.version, right: true },
+      ...FIGURES,
     ],
     model.references,
     "References",
   );
 }
 
-function heirs(model: Whole): HTMLElement {
+function heirs(model: WholeModel): HTMLElement {
   if (model.heirs.total === 0) return h("p", { class: "quiet" }, "No model inherits from it yet.");
   return h(
     "div",
     {},
     table<Model>(
       [
-        { name: "Heir", of: (each) => modelLink(each.position, each.name) },
+        { name: "Heir", of: modelCell },
         { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
-        { name: "AD_f", of: (each) => percent(each.ad_f), right: true },
-        { name: "Version", of: (each) => each.version, right: true },
+        ...FIGURES,
       ],
       model.heirs.models,
       "Heirs",
@@ -219,6 +244,9 @@ function heirs(model: Whole): HTMLElement {
   );
 }
 
+const trained = (references: NonNullable<Version["statement"]>["references"]): string =>
+  references.map((each) => `${each.name} version ${each.version}, ${percent(each.accuracy)} for its owner`).join("; ") || "the shared initialisation";
+
 function statement(stated: Version): HTMLElement {
   const { statement } = stated;
   const training = Object.entries(statement!.training).map(([name, value]): [string, Child] => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
@@ -226,6 +254,9 @@ function statement(stated: Version): HTMLElement {
     "details",
     {},
     h("summary", {}, "Statement that its owner signed"),
-    facts(["Made", recorded(statement!.created)], ["Signature", hash(statement!.signature, 18, 10)], ...training),
+    facts(
+      ["Made", recorded(statement!.created)],
+      ["Trained from", trained(statement!.references)],
+      ["Signature", hash(statement!.signature, 18, 10)], ...training),
   );
 }

@@ -4,7 +4,7 @@
 import { type Model } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, percent } from "../format";
-import { answerPage, go, hash, modelLink, type View } from "../page";
+import { answerPage, go, hash, modelCell, userOf, type View } from "../page";
 
 const SIZE = 50;
 const COLUMNS: [string, string | null][] = [
@@ -77,9 +77,9 @@ export function modelsPage(main: HTMLElement): View {
                 h(
                   "tr",
                   {},
-                  h("td", {}, modelLink(model.position, model.name)),
+                  h("td", {}, modelCell(model)),
                   h("td", { class: "mono" }, model.position),
-                  h("td", {}, model.user !== null && h("span", { class: "quiet" }, `user ${model.user} `), hash(model.owner, 8, 4)),
+                  h("td", {}, model.user !== null && h("span", { class: "quiet" }, userOf(model), " "), hash(model.owner, 8, 4)),
                   h("td", { class: "right" }, model.withdrawn ? `${model.version} withdrawn` : model.version),
                   h("td", { class: "right" }, percent(model.accuracy)),
                   h("td", { class: "right" }, percent(model.ad_f)),
@@ -97,7 +97,7 @@ export function modelsPage(main: HTMLElement): View {
         h("span", {}, `${count(start + 1)} to ${count(Math.min(start + SIZE, answer.total))} of ${count(answer.total)}`),
         start + SIZE < answer.total ? h("a", { class: "button plain", href: to({ start: String(start + SIZE) }) }, "Next") : null,
       ),
-    h("p", { class: "quiet note" }, "Accuracy: on the owner's test data, as its owner signed it. AD_f and AD_r: on what was to be forgotten and on the rest, as members measured them when a version was replaced."),
+    h("p", { class: "quiet note" }, "Accuracy: on the owner's test data, as its owner signed it of this version. AD_f and AD_r: on what was to be forgotten and on the rest, as members measured them when a version was replaced."),
   ];
   const asked = new URLSearchParams({ order, direction, start: String(start), count: String(SIZE), search: query.get("search") ?? "" });
   return answerPage<Listed>(main, () => `/api/models?${asked}`, draw);

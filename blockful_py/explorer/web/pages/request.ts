@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request, from its signing to its certificate.
 
-import type { Reviewed } from "../api";
+import type { Before, Owner, Reviewed } from "../api";
 import { h, svg, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
-import { answerPage, facts, hash, modelLink, table, type View } from "../page";
+import { answerPage, facts, hash, modelCell, modelLink, passage, SOURCES, table, userOf, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { waiting, type Heading } from "./requests";
 
 interface Happening {
   transaction: string;
+  /** Of the chain's node, by which what happened is ordered. */
   block: number;
   time: number | null;
   gas: number | null;
+}
+
+interface Participant extends Omit<Owner, "owner"> {
+  account: string;
 }
 
 interface Decision {
@@ -21,11 +26,9 @@ interface Decision {
   transactions: (Happening & { chain: string })[];
 }
 
-interface Affected {
+interface Affected extends Owner {
   position: string;
   name: string | null;
-  owner: string | null;
-  user: number | null;
   depth: number;
   version: number | null;
   time: number | null;
@@ -35,13 +38,13 @@ interface Affected {
   at_chance: boolean;
   /** Whether what it was replaced by was replaced since, and is for auditors. */
   reserved: boolean;
-  before: { source: "report" | "record"; ad_f: number | null; ad_r: number | null; accuracy: number | null } | null;
+  before: Before | null;
 }
 
 interface Whole extends Heading {
   checked: "recomputed" | "measured" | "attested";
   document: { signatures: string[]; starts: { name: string; position: string }[] };
-  filing: (Happening & { account: string; user: number | null; file: string; decision: string | null; deadline: number | null; parts: (Happening & { model: string | null; position: string; account: string; user: number | null; node: string })[] }) | null;
+  filing: (Happening & Participant & { file: string; decision: string | null; deadline: number | null; parts: (Happening & Participant & { model: string | null; position: string; node: string })[] }) | null;
   decisions: Decision[];
   models: Affected[];
   certificate: { models: string[]; destroyed: number; audited: boolean } | null;
@@ -111,9 +114,9 @@ function moments(request: Whole): Moment[] {
   ];
   const { filing } = request;
   if (filing) {
-    found.push({ time: filing.time, block: filing.block, title: "Filed", body: [`by ${who(filing)} in block ${filing.block}, ${filing.decision === null ? "waits for the committee" : filing.decision}${filing.deadline === null ? "" : `, open until block ${filing.deadline}`} `, hash(filing.transaction, 8, 4)], kind: "asked" });
+    found.push({ time: filing.time, block: filing.block, title: "Filed", body: ["by ", who(filing), `, ${filing.decision === null ? "waits for the committee" : filing.decision}${filing.deadline === null ? "" : `, open until block ${filing.deadline} of the live chain's node`} `, hash(filing.transaction, 8, 4)], kind: "asked" });
     for (const part of filing.parts)
-      found.push({ time: part.time, block: part.block, title: "Part handed in", body: [`for ${part.model ?? part.position} by ${who(part)} `, hash(part.transaction, 8, 4)], kind: "part" });
+      found.push({ time: part.time, block: part.block, title: "Part handed in", body: [`for ${part.model ?? part.position} by `, who(part), " ", hash(part.transaction, 8, 4)], kind: "part" });
   }
   for (const decision of request.decisions) {
     const block = Math.max(0, ...decision.transactions.map((each) => (each.chain === "live" ? each.block : 0)));
@@ -133,8 +136,7 @@ function moments(request: Whole): Moment[] {
   return found;
 }
 
-const who = (each: { user: number | null; account: string }): string =>
-  each.user === null ? short(each.account) : `participant ${each.user}`;
+const who = ({ account, ...each }: Participant): Child => userOf({ owner: account, ...each }, "participant");
 
 function timeline(found: Moment[]): HTMLElement {
   const first = isDemoClock() ? found.find((each) => each.kind !== "asked" || each.title === "Filed") : found[0];
@@ -186,24 +188,21 @@ function chart(models: Affected[]): Node {
         ];
       }) as unknown as Child[],
     ),
-    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), models.some((each) => each.before?.source === "report") ? "before, as this run's report has it" : "before, as the record claims"]),
+    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), SOURCES[models.some((each) => each.before?.source === "report") ? "report" : "record"]]),
   );
 }
 
-const hasMeasured = (before: Affected["before"]): boolean => before !== null && (before.ad_f !== null || before.ad_r !== null);
+const hasMeasured = (before: Before | null): boolean => before !== null && (before.ad_f !== null || before.ad_r !== null);
 
 function models(request: Whole): HTMLElement {
   const measured = request.models.some((each) => hasMeasured(each.before));
   const signed = request.models.some((each) => each.before?.accuracy != null);
-  const pair = (before: number | null | undefined, after: number | null | undefined): Child => [
-    measured && h("span", { class: "quiet" }, percent(before), " → "),
-    percent(after),
-  ];
+  const pair = (before: number | null | undefined, after: number | null | undefined): Child => passage(measured, before, after);
   return table<Affected>(
     [
-      { name: "Model", of: (each) => modelLink(each.position, each.name) },
+      { name: "Model", of: modelCell },
       { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
-      { name: "Owner", of: (each) => (each.user === null ? short(each.owner) : `user ${each.user}`) },
+      { name: "Owner", of: (each) => userOf(each) },
       ...(signed ? [{ name: "Accuracy before, as its owner signed it", of: (each: Affected) => percent(each.before?.accuracy), right: true }] : []),
       { name: "AD_f", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_f, each.after?.ad_f), right: true },
       { name: "AD_r", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_r, each.after?.ad_r), right: true },

@@ -4,7 +4,7 @@
 import { ask, AnswerError, type Model } from "../api";
 import { h, replace, type Child } from "../../../web/dom";
 import { count, duration, percent, plural } from "../format";
-import { facts, go, modelLink, table, type View } from "../page";
+import { facts, go, modelCell, modelLink, table, userOf, type View } from "../page";
 
 interface Past {
   key: string;
@@ -43,7 +43,7 @@ export function whatIfPage(main: HTMLElement): View {
   const answer = h("div", {});
   const problem = h("p", { class: "bad", role: "alert" });
   const input = h("input", { name: "add", type: "search", placeholder: "Name or position", "aria-label": "Add a model by name or position", maxlength: 100, autocomplete: "off" });
-  const to = (list: string[]): string => `/what-if?${list.map((each) => `start=${each}`).join("&")}`;
+  const to = (list: string[]): string => `/what-if?${new URLSearchParams(list.map((each) => ["start", each]))}`;
 
   const add = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -73,7 +73,7 @@ export function whatIfPage(main: HTMLElement): View {
       return;
     }
     try {
-      const found = await ask<Forecast>(`/api/what-if?${starts.map((each) => `start=${encodeURIComponent(each)}`).join("&")}`, aborting.signal);
+      const found = await ask<Forecast>(`/api${to(starts)}`, aborting.signal);
       replace(
         chosen,
         ...found.starts.map((each) =>
@@ -81,7 +81,7 @@ export function whatIfPage(main: HTMLElement): View {
             "span",
             { class: "chip" },
             modelLink(each.position, each.name),
-            h("button", { type: "button", "aria-label": `Remove ${each.name ?? each.position}`, onclick: () => go(to(starts.filter((one) => one !== each.position))) }, "×"),
+            h("button", { type: "button", "aria-label": `Remove ${each.name ?? each.position}`, onclick: () => go(to(found.starts.filter((one) => one !== each).map((one) => one.position))) }, "×"),
           ),
         ),
       );
@@ -114,9 +114,9 @@ function draw(found: Forecast): Child[] {
     h("h2", {}, "Models that would be replaced"),
     table<Model & { depth: number }>(
       [
-        { name: "Model", of: (each) => modelLink(each.position, each.name) },
+        { name: "Model", of: modelCell },
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
-        { name: "Owner", of: (each) => (each.user === null ? "–" : `user ${each.user}`) },
+        { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
         { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
