@@ -117,13 +117,14 @@ class Ground:
         words = ("--start", work.models[0], "--class", str(forgotten), "--paradigm", work.kind)
         self._filing = participant.begin_run("request", *words)
 
-    def _is_to_file_again(self, work: Work) -> bool:
-        """Whether the command that files it has failed before it did."""
+    def _file_again(self, trial: Trial, work: Work) -> None:
+        """Files a request again whose command has failed before it did."""
         if not work.request or self._filing.exitcode in (None, 0):
-            return False
+            return
         with suppress(BlockfulError):
-            return len(self.federation.contracts.participants.filed_requests()) < work.request
-        return False
+            if len(self.federation.contracts.participants.filed_requests()) < work.request:
+                self._file(work)
+                trial["filed_again"] += 1
 
     def allow(self, name: str, models: int) -> None:
         """Lets a participant have published so many models."""
@@ -151,6 +152,7 @@ class Ground:
                 for over, calamity in [each for each in struck if each[0] <= now]:
                     calamity.close()
                     struck.remove((over, calamity))
+                self._file_again(trial, work)
                 reached = any(stop.is_reached() for stop in stops)
                 is_over = not reached and not struck and self.is_done(work)
                 for each in list(waiting):
@@ -181,9 +183,7 @@ class Ground:
         def is_done() -> bool:
             if trial["step"] is None and state is not None and self._state() not in (None, state):
                 trial["step"] = round(time.monotonic() - over, 1)
-            if self._is_to_file_again(work):
-                self._file(work)
-                trial["filed_again"] += 1
+            self._file_again(trial, work)
             return self.is_done(work)
 
         trial["done_meanwhile"] = self.is_done(work, at_once=True)
