@@ -26,7 +26,7 @@ SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", 
 RENDERED = frozenset(
     {
         *("attack.md", "attack_costs.md", "audit.md", "in_turn.md", "machines.md", "pair.md", "tables.md"),
-        "unlearning.md",
+        *("pair_fashion_mnist.md", "unlearning.md"),
     }
 )
 """Pages of benchmarks/results that commands write."""

@@ -75,11 +75,12 @@ def test_the_attack_finds_the_control_out_and_passes_gold2(folder: Path) -> None
         assert min(attack["auc"]["low"] for name, attack in found.items() if name in FOUND_OUT) > 0.6
 
 
-def test_the_table_of_pairs_follows_from_its_document() -> None:
-    document = json.loads((RESULTS / "pair.json").read_text(encoding="utf-8"))
-    assert pairs(document) == (RESULTS / "pair.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["pair", "pair_fashion_mnist"])
+def test_the_table_of_pairs_follows_from_its_document(name: str) -> None:
+    document = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    assert pairs(document) == (RESULTS / f"{name}.md").read_text(encoding="utf-8")
     document["rows"][0]["figures"]["start/drop/never seen"]["auc"][0] += 0.5
-    assert pairs(document) != (RESULTS / "pair.md").read_text(encoding="utf-8")
+    assert pairs(document) != (RESULTS / f"{name}.md").read_text(encoding="utf-8")
 
 
 def test_attacks_on_pairs_find_the_control_out_and_nothing_where_nothing_is() -> None:
