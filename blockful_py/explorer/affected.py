@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from blockful_py.explorer.before import claimed_before, measured_before
+from blockful_py.explorer.before import claimed_before, measured_before, stated_before
 from blockful_py.explorer.lists import Document, models_at, place
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
@@ -84,7 +84,10 @@ def affected_models(
                 "after": {"ad_f": row["ad_f"], "ad_r": row["ad_r"]} if row and told else None,
                 "at_chance": bool(row["at_chance"]) if row and told else False,
                 "reserved": row is not None and not told,
-                "before": report.get(model["name"]) or record.get(position),
+                "is_loss": bool(row["is_loss"]) if row and told else False,
+                "before": report.get(model["name"])
+                or record.get(position)
+                or (stated_before(row) if row and told else None),
             }
         )
     return models

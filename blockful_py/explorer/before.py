@@ -36,11 +36,12 @@ def claimed_before(
 ) -> Mapping[int, Document]:
     """What the nodes of the versions that a request replaced claim, by position; of `only` one, or of all.
 
-    AD_f where that version came of a request to forget the same, AD_r where it came of any request; the
-    accuracy that its owner signed.
+    AD_f where that version came of a request to forget the same, AD_r where it came of any request or was
+    measured for this one; the accuracy that its owner signed.
     """
     rows = connection.execute(
-        "SELECT old.position, old.accuracy, old.ad_f, old.ad_r, request.document FROM version AS new"
+        "SELECT old.position, old.accuracy, old.ad_f, coalesce(new.ad_r_before, old.ad_r), request.document"
+        " FROM version AS new"
         " JOIN version AS old ON old.position = new.position AND old.version = new.version - 1"
         " LEFT JOIN request ON request.key = old.request WHERE new.request = ?"
         " AND new.position = coalesce(?, new.position)",
@@ -51,6 +52,11 @@ def claimed_before(
         same = document is not None and Request.model_validate_json(document).forget == request.forget
         found[position] = _figures("record", ad_f if same else None, ad_r, accuracy)
     return found
+
+
+def stated_before(row: sqlite3.Row) -> Document | None:
+    """What the node of a new version, which everybody may read, says of the one that it replaced."""
+    return None if row["ad_r_before"] is None else _figures("record", None, row["ad_r_before"], None)
 
 
 def _figures(source: str, ad_f: float | None, ad_r: float | None, accuracy: float | None) -> Document:

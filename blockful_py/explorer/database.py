@@ -13,7 +13,7 @@ from typing import Any
 
 from blockful_py.errors import RunError
 
-FORMAT = 4
+FORMAT = 5
 """Changes with the schema; a file of another format is made anew."""
 REVISION = "revision"
 """The counter that each change of the index raises."""

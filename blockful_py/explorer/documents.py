@@ -81,7 +81,8 @@ class DocumentReader:
             self._keep(requests)
             self._connection.executemany(
                 f"UPDATE version SET state = {READ}, problem = NULL, accuracy = ?, ad_f = ?, ad_r = ?,"  # noqa: S608
-                " at_chance = ?, withdrawn = ?, request = ? WHERE position = ? AND version = ?",
+                " at_chance = ?, ad_r_before = ?, is_loss = ?, withdrawn = ?, request = ?"
+                " WHERE position = ? AND version = ?",
                 rows,
             )
             self._connection.executemany(
@@ -130,10 +131,12 @@ class DocumentReader:
         )
 
 
-def _figures(node: ModelNode) -> tuple[float | None, float | None, float | None, bool, bool]:
+def _figures(node: ModelNode) -> tuple[float | bool | None, ...]:
     claims = node.redaction.claims if node.redaction else None
-    ad_f, ad_r, lost = (claims.ad_f, claims.ad_r, claims.is_at_chance) if claims else (None, None, False)
-    return node.signed_accuracy, ad_f, ad_r, lost, node.is_withdrawn
+    told: tuple[float | bool | None, ...] = (None, None, False, None, False)
+    if claims is not None:
+        told = (claims.ad_f, claims.ad_r, claims.is_at_chance, claims.before, claims.is_loss)
+    return node.signed_accuracy, *told, node.is_withdrawn
 
 
 def _request(data: bytes) -> Request:

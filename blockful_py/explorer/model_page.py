@@ -10,7 +10,7 @@ from typing import Any
 
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
-from blockful_py.explorer.before import claimed_before, measured_before
+from blockful_py.explorer.before import claimed_before, measured_before, stated_before
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
 from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.requests_page import requests_reaching
@@ -174,6 +174,7 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
         "at_chance": bool(row["at_chance"]),
+        "is_loss": bool(row["is_loss"]),
         "review": reviewers(connection, row["proposal"], row["request"]),
         "request": None if row["request"] is None else _request(connection, watched, row, audited),
     }
@@ -196,6 +197,7 @@ def _request(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
     before = measured_before(watched.run.path, request).get(name)
     if before is None and audited:
         before = claimed_before(connection, key, request, position).get(position)
+    before = before or stated_before(row)
     return {"key": hexed(key), "forget": str(request.forget), "before": before}
 
 

@@ -98,11 +98,15 @@ def test_affected_models_have_figures_before_and_an_alarm(
         (_, (key, document)) = found
         request = Request.model_validate_json(document)
         models = affected_models(connection, without_report, key, request, None, audited=True)
+        public = affected_models(connection, without_report, key, request, None, audited=False)
         listed = models_at(connection, [each.packed for each in federation.positions])
     assert request.classes == (5,)
     lost = str(federation.positions[rows[1]])
     assert [each["position"] for each in models if each["at_chance"]] == [lost]
     assert [each["position"] for each in listed if each["at_chance"]] == [lost]
+    assert [each["position"] for each in models if each["is_loss"]] == [lost]
     for each in models:
-        assert each["before"]["ad_r"] >= 0.85  # of the request before, which was to forget another class
+        assert each["before"]["ad_r"] == 0.95  # measured for this request
         assert each["before"]["ad_f"] is None
+    for each in public:
+        assert each["before"] == {"source": "record", "ad_f": None, "ad_r": 0.95, "accuracy": None}

@@ -21,6 +21,7 @@ export interface Version {
   ad_f?: number | null;
   ad_r?: number | null;
   at_chance?: boolean;
+  is_loss?: boolean;
   request?: { key: string; forget: string; before: Before | null } | null;
   opening: { px: string; s: string; opens: boolean; epoch: number | null } | null;
   archived: { record: number; reason: string; time: number; transaction: string; head: string }[];
@@ -103,6 +104,7 @@ function draw(model: WholeModel, checks: HTMLElement): Child[] {
     ),
     h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
     model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it is no better than chance on what it was to keep."),
+    stated?.is_loss && !model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it does worse than before on what it was to keep, by more than chance explains."),
     checks,
     h("h2", {}, "Versions"),
     versions(model),

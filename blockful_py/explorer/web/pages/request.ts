@@ -36,6 +36,8 @@ interface Affected extends Owner {
   after: { ad_f: number | null; ad_r: number | null } | null;
   /** Whether it is no better than chance on what it was to keep. */
   at_chance: boolean;
+  /** Whether it does worse there than before, by more than chance explains. */
+  is_loss: boolean;
   /** Whether what it was replaced by was replaced since, and is for auditors. */
   reserved: boolean;
   before: Before | null;
@@ -84,16 +86,17 @@ function draw(request: Whole): Child[] {
     h("h2", {}, "What happened"),
     timeline(moments(request)),
     h("h2", {}, request.models.some((each) => each.before) ? "Before and after" : "Figures"),
-    alarm(request.models.filter((each) => each.at_chance)),
+    alarm(request.models.filter((each) => each.at_chance), "is", "are", "no better than chance on what was to be kept."),
+    alarm(request.models.filter((each) => each.is_loss && !each.at_chance), "does", "do", "worse than before on what was to be kept, by more than chance explains."),
     request.models.some((each) => each.after) && chart(request.models),
     models(request),
   ];
 }
 
-function alarm(lost: Affected[]): Child {
+function alarm(lost: Affected[], one: string, several: string, what: string): Child {
   if (!lost.length) return null;
   const names = lost.map((each, at) => [at ? ", " : "", modelLink(each.position, each.name)]);
-  return h("p", { class: "bad", role: "alert" }, "Alarm: ", ...names.flat(), ` ${lost.length === 1 ? "is" : "are"} no better than chance on what was to be kept.`);
+  return h("p", { class: "bad", role: "alert" }, "Alarm: ", ...names.flat(), ` ${lost.length === 1 ? one : several} ${what}`);
 }
 
 /** A method's name, and its settings where it has some. */
