@@ -69,8 +69,10 @@ def serve(
 
     place, trusted = urls(live_url, archive_url), frozenset(map(address, leaders or ()))
     member = MemberFolder.open(folder, passphrase_from(passphrase_file, folder))
+    from functools import partial
+
     from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import blocks_of, member_run
+    from blockful_py.cli.parties import blocks_of, member_run, once_reached
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
     from blockful_py.committee.service.duties import Duties, Duty
@@ -95,11 +97,13 @@ def serve(
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 
-    run = member_run(folder, run, federation, live_url, archive_url, member.keys, allow)
-    stopping = {signal.SIGTERM, signal.SIGINT}
+    out, stopping = Output(as_json), {signal.SIGTERM, signal.SIGINT}
     with _held_back(stopping):
+        entered = partial(member_run, folder, run, federation, live_url, archive_url, member.keys, allow)
+        run = once_reached(entered, out, stopping)
         custody, gate = (None, None) if federation is None else blocks_of(run)
-        office = MemberOffice(run, member, place, trusted, custody)
+        opened = partial(MemberOffice, run, member, place, trusted, custody)
+        office = once_reached(opened, out, stopping)
         outbox = Outbox(OutboxStore(member.path / NOTES))
         handler = RequestHandler(
             member.voting_secret, office, DkgParticipant(member.voting_secret, member), outbox
@@ -107,7 +111,7 @@ def serve(
         registry = registry_of("member")
         watch = MonitorDuty(office, member, registry)
         try:
-            out, processes = Output(as_json), ChildProcesses("blockful_py.member.leader_process")
+            processes = ChildProcesses("blockful_py.member.leader_process")
             tls = None if is_loopback(host) else server_context(member.voting_secret)
             measured = MeasuredHandler(handler, MemberMetrics(registry))
             leads = SeenLeads()

@@ -174,9 +174,10 @@ def serve(
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     import signal
     from contextlib import ExitStack
+    from functools import partial
 
     from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import serving_blocks
+    from blockful_py.cli.parties import once_reached, serving_blocks
     from blockful_py.committee.service.duties import Duties
     from blockful_py.monitoring.page import monitor_page, registry_of
     from blockful_py.participant.monitoring import ParticipantMetrics, ParticipantMonitor
@@ -197,9 +198,8 @@ def serve(
             url = url or server.url
         elif url is not None:
             raise SettingsError("--url is where others reach --port: give both, or neither.")
-        participant = stack.enter_context(
-            ParticipantService(party, keys, processes, url=url, metrics=metrics)
-        )
+        opened = partial(ParticipantService, party, keys, processes, url=url, metrics=metrics)
+        participant = stack.enter_context(once_reached(opened, out, stopping))
         page = stack.enter_context(monitor_page(monitor, registry, watch.health))
         about = {"participant": participant.user, "account": "0x" + keys.account.hex()}
         out.line({**about, "url": url, "monitor": page and page.url})

@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from blockful_py.errors import SettingsError
+from blockful_py.errors import NodeError, SettingsError
 
 FOUNDED = "founded"
 """A file of `blockful up`, which is there once the federation is founded."""
+
+WAIT_SECONDS = 2.0
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from starlette.types import ASGIApp
 
+    from blockful_py.cli.console import Output
     from blockful_py.committee.keystore import MemberKeys
     from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.committee.service.server import Server
@@ -100,6 +105,24 @@ def member_run(
                 RunDirectory.open(own).allowing(allow)
             return own
         return enter(own, data, nodes, own={"run": own_code(allow=allow)}).path
+
+
+def once_reached(opened: Callable[[], T], out: Output, stopping: Collection[signal.Signals]) -> T:
+    """What `opened` returns, once the nodes of both chains answer: whatever starts first, services wait for
+    nodes.  Says once what it waits for.
+
+    `stopping`: signals that are blocked; raises KeyboardInterrupt when one of them comes.
+    """
+    told = ""
+    while True:
+        try:
+            return opened()
+        except NodeError as error:
+            if str(error) != told:
+                told = str(error)
+                out.problem("waiting", told)
+        if signal.sigtimedwait(stopping, WAIT_SECONDS) is not None:
+            raise KeyboardInterrupt
 
 
 def own_code(**named: list[str] | None) -> dict[str, tuple[str, ...]]:
