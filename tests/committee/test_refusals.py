@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,14 +20,14 @@ from blockful_py.chain.settlement import (
 from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
 from blockful_py.engine.jobs import JobState
-from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.errors import QuorumError, RefusedError, StorageError
 from blockful_py.pipeline.jobs.publishing import publication_settlement
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.model_node import Claimed, Redaction, Start
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import ArchiveReason
+from blockful_py.types import ArchiveReason, Uri
 from tests.colluders import Blind, Conspiracy
 from tests.committee.plan import Plan, record_measurements, spoiled
 from tests.federations import AFFECTED, readable, set_back, small, store_weights, trained
@@ -265,6 +266,26 @@ def test_a_figure_before_that_an_owner_leaves_out_is_refused(plan: Plan) -> None
     altered = redaction.model_copy(update={"claims": claims})
     draft = plan.draft(t=plan.nodes["t"].model_copy(update={"redaction": altered}))
     assert "before=None samples=None, held-out data give" in plan.refused(draft)
+
+
+def test_a_version_before_that_a_member_cannot_read_holds_nothing_up(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviewer, catalogue = plan.reviewer(), plan.federation.catalogue()
+    draft = plan.draft()
+    proposed = [reviewer._proposed(target) for chunk in draft.chunks for target in chunk.targets]
+    weights = {each.node.name: reviewer._weights.read(each.node.weights) for each in proposed}
+
+    def lost(uri: Uri) -> None:
+        raise StorageError("its blocks are lost")
+
+    monkeypatch.setattr(reviewer, "_weights", SimpleNamespace(read=lost))
+    request = proposed[0].redaction.request
+    reviewer._measure(proposed, weights, request, catalogue)
+    claims = Claimed(ad_f=0.0, ad_r=1.0, before=1.0, samples=1)
+    better = replace(proposed[0], redaction=proposed[0].redaction.model_copy(update={"claims": claims}))
+    with pytest.raises(RefusedError, match="held-out data give"):
+        reviewer._measure([better], weights, request, catalogue)
 
 
 def test_classes_that_no_earlier_request_removed_are_not_left_out_of_ad_r(plan: Plan) -> None:
