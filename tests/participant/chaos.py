@@ -2,7 +2,7 @@
 """Live federations that are struck at random: is anything lost or done twice, and when do they go on?
 
     python -m tests.participant.chaos --trials 50 --seed 1 --out chaos.json
-    python -m tests.participant.chaos --table benchmarks/results/chaos.json
+    python -m tests.participant.chaos --table benchmarks/results/chaos_*.json
 
 Needs root, network namespaces and Anvil.  In each trial a federation publishes models or carries out a
 request, while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any
