@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -40,7 +40,7 @@ def test_a_service_waits_for_its_nodes_and_says_so_once(capfd: pytest.CaptureFix
 
 def test_a_service_that_waits_is_stopped() -> None:
     def opened() -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # where it is held back
         raise NodeError("no node answers")
 
     with pytest.raises(KeyboardInterrupt):
