@@ -7,6 +7,7 @@ Screenshots are left in build/screenshots.
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 from urllib.request import urlopen
 
@@ -25,10 +26,12 @@ def answer(url: str, path: str) -> Any:
 
 
 def place(url: str, name: str) -> str:
-    """Position of a model."""
-    (found,) = [m for m in answer(url, f"/api/models?search={name}")["models"] if m["name"] == name]
-    position: str = found["position"]
-    return position
+    """Position of a model, once the explorer has read it."""
+    while True:
+        for model in answer(url, f"/api/models?search={name}")["models"]:
+            if model["name"] == name:
+                return str(model["position"])
+        time.sleep(0.1)
 
 
 def path_of(url: str, page: str) -> str:
