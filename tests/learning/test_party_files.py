@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -236,6 +237,21 @@ def test_another_kind_of_file_is_refused(tmp_path: Path, name: str) -> None:
 def test_a_rule_that_is_none_is_one_error(text: str) -> None:
     with pytest.raises(BlockfulError):
         SampleRule.parse(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"image": {"column": "image", "side": 10**6, "mean": [0.5], "spread": [1.0]}},
+        {"image": {"column": "image", "side": 8, "mean": [0.5] * 10_000, "spread": [1.0] * 10_000}},
+        {"image": {"column": "image", "side": 8, "mean": [0.5], "spread": []}},
+        {"columns": [{"name": "age", "mean": 0.0, "spread": 0.0, "values": []}]},
+    ],
+)
+def test_a_rule_of_a_dishonest_founder_is_refused(change: dict[str, object]) -> None:
+    honest = {"label": "ill", "classes": ["no", "yes"]}
+    with pytest.raises(SettingsError, match="the rule of the parties' files"):
+        SampleRule.parse(json.dumps({**honest, **change}))
 
 
 def test_a_damaged_image_is_named(tmp_path: Path) -> None:

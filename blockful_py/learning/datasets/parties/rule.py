@@ -9,6 +9,7 @@ channel.  Labels are numbered in the order of the classes' names.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets.decoding import decode
 from blockful_py.learning.datasets.parties.rows import PartyRows
 
+LARGEST_SIDE = 1024
+"""Pixels of an image's side."""
 MOST_VALUES = 20
 """Different texts of a column that counts as one of categories."""
 
@@ -68,6 +71,7 @@ class SampleRule:
         """Fits the rule on the public rows of all parties.
 
         Raises LearningError: parties' columns differ, a column has too many texts, or an image is damaged.
+        Raises SettingsError: the images are larger than LARGEST_SIDE.
         """
         names = tuple(sorted(public[0].columns))
         for rows in public[1:]:
@@ -79,7 +83,9 @@ class SampleRule:
                     f"{public[0].source} has images and further columns ({', '.join(names)}): leave the "
                     "image and its label."
                 )
-            return cls(label, ordered, image=_image_rule(images[0], public))
+            rule = cls(label, ordered, image=_image_rule(images[0], public))
+            rule._require_usable()
+            return rule
         inputs = (name for name in public[0].columns if name != label)
         return cls(label, ordered, tuple(_column_rule(name, public) for name in inputs))
 
@@ -92,7 +98,24 @@ class SampleRule:
             document = parse_json(text.encode())
         except ValueError as error:
             raise SettingsError(f"the rule of the parties' files cannot be read: {error}.") from None
-        return validated(cls, document)
+        rule = validated(cls, document)
+        rule._require_usable()
+        return rule
+
+    def _require_usable(self) -> None:
+        """Others made it.  Raises SettingsError for images larger than any, and for scales that are none."""
+        scales = [(each.mean, each.spread) for each in self.columns]
+        if (image := self.image) is not None:
+            if not 1 <= image.side <= LARGEST_SIDE or len(image.mean) not in (1, 3):
+                raise SettingsError(
+                    f"the rule of the parties' files has images of {image.side} pixels and {len(image.mean)} "
+                    f"channels: at most {LARGEST_SIDE} pixels, and 1 or 3 channels, are taken."
+                )
+            if len(image.spread) != len(image.mean):
+                raise SettingsError("the rule of the parties' files does not scale every channel.")
+            scales += zip(image.mean, image.spread, strict=True)
+        if not all(math.isfinite(mean) and math.isfinite(spread) and spread > 0 for mean, spread in scales):
+            raise SettingsError("the rule of the parties' files has a scale that is none: ask the founder.")
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
