@@ -64,11 +64,15 @@ class ParticipantFolder:
         return not FileLock.is_free(self.path / SERVING)
 
     def serving(self) -> FileLock:
-        """Held while it is served.  Raises RunError, which names the process that serves it already."""
-        return FileLock(
-            self.path / SERVING,
-            lambda holder: RunError(f"{self.path} is served by {holder}: end that process first."),
-        )
+        """Held while it is served.  Raises RunError, which names the process that serves it already, or says
+        why the lock cannot be made."""
+        path = self.path / SERVING
+        try:
+            return FileLock(
+                path, lambda holder: RunError(f"{self.path} is served by {holder}: end that process first.")
+            )
+        except OSError as error:
+            raise RunError(f"{path} cannot be written ({error.strerror}): give yourself the right.") from None
 
     @property
     def log(self) -> WorkLog:

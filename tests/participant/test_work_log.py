@@ -81,3 +81,7 @@ def test_one_process_serves_a_participant(tmp_path: Path) -> None:
         with pytest.raises(RunError, match="is served by process"):
             folder.serving()
     assert not folder.is_served
+    (tmp_path / "serving.lock").unlink()
+    (tmp_path / "serving.lock").mkdir()
+    with pytest.raises(RunError, match=r"serving\.lock cannot be written"):
+        folder.serving()
