@@ -24,11 +24,11 @@ ELSEWHERE = {"results", "static", "artifacts", "node_modules"}
 
 CLAUSES = "it they he she is are was were has have had a an the its their each every others?"
 TURNS = {
-    r"\bthose (that|who|which|whose|of|with|without|in|it|they)\b": "name them: 'models that', not 'those that'",
+    r"\bthose (that|who|which|whose|of|with|without|in|it|they)\b": "name them: not 'those that'",
     rf"\bwhat ({CLAUSES.replace(' ', '|')})\b": "a noun, not a clause: 'its content', not 'what it holds'",
     r"\b(whoever|whatever|whichever)\b": "name who or what: 'the signer', not 'whoever signs'",
     r"\bthat (of|which)\b": "repeat the noun: 'the key of', not 'that of'",
-    r"\b(none|nothing) (is|are|was|were)\b|\b(is|are|was|were) (none|nothing)\b": "say what is missing or not done",
+    r"\b(none|nothing) (is|are|was|were)\b|\b(is|are|was|were) (none|nothing)\b": "say what is missing",
     r"(^|[.;:!?] +)(Who|Whose|What) [a-z]+(?![^.]*\?)": "begin with the subject",
 }
 OPENINGS = {
