@@ -17,8 +17,8 @@ from blockful_py.chain.participant_registry import Endpoint, ParticipantRegistry
 from blockful_py.chain.signer import Signer
 from blockful_py.committee import wire
 from blockful_py.committee.service.client import post
-from blockful_py.committee.service.limits import LIMITS, MIB, Extent
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import MIB, Extent
 from blockful_py.errors import BlockfulError, ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights
@@ -275,7 +275,7 @@ def largest_messages(attacker: Attacker) -> None:
     domain = wire.domain(contracts.committee.chain_id, contracts.committee.address)
     signer = wire.MessageSigner(attacker.secret, domain)
     settings = context.run.settings.federation
-    size = LIMITS[MessageKind.KEEP_KEYS].question_bytes(
+    size = MessageKind.KEEP_KEYS.row.limits.question_bytes(
         Extent(settings.users + contracts.archive.length(), 4)
     )
     nested = b"[" + b"[]," * ((size - 4) // 3) + b"[]]"

@@ -11,31 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.request_handler import Admitted
 from blockful_py.committee.service.server import Service
 from blockful_py.errors import BlockfulError
-
-LEADING = frozenset(
-    {
-        MessageKind.LEAD,
-        MessageKind.LEND_KEYS,
-        MessageKind.HAS_BLOCKS,
-        MessageKind.KEEP_BLOCKS,
-        MessageKind.KEEP_KEYS,
-        MessageKind.APPROVE,
-        MessageKind.COMMIT,
-        MessageKind.ATTEST,
-        MessageKind.SIGN,
-        MessageKind.REDACTION,
-        MessageKind.RECOMMIT,
-        MessageKind.ATTEST_COSIGNING,
-        MessageKind.COSIGN,
-        MessageKind.FINISH_REDACTION,
-        MessageKind.DESTROY_KEYS,
-    }
-)
-"""Questions that the leader of a request asks.  A member that fetches missing keys asks for them, too."""
 
 TOLD = 3
 """Times in a stall time that the others are told of a leader that starts."""
@@ -84,7 +63,7 @@ class SeenLeads:
     @contextmanager
     def answering(self, kind: MessageKind, sender: bytes | None) -> Iterator[None]:
         """Open while a question is answered.  `sender`: the key that signed it; None for strangers."""
-        if sender is None or kind not in LEADING:
+        if sender is None or not kind.row.by_leader:
             yield
             return
         with self._turn:

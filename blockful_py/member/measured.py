@@ -11,23 +11,10 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.service.messages import MessageKind, Refused
-from blockful_py.committee.service.request_handler import DECISIONS, Admitted, RequestHandler
+from blockful_py.committee.service.messages import Refused
+from blockful_py.committee.service.request_handler import Admitted, RequestHandler
 from blockful_py.errors import MessageError, TooLongError
 
-REVIEWS = frozenset({MessageKind.PUBLICATION, MessageKind.APPROVE, MessageKind.ERASURE, MessageKind.MOTION})
-"""Questions for which a member checks what is proposed."""
-VOTES = frozenset(
-    {
-        MessageKind.PUBLICATION,
-        MessageKind.REDACTION,
-        MessageKind.ERASURE,
-        MessageKind.MOTION,
-        MessageKind.SUCCESSION,
-        MessageKind.ACKNOWLEDGEMENT,
-    }
-)
-"""Questions that a vote answers."""
 REFUSALS: Mapping[type[Exception], str] = {TooLongError: "too long", MessageError: "not accepted"}
 """Reasons for which a question is not even read; those of other refusals are their errors' names."""
 
@@ -76,9 +63,9 @@ class MeasuredHandler:
         kind, metrics = admitted.kind, self._metrics
         if refusal is not None:
             metrics.refused.labels(refusal.kind).inc()
-        elif kind in VOTES:
+        elif kind.label.startswith("vote-"):
             metrics.votes.labels(kind.label).inc()
-        if kind in REVIEWS:
+        if kind.row.is_reviewed:
             metrics.reviews.labels(kind.label, "accepted" if refusal is None else "refused").inc()
             metrics.review_seconds.labels(kind.label).observe(seconds)
         _tell(admitted, seconds, refusal)
@@ -111,7 +98,7 @@ def _tell(admitted: Admitted, seconds: float, refusal: Refused | None) -> None:
         "sender": header.sender,
         "seconds": round(seconds, 3),
     }
-    level = logging.INFO if admitted.kind in DECISIONS else logging.DEBUG
+    level = logging.INFO if not admitted.kind.row.is_concurrent else logging.DEBUG
     if refusal is None:
         _log.log(level, "answered: %s", admitted.kind.label, extra=fields)
     else:

@@ -8,13 +8,12 @@ from collections.abc import Collection
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
 from blockful_py.closable import Closable
-from blockful_py.committee import codec, wire
+from blockful_py.committee import wire
 from blockful_py.committee.certificate_signer import PENDING, CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Matter
@@ -24,8 +23,8 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
 from blockful_py.committee.service.limits import Extent
-from blockful_py.committee.service.messages import Identity, MessageKind, ReadRequest, WrappedKey
-from blockful_py.committee.service.request_handler import Seat
+from blockful_py.committee.service.messages import Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
@@ -259,7 +258,6 @@ class MemberOffice:
         self._urls = urls
         self._leaders = leaders
         self._block_custody = block_custody
-        self._key_custody = KeyCustody(folder.vault, encryption_secret(folder.voting_secret))
         self._opening = threading.Lock()
         self._seating = threading.Lock()
         self._opened: MemberView | None = None
@@ -318,19 +316,17 @@ class MemberOffice:
         contracts = self.view().contracts
         return MirrorVoter(self._voter(epoch), contracts.committee, contracts.mirror)
 
-    def custody(self, kind: MessageKind, message: wire.Message) -> Any:
-        view = self.view()
-        if kind is MessageKind.READ_KEY:
-            wanted = codec.decode(ReadRequest, message.body)
-            return WrappedKey(view.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
-        if kind is MessageKind.LEND_KEYS:
-            view.require_borrower(message.sender)
-        return self._key_custody.answer(kind, message, view.messages, view)
+    def key_custody(self) -> KeyCustody:
+        view, folder = self.view(), self._folder
+        return KeyCustody(folder.vault, encryption_secret(folder.voting_secret), view.messages, view)
 
-    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
+    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+        return WrappedKey(self.view().access.wrapped(reader, wanted, VaultKeyring(self._folder.vault)))
+
+    def block_custody(self) -> BlockCustody:
         if self._block_custody is None:
             raise RefusedError("this member reads the run's own store, and takes no blocks")
-        return self._block_custody.answer(kind, message)
+        return self._block_custody
 
     def admit(self, charter: Charter) -> None:
         committee = self.view().contracts.committee

@@ -17,8 +17,8 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.committee.service import messages
 from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.outbox import Evidence
-from blockful_py.committee.service.request_handler import DECISIONS
 from blockful_py.committee.succession import Acknowledgement, Succession
 from blockful_py.committee.wire import FirstLine
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
@@ -46,7 +46,8 @@ class Careless:
 
 DECODED = (
     *(value for value in vars(messages).values() if is_dataclass(value)),
-    *(step.body for step in DECISIONS.values()),
+    *{kind.row.body for kind in MessageKind if kind.row.body},
+    *{kind.row.answer for kind in MessageKind},
     *(Acknowledgement, Charter, CommitteeKey, Confirmation, Cosigning, Evidence, FirstLine, KeyShare),
     *(MemberKeys, Origin, ReaderKeys, Reveal, SignatureShares, Succession),
 )

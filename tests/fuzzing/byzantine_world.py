@@ -38,11 +38,13 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.service import member_client
 from blockful_py.committee.service.client import LimitOf
 from blockful_py.committee.service.dkg_participant import DkgParticipant
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
-from blockful_py.committee.service.messages import AttestRequest, MessageKind, SignRequest
+from blockful_py.committee.service.messages import AttestRequest, SignRequest
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.remote import RemoteMember
-from blockful_py.committee.service.request_handler import RequestHandler, Seat
+from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve, eip712, multisignature, signature
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.roster import Roster

@@ -11,24 +11,25 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certificates import CommittedVote, pair_digest
 from blockful_py.committee.pledges import Pledge, PledgedNonces, SignedPledge, nonces_digest
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
-from blockful_py.committee.service.messages import CertificateShare, Empty, MessageKind, Refused, Vote
+from blockful_py.committee.service.messages import CertificateShare, Empty, Refused, Vote
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CheaterError, RefusedError, UnreachableError
 from blockful_py.types import Point
 
-ANSWERS: Mapping[MessageKind, Any] = {
-    MessageKind.PUBLICATION: CommittedVote,
-    MessageKind.REDACTION: CommittedVote,
-    MessageKind.RECOMMIT: CommittedVote,
-    MessageKind.COMMIT: PledgedNonces,
-    MessageKind.ATTEST: Vote,
-    MessageKind.ATTEST_COSIGNING: Vote,
-    MessageKind.SIGN: SignatureShares,
-    MessageKind.COSIGN: CertificateShare,
+SHOWN = {
+    MessageKind.PUBLICATION,
+    MessageKind.REDACTION,
+    MessageKind.RECOMMIT,
+    MessageKind.COMMIT,
+    MessageKind.ATTEST,
+    MessageKind.ATTEST_COSIGNING,
+    MessageKind.SIGN,
+    MessageKind.COSIGN,
 }
-"""Answers that can be shown to be wrong, by kind."""
+"""Kinds whose answers can be shown to be wrong."""
 
 GENERATIONS = (0, 2**63, 2**64 - 1, 2**64, 2**256 - 1)
 """No memory counts so far."""
@@ -102,9 +103,9 @@ class Liar:
 
     def _wrong(self, kind: MessageKind, question: wire.Signed, honest: bytes) -> bytes:
         answered = wire.receive(self.messages, honest).message
-        if kind not in ANSWERS or answered.kind != wire.ANSWERED:
+        if kind not in SHOWN or answered.kind != wire.ANSWERED:
             return honest
-        value = codec.decode(ANSWERS[kind], answered.body)
+        value = codec.decode(kind.row.answer, answered.body)
         spoiled = self.rng.choice(SPOILS[type(value)])(self, question.header, value)
         self.wrong.append(kind)
         return self.signer.answer(question, wire.ANSWERED, codec.encode(spoiled)).envelope

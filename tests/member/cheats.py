@@ -16,7 +16,7 @@ from blockful_py.committee.memory import Ballot
 from blockful_py.committee.pledges import AttestedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
-from blockful_py.committee.service.messages import SealedShares
+from blockful_py.committee.service.messages import RelayedAnswers, SealedShares
 from blockful_py.committee.wire import Message
 from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.threshold.messages import SignatureShares
@@ -41,15 +41,15 @@ def wrong_shares() -> None:
 
 def wrong_deal() -> None:
     """Deals boxes that nobody can open."""
-    honest = Generation._deal
+    honest = Generation.deal
 
-    def deal(self: Generation, question: Message) -> SealedShares:
-        boxes = honest(self, question).boxes
+    def deal(self: Generation, question: Message, relayed: RelayedAnswers) -> SealedShares:
+        boxes = honest(self, question, relayed).boxes
         return SealedShares(
             tuple(replace(box, sealed=box.sealed[:-1] + bytes([box.sealed[-1] ^ 1])) for box in boxes)
         )
 
-    Generation._deal = deal  # type: ignore[method-assign]
+    Generation.deal = deal  # type: ignore[method-assign]
 
 
 def blind() -> None:

@@ -13,9 +13,10 @@ from blockful_py.committee.pledges import AttestedNonces, CollisionSession, Pled
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
-from blockful_py.committee.service.messages import CommitRequest, MessageKind, Refused
+from blockful_py.committee.service.messages import CommitRequest, Refused
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto import curve
@@ -126,7 +127,7 @@ def test_a_message_to_one_member_is_refused_by_another(seized: Seized) -> None:
 @pytest.mark.parametrize("change", [{"subject": bytes(32)}, {"epoch": 1}, {"epoch": 3}])
 def test_a_body_of_another_proposal_or_epoch_is_refused(seized: Seized, change: dict[str, Any]) -> None:
     reason = seized.refusal(seized.question(MessageKind.APPROVE, seized.draft, **change))
-    assert "another epoch or proposal than its envelope" in reason or "not the current one" in reason
+    assert "another epoch or subject than its envelope" in reason or "not the current one" in reason
 
 
 def test_a_captured_message_fits_nowhere_else(seized: Seized) -> None:

@@ -15,14 +15,8 @@ from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.service.key_custody import delivery_context
-from blockful_py.committee.service.messages import (
-    DeliveredKey,
-    Empty,
-    KeyDelivery,
-    KeyRequest,
-    MessageKind,
-    Versions,
-)
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.messages import DeliveredKey, Empty, KeyDelivery, KeyRequest, Versions
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng

@@ -17,7 +17,7 @@ import pytest
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.chain.sortition import ElectionState, Parameters, Phase
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.errors import RefusedError, RunError
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
 from blockful_py.pipeline.coordination.rotation import Rotated

@@ -13,12 +13,13 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.service.dkg_participant import DkgParticipant
-from blockful_py.committee.service.messages import Empty, MessageKind
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.messages import Empty
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve
 from blockful_py.errors import MessageError, UnreachableError
-from blockful_py.member.leads import LEADING, STARTING, TOLD, AttentiveService, SeenLeads, heard
+from blockful_py.member.leads import STARTING, TOLD, AttentiveService, SeenLeads, heard
 from blockful_py.member.turns import PATIENCE, Turns
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Shelf
 from tests.committee.service.desks import SECONDS
@@ -126,7 +127,7 @@ def test_questions_of_members_whose_turn_is_later_delay_nobody() -> None:
     assert second.leads_now()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in MessageKind if kind not in LEADING])
+@pytest.mark.parametrize("kind", [kind for kind in MessageKind if not kind.row.by_leader])
 def test_other_questions_are_no_progress(kind: MessageKind) -> None:
     second = member(1)
     second.clock.at += STALL

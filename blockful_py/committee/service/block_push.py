@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MAX_NAMES
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
-from blockful_py.committee.service.messages import BlockNames, Empty, MessageKind
+from blockful_py.committee.service.messages import BlockNames, Empty
 from blockful_py.errors import QuorumError
 from blockful_py.storage import car
 from blockful_py.storage.store import ContentStore

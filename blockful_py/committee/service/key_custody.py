@@ -8,15 +8,14 @@ asking peer when they are lent.  No log or refusal contains a key.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import (
     DeliveredKey,
     Empty,
     KeyDelivery,
     KeyRequest,
-    MessageKind,
     Versions,
 )
 from blockful_py.committee.vault import Vault
@@ -38,6 +37,9 @@ class Records(Protocol):
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
         """Raises RefusedError unless the key decrypts the sealed file in the live store."""
 
+    def require_borrower(self, address: bytes) -> None:
+        """Raises RefusedError for an account that members do not lend keys to."""
+
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
         """Those of `uris` that were replaced: archived as superseded, and not current on the live chain.
 
@@ -45,41 +47,41 @@ class Records(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
 class KeyCustody:
-    """Answers messages about the keys in the vault."""
+    """Answers messages about the keys in a vault.
 
-    KINDS = frozenset({MessageKind.KEEP_KEYS, MessageKind.LEND_KEYS, MessageKind.DESTROY_KEYS})
+    Attributes:
+        secret: of the member's encryption key.
+        domain: of the committee's messages.
+        records: the member's view of the versions.
+    """
 
-    def __init__(self, vault: Vault, secret: int) -> None:
-        """`secret`: secret of the member's encryption key."""
-        self._vault = vault
-        self._secret = secret
+    vault: Vault
+    secret: int
+    domain: eip712.Domain
+    records: Records
 
-    def answer(
-        self, kind: MessageKind, message: wire.Message, domain: eip712.Domain, records: Records
-    ) -> Empty | KeyDelivery | Versions:
-        """Raises RefusedError, CryptoError or MessageError."""
-        if kind is MessageKind.KEEP_KEYS:
-            return self._keep(codec.decode(KeyDelivery, message.body), domain, records)
-        if kind is MessageKind.LEND_KEYS:
-            return self._lend(codec.decode(KeyRequest, message.body), domain)
-        return self._destroy(codec.decode(Versions, message.body), records)
-
-    def _keep(self, delivery: KeyDelivery, domain: eip712.Domain, records: Records) -> Empty:
+    def keep(self, delivery: KeyDelivery) -> Empty:
+        """Stores keys.  Raises RefusedError for a key that does not decrypt its version."""
         _require_few(len(delivery.keys), "delivered")
         keys = {}
         for each in delivery.keys:
-            context = delivery_context(domain, each.version)
-            key = envelope.unwrap(each.wrapped, self._secret, context)
-            records.require_decrypts(each.version, key)
+            context = delivery_context(self.domain, each.version)
+            key = envelope.unwrap(each.wrapped, self.secret, context)
+            self.records.require_decrypts(each.version, key)
             keys[each.version.digest] = key
-        self._vault.put(keys)
+        self.vault.put(keys)
         return Empty()
 
-    def _lend(self, borrow: KeyRequest, domain: eip712.Domain) -> KeyDelivery:
-        """The keys that this member has; it refuses where it has none of them, so that others are awaited."""
+    def lend(self, borrower: bytes, borrow: KeyRequest) -> KeyDelivery:
+        """The requested keys that this member has.
+
+        Raises KeyDestroyedError if it has none of them, so that other members are awaited.
+        """
+        self.records.require_borrower(borrower)
         _require_few(len(borrow.versions), "asked for")
-        keys = self._vault.find([uri.digest for uri in borrow.versions])
+        keys = self.vault.find([uri.digest for uri in borrow.versions])
         if not keys:
             raise KeyDestroyedError(
                 f"this member has none of the {len(borrow.versions)} keys: they were erased, or never "
@@ -88,23 +90,23 @@ class KeyCustody:
         return KeyDelivery(
             tuple(
                 DeliveredKey(
-                    uri, envelope.wrap(keys[uri.digest], borrow.reply_to, delivery_context(domain, uri))
+                    uri, envelope.wrap(keys[uri.digest], borrow.reply_to, delivery_context(self.domain, uri))
                 )
                 for uri in borrow.versions
                 if uri.digest in keys
             )
         )
 
-    def _destroy(self, versions: Versions, records: Records) -> Versions:
-        """The versions whose keys this member no longer has."""
+    def destroy(self, versions: Versions) -> Versions:
+        """Destroys keys of replaced versions.  Raises RefusedError for a version that was not replaced."""
         asked = frozenset(versions.versions)
-        replaced = records.replaced(asked)
+        replaced = self.records.replaced(asked)
         if asked != replaced:
             raise RefusedError(
                 f"{len(asked - replaced)} of {len(asked)} versions, whose keys are to be destroyed, were not "
                 "replaced"
             )
-        self._vault.destroy([uri.digest for uri in asked])
+        self.vault.destroy([uri.digest for uri in asked])
         return versions
 
 

@@ -11,8 +11,9 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
-from blockful_py.committee.service.messages import Empty, MessageKind, RelayedAnswers
+from blockful_py.committee.service.messages import Empty, RelayedAnswers
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import CheaterError, QuorumError
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that questions to members and their answers may have, by kind.
+"""Maximum sizes of questions to members and of their answers.
 
 A question grows with the models that it is about and with the members whose answers it relays; the chains say
 how many there are.  An answer grows with its question, which the asking side knows.
@@ -7,12 +7,9 @@ how many there are.  An answer grows with its question, which the asking side kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from blockful_py.committee.packaging import MAX_BLOCK_MODELS
-from blockful_py.committee.service.messages import MessageKind
-from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -73,56 +70,3 @@ class Limits:
     def answer_bytes(self, question: int) -> int:
         """Bytes at most of the body of an answer to a question whose body has `question` bytes."""
         return self.answer + self.growth * question
-
-
-_EMPTY = Limits(16)
-_DRAFT = Limits(16 * KIB, model=3 * KIB // 2)
-"""A target with its header and archive record has some 900 bytes."""
-_RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
-"""Relays a short answer of each member, with its line of at most 1,024 bytes."""
-_BROAD_RELAY = Limits(4 * KIB, member=2 * KIB, square=512, growth=1)
-"""Relays answers that hold a point or a sealed share for each member."""
-
-_COSIGNING = Limits(4 * KIB, member=2 * KIB)
-"""A voter's vote, nonces, pledge and attestation have some 1,200 bytes."""
-
-LIMITS: Mapping[MessageKind, Limits] = {
-    MessageKind.IDENTIFY: replace(_EMPTY, answer=64 * KIB),
-    MessageKind.TELL_KEY: replace(_EMPTY, answer=64 * KIB),
-    MessageKind.PUBLICATION: Limits(16 * KIB, published=8 * KIB),
-    MessageKind.SUCCESSION: Limits(4 * KIB, member=128),
-    MessageKind.ACKNOWLEDGEMENT: Limits(4 * KIB),
-    MessageKind.ERASURE: Limits(512 * KIB, model=4 * KIB, member=KIB),
-    MessageKind.MOTION: Limits(4 * KIB),
-    MessageKind.WITNESS: Limits(4 * KIB, member=512),
-    MessageKind.RECOMMIT: _EMPTY,
-    MessageKind.ATTEST_COSIGNING: _COSIGNING,
-    MessageKind.COSIGN: _COSIGNING,
-    MessageKind.APPROVE: _DRAFT,
-    MessageKind.COMMIT: replace(_DRAFT, growth=1),
-    MessageKind.ATTEST: Limits(4 * KIB, member=KIB),
-    MessageKind.SIGN: replace(_DRAFT, member=2 * KIB, pair=400, growth=1),
-    MessageKind.REDACTION: replace(_DRAFT, model=5 * KIB // 2),
-    MessageKind.FINISH_PUBLICATION: Limits(32 * KIB, published=10 * KIB, member=KIB),
-    MessageKind.FINISH_REDACTION: replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
-    MessageKind.KEEP_KEYS: Limits(16 * KIB, model=32 * KIB, most=4 * MIB),
-    MessageKind.LEND_KEYS: Limits(16 * KIB, model=8 * KIB, most=2 * MIB, growth=3),
-    MessageKind.DESTROY_KEYS: Limits(16 * KIB, model=8 * KIB, most=2 * MIB, growth=1),
-    MessageKind.READ_KEY: Limits(KIB),
-    MessageKind.HAS_BLOCKS: Limits(KIB + 128 * MAX_NAMES, growth=1),
-    MessageKind.KEEP_BLOCKS: Limits(MAX_BLOCK_SIZE + 64 * KIB),
-    MessageKind.FETCH_BLOCKS: Limits(0),
-    MessageKind.LEAD: _EMPTY,
-    MessageKind.KEY_COMMIT: Limits(24 * KIB),
-    MessageKind.KEY_REVEAL: _RELAY,
-    MessageKind.KEY_DEAL: _BROAD_RELAY,
-    MessageKind.KEY_RECEIVE: _BROAD_RELAY,
-    MessageKind.KEY_ANSWER: _BROAD_RELAY,
-    MessageKind.KEY_CONFIRM: _BROAD_RELAY,
-    MessageKind.KEY_FINISH: _RELAY,
-    MessageKind.KEY_HELD: _EMPTY,
-    MessageKind.KEY_SETTLE: _RELAY,
-}
-"""Of every kind.  A relayed pair of nonces has 320 bytes; each chunk of a certified redaction, of some ten
-models, carries the certificate twice; a model has up to 80 sealed files (its weights and increments),
-each named in 95 bytes, and with its wrapped key in 284."""

@@ -11,13 +11,11 @@ from typing import Any
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.client import post
-from blockful_py.committee.service.limits import LIMITS, REFUSAL, RETRY_SECONDS
-from blockful_py.committee.service.messages import Empty, Identity, MessageKind, Refused
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import REFUSAL, RETRY_SECONDS
+from blockful_py.committee.service.messages import NOBODY, Empty, Identity, Refused
 from blockful_py.errors import BusyError, CheaterError, CommitteeError, CryptoError, RefusedError
 from blockful_py.storage.fetch import Machine, Sign
-
-NOBODY = bytes(20)
-"""Recipient of IDENTIFY, which is asked before the member's address is known."""
 
 EPOCH_SECONDS = 5.0
 """For which a signer of requests for blocks takes the epoch to be the same."""
@@ -58,11 +56,7 @@ class MemberClient:
             MessageError: the answer is not from this member.
             RefusedError, CheaterError: the member refused, with its reason.
         """
-        seconds = (
-            self.deadlines.review
-            if kind in (MessageKind.APPROVE, MessageKind.PUBLICATION, MessageKind.ERASURE)
-            else self.deadlines.round
-        )
+        seconds = self.deadlines.review if kind.row.is_reviewed else self.deadlines.round
         encoded = body if isinstance(body, bytes) else codec.encode(body)
         asked = (kind, epoch, subject, encoded)
         return _answer(self.url, self.signer, asked, seconds, self.address, self.inside)
@@ -130,7 +124,7 @@ def _one_answer(
     def limit_of(line: bytes) -> int:
         header = wire.open_line(signer.domain, line).header
         wire.require_answer(question, header, member or header.sender)
-        return LIMITS[kind].answer_bytes(len(body)) if header.kind == wire.ANSWERED else REFUSAL
+        return kind.row.limits.answer_bytes(len(body)) if header.kind == wire.ANSWERED else REFUSAL
 
     answer = wire.receive(signer.domain, post(url, question.envelope, seconds, limit_of, member, inside))
     if answer.message.kind == wire.REFUSED:

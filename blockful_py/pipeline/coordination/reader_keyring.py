@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
-from blockful_py.committee.service.messages import MessageKind, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import ReadRequest, WrappedKey
 from blockful_py.crypto import envelope
 from blockful_py.errors import KeyDestroyedError, RefusedError
 from blockful_py.keys.access import Access

@@ -17,8 +17,9 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, identify
-from blockful_py.committee.service.messages import Empty, Identity, MessageKind
+from blockful_py.committee.service.messages import Empty, Identity
 from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
 from blockful_py.committee.succession import (
     Acknowledgement,

@@ -12,15 +12,9 @@ from typing import TypeVar
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.key_custody import MAX_KEYS, delivery_context
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import MemberClient
-from blockful_py.committee.service.messages import (
-    DeliveredKey,
-    Empty,
-    KeyDelivery,
-    KeyRequest,
-    MessageKind,
-    Versions,
-)
+from blockful_py.committee.service.messages import DeliveredKey, Empty, KeyDelivery, KeyRequest, Versions
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES

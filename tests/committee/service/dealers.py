@@ -14,22 +14,26 @@ from starlette.types import ASGIApp
 
 from blockful_py.committee import wire
 from blockful_py.committee.outbox_store import OutboxStore
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.key_leader import Generated, generate_among
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import (
     Answers,
     Complaints,
     DealerCommitment,
-    Empty,
     Identity,
-    MessageKind,
+    ReadRequest,
     SealedShares,
+    WrappedKey,
 )
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox
-from blockful_py.committee.service.request_handler import RequestHandler, Seat
+from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712
@@ -78,10 +82,13 @@ class Hall:
     def extent(self) -> Extent:
         return Extent(16, 16)
 
-    def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
+    def key_custody(self) -> KeyCustody:
         raise RefusedError("nothing is kept here")
 
-    def blocks(self, kind: MessageKind, message: wire.Message) -> Empty:
+    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+        raise RefusedError("nothing is kept here")
+
+    def block_custody(self) -> BlockCustody:
         raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
@@ -134,15 +141,15 @@ class Party:
 Hand = Callable[[MessageKind, wire.Message, Any], Any]
 
 
-class CrookedSmith(DkgParticipant):
+class CrookedHandler(RequestHandler):
     """Answers what `hand` makes of the honest answer."""
 
-    def __init__(self, secret: int, shelf: Shelf, hand: Hand) -> None:
-        super().__init__(secret, shelf)
+    def __init__(self, hand: Hand, *parts: Any) -> None:
+        super().__init__(*parts)
         self._hand = hand
 
-    def answer(self, kind: MessageKind, message: wire.Message, admission: Any) -> Any:
-        return self._hand(kind, message, super().answer(kind, message, admission))
+    def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
+        return self._hand(kind, message, super()._answered(kind, message))
 
 
 @contextmanager
@@ -157,10 +164,10 @@ def party(
             secret = curve.random_scalar(SeededRng(b"member", index))
             shelf = Shelf()
             hand = (hands or {}).get(index)
-            smith = CrookedSmith(secret, shelf, hand) if hand else DkgParticipant(secret, shelf)
             outbox = stack.enter_context(Outbox(OutboxStore(folder / str(index))))
             world = hall(index)
-            handler = RequestHandler(secret, world, smith, outbox)
+            parts = secret, world, DkgParticipant(secret, shelf), outbox
+            handler = CrookedHandler(hand, *parts) if hand else RequestHandler(*parts)
             server = stack.enter_context(Server(handler, gateway=world.gateway))
             address = curve.address(curve.multiply_base(secret))
             found.clients.append(MemberClient(server.url, address, LEADER, Deadlines(20, 20)))

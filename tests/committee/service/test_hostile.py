@@ -15,9 +15,10 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service import door
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
-from blockful_py.committee.service.member_client import NOBODY, IndexedClient, MemberClient, identify
-from blockful_py.committee.service.messages import Empty, MessageKind
+from blockful_py.committee.service.member_client import IndexedClient, MemberClient, identify
+from blockful_py.committee.service.messages import NOBODY, Empty
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve

@@ -33,7 +33,8 @@ from blockful_py.committee.service import limits
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import MAX_KEYS
-from blockful_py.committee.service.limits import LIMITS, REFUSAL, Extent
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import REFUSAL, Extent
 from blockful_py.committee.service.messages import (
     AttestRequest,
     CastVotes,
@@ -42,7 +43,6 @@ from blockful_py.committee.service.messages import (
     ErasureRequest,
     KeyDelivery,
     KeyRequest,
-    MessageKind,
     Refused,
     RelayedAnswers,
     SealedShare,
@@ -184,13 +184,9 @@ def signing() -> SignRequest:
     return SignRequest(whole, AttestedNonces(SESSION, (pledged,) * MEMBERS, (ATTESTED,) * MEMBERS))
 
 
-def test_every_kind_has_limits() -> None:
-    assert LIMITS.keys() == set(MessageKind)
-
-
 @pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.label)
 def test_the_largest_questions_fit(kind: MessageKind) -> None:
-    assert len(codec.encode(QUESTIONS[kind]())) <= LIMITS[kind].question_bytes(EXTENT)
+    assert len(codec.encode(QUESTIONS[kind]())) <= kind.row.limits.question_bytes(EXTENT)
 
 
 def test_answers_fit_what_their_questions_allow() -> None:
@@ -198,25 +194,25 @@ def test_answers_fit_what_their_questions_allow() -> None:
     shares = SignatureShares(MEMBERS, WORD, (WIDE,) * 2 * MODELS)
     lent = KeyDelivery((DeliveredKey(URI, bytes(WRAPPED_BYTES)),) * MAX_KEYS)
     wanted = len(codec.encode(KeyRequest((URI,) * MAX_KEYS, POINT)))
-    assert len(codec.encode(lent)) <= LIMITS[MessageKind.LEND_KEYS].answer_bytes(wanted)
+    assert len(codec.encode(lent)) <= MessageKind.LEND_KEYS.row.limits.answer_bytes(wanted)
     asked = len(codec.encode(draft()))
-    assert len(codec.encode(committed)) <= LIMITS[MessageKind.COMMIT].answer_bytes(asked)
-    assert len(codec.encode(shares)) <= LIMITS[MessageKind.SIGN].answer_bytes(asked)
-    assert len(codec.encode(CommitteeKey(256, 256, POINT, (POINT,) * 256))) <= LIMITS[
-        MessageKind.TELL_KEY
-    ].answer_bytes(2)
+    assert len(codec.encode(committed)) <= MessageKind.COMMIT.row.limits.answer_bytes(asked)
+    assert len(codec.encode(shares)) <= MessageKind.SIGN.row.limits.answer_bytes(asked)
+    assert len(
+        codec.encode(CommitteeKey(256, 256, POINT, (POINT,) * 256))
+    ) <= MessageKind.TELL_KEY.row.limits.answer_bytes(2)
 
 
 def test_the_longest_refusal_fits() -> None:
     refused = Refused("CheaterError", "\U0001f600" * REASON_LENGTH, tuple(range(1, 257)))
     assert len(codec.encode(refused)) <= REFUSAL
-    assert all(each.answer_bytes(0) >= REFUSAL for each in LIMITS.values())
+    assert all(each.row.limits.answer_bytes(0) >= REFUSAL for each in MessageKind)
 
 
 def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over HTTP, as the largest question that there is."""
     body = codec.encode(signing())
-    allowed = LIMITS[MessageKind.SIGN].question_bytes(EXTENT)
+    allowed = MessageKind.SIGN.row.limits.question_bytes(EXTENT)
     assert limits.MIB < len(body) <= allowed
     desk = Desk()
     monkeypatch.setattr("tests.committee.service.desks.LIMIT", allowed)
@@ -226,6 +222,6 @@ def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_small_federation_allows_small_messages_only() -> None:
-    sizes = {kind: each.question_bytes(Extent(28, 4)) for kind, each in LIMITS.items()}
+    sizes = {kind: kind.row.limits.question_bytes(Extent(28, 4)) for kind in MessageKind}
     assert sizes.pop(MessageKind.KEEP_BLOCKS) > MAX_BLOCK_SIZE
     assert max(sizes.values()) < limits.MIB
