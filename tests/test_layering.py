@@ -27,7 +27,7 @@ def test_imports_point_only_downward() -> None:
         ("record/a", "import torch", "record imports torch"),
         ("pipeline/run/a", "import torch", "pipeline imports torch"),
         ("storage/a", "def f():\n    from brownie import accounts", "storage imports brownie"),
-        ("pipeline/base", "from blockful_py import cli", "pipeline imports cli"),
+        ("pipeline/operated", "from blockful_py import cli", "pipeline imports cli"),
         ("pipeline/run/a", "from blockful_py.pipeline.jobs.context import X", "run imports jobs"),
         ("pipeline/jobs/a", "import blockful_py.pipeline.federation", "jobs imports federation"),
         (

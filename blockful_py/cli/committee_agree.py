@@ -70,5 +70,5 @@ def _changed(folder: Path, keys: MemberKeys, motion: Motion) -> tuple[str, ...]:
 
     if motion.matter is not Matter.CHANGE_FILE:
         return ()
-    with MemberView(folder / RUN, None, signer_of(keys)) as view:
+    with MemberView.of(folder / RUN, None, signer_of(keys)) as view:
         return tuple(map(str, view.file_changes.review(motion.subject)))

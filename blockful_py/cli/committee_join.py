@@ -51,19 +51,21 @@ def join(
     from blockful_py.cli.parties import member_run
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.place import place_for, signer_of
-    from blockful_py.pipeline.run.contracts import open_contracts
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.pipeline.run.pocket_money import provide
 
     place = urls(live_url, archive_url)
     run = member_run(folder, run, federation, live_url, archive_url, keys)
-    opened = RunDirectory.open(run)
-    with Nodes(place_for(opened.place, place), signer_of(keys)) as nodes:
-        contracts = open_contracts(nodes, opened.deployments)
+    directory = RunDirectory.open(run)
+    with OpenedRun.open(
+        directory, place=place_for(directory.place, place), account=signer_of(keys)
+    ) as opened:
+        contracts = opened.contracts
         committee, sent = contracts.elected, 0
         if funded:
-            with Nodes(nodes.place) as payer:
+            with Nodes(opened.nodes.place) as payer:
                 sent = fund(committee, payer.live_sender, keys.account, wei)
                 provide(payer.archive_sender, contracts.live.interface, keys.account)
         joined = Candidate(committee, keys).join(wei)

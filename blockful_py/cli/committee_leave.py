@@ -44,7 +44,7 @@ def leave(
     from blockful_py.member.office import MemberView
     from blockful_py.member.place import signer_of
 
-    with MemberView(run, urls(live_url, archive_url), signer_of(keys)) as view:
+    with MemberView.of(run, urls(live_url, archive_url), signer_of(keys)) as view:
         if not anyway and hand_on(view, keys, Vault(folder / VAULT, keys.voting_secret)):
             out.say("a quorum of the members has the files and keys that this one keeps")
         departure = Candidate(view.contracts.elected, keys).leave()

@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import BlockNotFoundError, IntegrityError
 from blockful_py.explorer.sources import ARCHIVE, LIVE, IndexSources, ReceiptSource, SentReceipt, SourceLog
 from blockful_py.member.place import Urls, place_for
-from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import RUN, enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.federation_file import FederationFile
 from blockful_py.types import Uri
@@ -77,8 +77,7 @@ class EitherStore:
             return self._stores.archive.read(uri, limit)
 
 
-@dataclass(frozen=True, eq=False)
-class Watched:
+class Watched(OpenedRun):
     """An open federation, for reading.
 
     Attributes:
@@ -86,12 +85,8 @@ class Watched:
         jobs: run directories whose jobs are shown, by name.
     """
 
-    name: str
-    run: RunDirectory
-    contracts: Contracts
-    stores: Stores
-    nodes: Nodes
-    jobs: tuple[tuple[str, Path], ...]
+    name: str = ""
+    jobs: tuple[tuple[str, Path], ...] = ()
 
     @property
     def demo_clock(self) -> bool:
@@ -137,10 +132,10 @@ def watched_run(directory: Path, urls: Urls | None, kept: Path) -> Iterator[Watc
     """
     run = RunDirectory.open(directory)
     place = run.place if urls is None else place_for(run.place, urls)
-    with Nodes(place, shared=True) as nodes:
-        contracts = open_contracts(nodes, run.deployments, kept)
-        name = directory.resolve().name
-        yield Watched(name, run, contracts, Stores.of(run, contracts), nodes, ((name, directory),))
+    with Watched.open(run, place=place, kept=kept, shared=True) as watched:
+        watched.name = directory.resolve().name
+        watched.jobs = ((watched.name, directory),)
+        yield watched
 
 
 @contextmanager
@@ -160,6 +155,7 @@ def watched_federation(
     with ExitStack() as stack:
         nodes = stack.enter_context(Nodes(Place.of(chain, folder)))
         run = enter(folder / RUN, file, nodes)
-        contracts = open_contracts(nodes, run.deployments)
-        named = tuple((each.resolve().parent.name, each) for each in jobs)
-        yield Watched(parsed.name, run, contracts, Stores.of(run, contracts), nodes, named)
+        watched = stack.enter_context(Watched.open(run, nodes))
+        watched.name = parsed.name
+        watched.jobs = tuple((each.resolve().parent.name, each) for each in jobs)
+        yield watched

@@ -232,7 +232,7 @@ def _current(view: MemberView) -> Limits:
 def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
     """Whether a request's file is kept: that of an admitted one, and of an undecided one that came."""
     if filed.state is RequestState.FILED:
-        return view.live_store.has(filed.uri)
+        return view.stores.live.has(filed.uri)
     return filed.is_admitted
 
 
@@ -245,7 +245,7 @@ def _handed_in(view: MemberView) -> Limits:
         if standing.stage.is_open:
             for uri in standing.newest_parts.values():
                 with suppress(BlockfulError):
-                    node = parse_node(view.live_store.read(uri, MAX_NODE_BYTES))
+                    node = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES))
                     files[uri] = MAX_NODE_BYTES
                     files |= dict.fromkeys(node.sealed[:1], most)
     return files
@@ -264,7 +264,7 @@ def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:
 
 def _most_of_weights(view: MemberView) -> int:
     """Bytes of sealed weights: they have the form of the shared initialisation, which is here."""
-    party, store = view.run.party, view.live_store
+    party, store = view.run.party, view.stores.live
     if party is None or not isinstance(store, FederatedStore):
         return MAX_SEALED_BYTES
     initial = parse_cid(party.initial)

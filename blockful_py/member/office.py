@@ -12,7 +12,6 @@ from pathlib import Path
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
-from blockful_py.closable import Closable
 from blockful_py.committee import wire
 from blockful_py.committee.certificate_signer import PENDING, CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
@@ -45,58 +44,58 @@ from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
-from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
+from blockful_py.pipeline.run.contracts import EVENTS
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.identities import address_of
-from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
-from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.docket import Docket
 from blockful_py.settings import quorum_of
-from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
 
 Stamps = tuple[tuple[str, int, int], ...]
 """Name, inode and time of change (ns) of each file."""
 
 
-class MemberView(Closable):
+class MemberView(OpenedRun):
     """A member process's view of chains and store; the member's account pays for its transactions."""
 
-    def __init__(
-        self, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
-    ) -> None:
+    _folder: MemberFolder | None = None
+
+    @classmethod
+    def of(
+        cls, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
+    ) -> MemberView:
         """`folder`: of a member that reviews; None without reviews.
 
         Raises RunError, NodeError or DeploymentError while there is no run.
         """
-        self.run = RunDirectory.open(directory)
-        self._folder = folder
-        self.place = place_for(self.run.place, urls)
-        self._nodes = Nodes(self.place, account)
-        try:
-            kept = (folder.path if folder else self.run.path) / EVENTS
-            self.contracts = open_contracts(self._nodes, self.run.deployments, kept)
-        except BaseException:
-            self._nodes.close()
-            raise
-        committee = self.contracts.committee
-        self.messages = wire.domain(committee.chain_id, committee.address)
-        self.votes = eip712.Domain(committee.chain_id, committee.address)
+        run = RunDirectory.open(directory)
+        secret, kept = (None, None) if folder is None else (folder.voting_secret, folder.path / EVENTS)
+        view = cls.open(run, place=place_for(run.place, urls), account=account, secret=secret, kept=kept)
+        view._folder = folder
+        return view
+
+    @cached_property
+    def messages(self) -> eip712.Domain:
+        """EIP-712 domain of messages."""
+        return wire.domain(self.contracts.committee.chain_id, self.contracts.committee.address)
+
+    @cached_property
+    def votes(self) -> eip712.Domain:
+        """EIP-712 domain of votes."""
+        return eip712.Domain(self.contracts.committee.chain_id, self.contracts.committee.address)
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        setup = setup_of(self.run, self.live_store)
+        setup = setup_of(self.run, self.stores.live)
         motions = AgreedMotions(
             self.contracts, self._agreements, self.file_changes.review, self.admission.review
         )
         sources = ReviewSources(
             self.contracts,
             self.record,
-            self.live_store,
+            self.stores.live,
             self.keyring,
             setup,
             self.run.settings.committee.attested,
@@ -104,11 +103,6 @@ class MemberView(Closable):
             docket=self.docket if self.run.party is not None else None,
         )
         return FreshReviewer(sources, motions)
-
-    @cached_property
-    def docket(self) -> Docket:
-        """The filed requests of a federation of machines."""
-        return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.live_store)
 
     @cached_property
     def admission(self) -> RequestAdmission:
@@ -123,7 +117,7 @@ class MemberView(Closable):
     @property
     def file_changes(self) -> FileChanges:
         """Judges changes of the federation file."""
-        return FileChanges(self.run, self.contracts, self.live_store)
+        return FileChanges(self)
 
     def agreed_files(self) -> dict[Uri, int]:
         """The federation files that the operator agreed to in this epoch, and what they name, as far as they
@@ -141,8 +135,8 @@ class MemberView(Closable):
 
         Raises as the run's `catch_up`.
         """
-        store = self.live_store
-        catch_up(self.run, self.contracts, store, self._nodes, lambda run: setup_of(run, store))
+        store = self.stores.live
+        catch_up(self.run, self.contracts, store, self.nodes, lambda run: setup_of(run, store))
 
     def is_standing(self) -> bool:
         """Whether the chain names this member's federation file, or none; a laboratory has none."""
@@ -162,7 +156,7 @@ class MemberView(Closable):
         if folder is None:
             return NO_KEYS
         peers = RemoteKeyring(self.contracts, lambda: self.led_by(folder))
-        return PeerKeyring(folder.vault, peers, self.live_store)
+        return PeerKeyring(folder.vault, peers, self.stores.live)
 
     def release(self, decision: Certificate) -> Certificate:
         """The live chain's certificate of a decision, from this member and its peers.
@@ -178,38 +172,17 @@ class MemberView(Closable):
         return remote_committee_of(self.run, self.contracts, folder.voting_secret)
 
     @cached_property
-    def stores(self) -> Stores:
-        secret = None if self._folder is None else self._folder.voting_secret
-        return Stores.of(self.run, self.contracts, secret=secret)
-
-    @property
-    def live_store(self) -> FileStore:
-        return self.stores.live
-
-    @property
-    def replaced_nodes(self) -> FileStore | None:
-        """The store that has the nodes of replaced versions; None in a laboratory, which has one request at a
-        time."""
-        return self.stores.archive if self.run.party is not None else None
-
-    @cached_property
-    def record(self) -> RecordReaders:
-        """Both chains' records, as this member reads them."""
-        live, archive = self.contracts.live, self.contracts.archive
-        return RecordReaders.of(live, archive, self.live_store, self.replaced_nodes)
-
-    @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(self.record.catalogue, self.record.archive, self.stores.archive)
 
     @cached_property
     def access(self) -> Access:
-        return Access(self.contracts.live, self.contracts.readers, self.live_store, self.run.settings.access)
+        return Access(self.contracts.live, self.contracts.readers, self.stores.live, self.run.settings.access)
 
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
         try:
-            require_key(key, self.live_store.stream(uri, MAX_SEALED_BYTES), uri)
+            require_key(key, self.stores.live.stream(uri, MAX_SEALED_BYTES), uri)
         except BlockfulError as error:
             raise RefusedError(f"the key does not decrypt this version: {error}") from None
 
@@ -222,7 +195,7 @@ class MemberView(Closable):
     def may_lead(self, address: bytes) -> bool:
         """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder
         leads until the federation is founded."""
-        identities = identities_in(self.run, self._nodes)
+        identities = identities_in(self.run, self.nodes)
         if identities is not None:
             return address == address_of(identities.leader())
         participants = self.contracts.participants
@@ -236,9 +209,6 @@ class MemberView(Closable):
         members = committee.roster(committee.current_epoch())[0].members
         if self.run.party is not None and address not in members:
             raise RefusedError("members lend keys to members alone: ask as a registered reader")
-
-    def close(self) -> None:
-        self._nodes.close()
 
 
 class MemberOffice:
@@ -357,7 +327,7 @@ class MemberOffice:
             if self._opened is None:
                 self._made = made
                 account = signer_of(self._folder.keys)
-                self._opened = MemberView(self._directory, self._urls, account, self._folder)
+                self._opened = MemberView.of(self._directory, self._urls, account, self._folder)
             return self._opened
 
     def _roster(self, epoch: int) -> Roster | None:

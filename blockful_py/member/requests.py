@@ -150,7 +150,7 @@ class RequestDuty:
         require_funds(view, keys.account)
         secret, stall = self._folder.voting_secret, view.run.settings.committee.stall_seconds
         peers = view.led_by(self._folder)
-        task = LeaderProcess(view.run.path, view.place, keys.account_secret, secret, number)
+        task = LeaderProcess(view.run.path, view.nodes.place, keys.account_secret, secret, number)
         try:
             with heard(lambda: peers.tell_lead(number), stall):
                 self._processes.run(task.to_json())

@@ -72,7 +72,7 @@ class TakeoverDuty:
         require_funds(view, keys.account)
         self._processes.run(
             LeaderProcess(
-                view.run.path, view.place, keys.account_secret, self._folder.voting_secret
+                view.run.path, view.nodes.place, keys.account_secret, self._folder.voting_secret
             ).to_json()
         )
 

@@ -15,12 +15,11 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.datasets.parties.rows import is_party_file
 from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
-from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import convert, require_usable
 
 
@@ -64,11 +63,12 @@ def join(
     own: dict[str, Mapping[str, Any]] = {"learning": {"device": device}, "run": code or {}}
     number = party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
-    contracts = open_contracts(nodes, run.deployments)
+    opened = OpenedRun.open(run, nodes, secret=keys.account_secret)
+    contracts = opened.contracts
     fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")
     try:
         with fetching as advance:
-            stores = Stores.of(run, contracts, lambda: advance(1), keys.account_secret)
+            opened.arrived, stores = lambda: advance(1), opened.stores
             if brought is not None:
                 for line in convert(run, brought, folder.public, stores.live, folder.samples):
                     tell(line)

@@ -26,12 +26,9 @@ from blockful_py.participant.monitoring import ParticipantMetrics
 from blockful_py.participant.task import ParticipantTask
 from blockful_py.participant.turn import turn_of
 from blockful_py.pipeline.run.catching_up import catch_up
-from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.endpoints import announce
-from blockful_py.pipeline.run.filed import docket_of
-from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.run.stores import Stores
-from blockful_py.record.catalogue import Catalogue, CatalogueReader
+from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_state import Filed, RequestStage
 from blockful_py.settings.limits import OwnerLimits
@@ -138,20 +135,12 @@ class ParticipantService(Closable):
 
     def _open(self) -> None:
         self.run, self.party = self._folder.opened()
-        account = Signer(self._keys.account_secret.to_bytes(32, "big"))
-        self._nodes = Nodes(self.run.place, account)
-        try:
-            self.contracts = open_contracts(self._nodes, self.run.deployments)
-        except BaseException:
-            self._nodes.close()
-            raise
-        stores = Stores.of(self.run, self.contracts, secret=self._keys.account_secret)
-        self._store = stores.live
-        self._catalogue = CatalogueReader(self.contracts.live, self._store, stores.archive)
+        secret = self._keys.account_secret
+        self._opened = OpenedRun.open(self.run, account=Signer(secret.to_bytes(32, "big")), secret=secret)
+        self.contracts = self._opened.contracts
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
         self._settled = ("", self._now())
-        self._docket = docket_of(self.run.settings, self.contracts, self._catalogue, self._store)
         self._pauses: dict[int | None, _Pause] = {}
         self._served: dict[bytes, float] = {}
         self._logged: str | None = None
@@ -164,7 +153,7 @@ class ParticipantService(Closable):
 
     def catalogue(self) -> Catalogue:
         """The models as they stand."""
-        return self._catalogue.read()
+        return self._opened.catalogue()
 
     def step(self) -> None:
         """Does what is due, one piece of work, by the federation file and within the owner's limits.
@@ -180,7 +169,7 @@ class ParticipantService(Closable):
         self._follow()
         self._require_joined()
         self._announced = self._announced or announce(self.contracts, self._keys.account, self._endpoint)
-        catalogue = self._catalogue.read()
+        catalogue = self._opened.catalogue()
         waiting = self.waiting(catalogue)
         self._metrics.queue.set(sum(len(each.models) for each in waiting))
         ready = [work for work in waiting if not self._rests(work)]
@@ -218,7 +207,7 @@ class ParticipantService(Closable):
         than half of their time left come before, by number.
         """
         parts = []
-        for standing in self._docket.admitted():
+        for standing in self._opened.docket.admitted():
             names = () if self._refused(standing.request) else standing.due(self._keys.account)
             if names:
                 by = standing.filed.by
@@ -265,11 +254,11 @@ class ParticipantService(Closable):
             return
         try:
             if self._folder.opened()[1] == self.party:  # no other process has brought the run to it
-                catch_up(self.run, self.contracts, self._store, self._nodes)
+                catch_up(self.run, self.contracts, self._opened.stores.live, self._opened.nodes)
         except SettingsError as error:
             self._blocked = (error, self._now() + RETRY_SECONDS)
             raise
-        self._nodes.close()
+        self._opened.close()
         self._open()
         _log.info("goes on with the federation file 0x%s", self.party.federation)
 
@@ -290,20 +279,22 @@ class ParticipantService(Closable):
 
     def owed(self) -> dict[int, tuple[str, ...]]:
         """Own models whose parts open requests wait for, now or later, by the requests' numbers."""
-        parts = {each.number: each.owed(self._keys.account) for each in self._docket.admitted()}
+        parts = {each.number: each.owed(self._keys.account) for each in self._opened.docket.admitted()}
         return {number: names for number, names in parts.items() if names}
 
     def statuses(self, catalogue: Catalogue) -> tuple[RequestStatus, ...]:
         """All filed requests, in the order of their numbers."""
         last = {each.request: each.error for each in self._folder.log.entries()}
-        return tuple(self._status(each, catalogue, last.get(each.number)) for each in self._docket.filed())
+        return tuple(
+            self._status(each, catalogue, last.get(each.number)) for each in self._opened.docket.filed()
+        )
 
     def _status(self, filed: Filed, catalogue: Catalogue, failed: str | None) -> RequestStatus:
         if filed.state is not RequestState.ADMITTED:
             stage = RequestStage.FILED if filed.state is RequestState.FILED else RequestStage.DISMISSED
             return RequestStatus(filed.number, stage, filed.deadline)
         try:
-            standing = self._docket[filed.number]
+            standing = self._opened.docket[filed.number]
         except BlockfulError as error:
             return RequestStatus(
                 filed.number, RequestStage.OPEN, filed.deadline, problem=f"it cannot be read: {error}"
@@ -328,7 +319,7 @@ class ParticipantService(Closable):
             return None
         if len(catalogue.models) != self._seen[0]:
             self._seen = (len(catalogue.models), self._now())
-        usable = catalogue.models.keys() - self._docket.awaited()
+        usable = catalogue.models.keys() - self._opened.docket.awaited()
         if spec.needs <= usable:
             return spec
         patient = self._now() - self._seen[1] < self.run.settings.federation.patience
@@ -359,4 +350,4 @@ class ParticipantService(Closable):
         _log.info("done: %s", work)
 
     def close(self) -> None:
-        self._nodes.close()
+        self._opened.close()

@@ -63,7 +63,7 @@ class Administration:
         Raises RefusedError for a change that is not allowed, otherwise as `set_barred`.
         """
         context, store = self._context, self._context.stores.live
-        changes = FileChanges(context.run, context.contracts, store)
+        changes = FileChanges(context.opened)
         changes.require_party()
         digest = store.add(data).digest
         changed = changes.review(digest)

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from blockful_py.committee.service.key_leader import Generated
 from blockful_py.errors import BlockfulError
-from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
+from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.run.pocket_money import provide
 
 
 class Epochs:
     """Starts the next epoch of an open run's committee and lists its reachable members."""
 
-    def __init__(self, opened: OpenRun) -> None:
+    def __init__(self, opened: OperatedRun) -> None:
         self._opened = opened
 
     def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:

@@ -34,7 +34,6 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.administration import Administration
 from blockful_py.pipeline.alarms import RaisedAlarm, raised_alarms
-from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.epochs import Epochs
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.engine_tasks import on_engine
@@ -44,6 +43,7 @@ from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
 from blockful_py.pipeline.jobs.requesting import advice_on, draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import load_models, train_and_publish
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner, replaced_for
+from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.review.times import MAX_DRIFT
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -77,7 +77,7 @@ class Federation(Closable):
         epochs: the epochs of its committee.
     """
 
-    def __init__(self, opened: OpenRun) -> None:
+    def __init__(self, opened: OperatedRun) -> None:
         self.opened = opened
         self.epochs = Epochs(opened)
 
@@ -94,9 +94,11 @@ class Federation(Closable):
         """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
         Uses `nodes` if they are passed, and does not stop them.  `callbacks`: are told what happens, besides
-        those that the settings name.  Raises as `OpenRun.create`.
+        those that the settings name.  Raises as `OperatedRun.create`.
         """
-        return cls(OpenRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch, callbacks=callbacks))
+        return cls(
+            OperatedRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch, callbacks=callbacks)
+        )
 
     @classmethod
     def open(
@@ -113,9 +115,9 @@ class Federation(Closable):
 
         `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
         whose run it is.  `settle`: False sends nothing.  `callbacks`: as for `create`.  Raises as
-        `OpenRun.open`.
+        `OperatedRun.operate`.
         """
-        opened = OpenRun.open(
+        opened = OperatedRun.operate(
             directory,
             nodes=nodes,
             secret=secret,
@@ -347,7 +349,7 @@ class Federation(Closable):
         return advice_on(self.opened.context, self.catalogue(), request)
 
     def settle(self) -> str | None:
-        """Sends the missing transactions of certified decisions; see `OpenRun.settle`."""
+        """Sends the missing transactions of certified decisions; see `OperatedRun.settle`."""
         return self.opened.settle()
 
     def abort(self) -> Job:

@@ -36,7 +36,6 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
@@ -109,7 +108,7 @@ class PartyRun(Closable):
     def _standing(cls, opened: Callable[[], Federation], secret: int) -> PartyRun:
         federation = opened()
         try:
-            store = Stores.of(federation.run, federation.contracts, secret=secret).live
+            store = federation.opened.stores.live
             if catch_up(federation.run, federation.contracts, store, federation.nodes) is None:
                 return cls(federation)
         except BaseException:

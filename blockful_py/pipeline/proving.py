@@ -11,9 +11,8 @@ from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.node import connect
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.run.contracts import Contracts, open_contracts
-from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.proofs.anchors import Anchors
@@ -58,18 +57,15 @@ def sources_of(contracts: Contracts) -> Sources:
 @contextmanager
 def opened_run(directory: Path) -> Iterator[Sources]:
     """The chains of a run, read-only: unfinished work of a crash stays as it is."""
-    run = RunDirectory.open(directory)
-    with Nodes(run.place) as nodes:
-        yield sources_of(open_contracts(nodes, run.deployments))
+    with OpenedRun.open(directory) as opened:
+        yield sources_of(opened.contracts)
 
 
 @contextmanager
 def opened_chains(directory: Path) -> Iterator[Chains]:
     """The chains of a run, read-only, for the verification of certificates."""
-    run = RunDirectory.open(directory)
-    with Nodes(run.place) as nodes:
-        contracts = open_contracts(nodes, run.deployments)
-        yield Chains(contracts.live, contracts.committee, contracts.archive)
+    with OpenedRun.open(directory) as opened:
+        yield Chains(opened.contracts.live, opened.contracts.committee, opened.contracts.archive)
 
 
 @contextmanager

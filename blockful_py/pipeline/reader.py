@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 from blockful_py.chain.reader_registry import Reader, ReaderRegistryContract
@@ -22,12 +21,11 @@ from blockful_py.keys.sealing import decrypted
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.reader_keyring import ask_members
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
-from blockful_py.pipeline.run.contracts import key_shares, open_contracts
-from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.contracts import key_shares
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Position, Uri
@@ -42,12 +40,8 @@ class ReaderSession(Closable):
         Raises RunError, NodeError or DeploymentError when the run cannot be opened.
         """
         self._keys = keys
-        self.run = RunDirectory.open(directory)
-        with ExitStack() as stack:
-            self._nodes = nodes or stack.enter_context(Nodes(self.run.place))
-            self._contracts = open_contracts(self._nodes, self.run.deployments)
-            self._closing = stack.pop_all()
-        self._stores = Stores.of(self.run, self._contracts)
+        self._opened = opened = OpenedRun.open(directory, nodes)
+        self.run, self._contracts, self._stores = opened.run, opened.contracts, opened.stores
         self._store = self._stores.live
         live, readers = self._contracts.live, self._contracts.readers
         self._access = Access(live, readers, self._store, self.run.settings.access)
@@ -130,15 +124,17 @@ class ReaderSession(Closable):
         return auditors.unwrap(weights, self._keys.account, self._keys.encryption_secret)
 
     def close(self) -> None:
-        self._closing.close()
+        self._opened.close()
 
     def _in_process(self, wanted: ReadRequest) -> bytes:
         settings = self.run.settings
-        identities = Identities(settings.seed, (self._nodes.live.chain_id, self._nodes.archive.chain_id))
+        identities = Identities(
+            settings.seed, (self._opened.nodes.live.chain_id, self._opened.nodes.archive.chain_id)
+        )
         members = [share.index for share in key_shares(settings, identities)]
         keyring = AppointedKeyring(self.run.vaults, {index: identities.voter(index) for index in members})
         return self._access.wrapped(self._keys.account, wanted, keyring)
 
     def _provide(self) -> None:
         """Funds an empty account on a development chain, so that it can pay for gas."""
-        provide(self._nodes.live_sender, self._registry.interface, self._keys.account)
+        provide(self._opened.nodes.live_sender, self._registry.interface, self._keys.account)

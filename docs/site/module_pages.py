@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "blockful_py"
-FACE = ("pipeline.federation", "pipeline.base", "types", "forget", "errors", "costs")
+FACE = ("pipeline.federation", "pipeline.operated", "types", "forget", "errors", "costs")
 ROOMS = (
     "graph",
     "learning",

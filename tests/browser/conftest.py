@@ -164,9 +164,7 @@ class WatchedGenerated(Watched):
 @contextmanager
 def generated(watched: Watched, federation: GeneratedFederation, folder: Path) -> Iterator[Explorer]:
     """The explorer of a generated federation."""
-    other = WatchedGenerated(
-        watched.name, watched.run, watched.contracts, watched.stores, watched.nodes, watched.jobs
-    )
-    object.__setattr__(other, "generated", federation)
+    other = WatchedGenerated(watched.run, watched.nodes, watched.contracts)
+    other.name, other.jobs, other.generated = watched.name, watched.jobs, federation
     with served(other, folder) as explorer:
         yield explorer

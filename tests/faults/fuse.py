@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.calls import Call
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.errors import ChainError
-from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.run.contracts import Followers, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
@@ -116,9 +115,8 @@ def fused(
     live = FusedLive(nodes.live, deployed.live.address, nodes.live_sender)
     archive.fuse = live.fuse = fuse
     contracts = replace(deployed, live=live, followers=Followers(deployed.mirror, archive))
-    opened = OpenRun(run, nodes, contracts, ExitStack())
+    opened = OperatedRun(run, nodes, contracts)
     store = FusedStore(run.live_store)
     store.adding, store.deleting = Fuse(adding), Fuse(deleting)
-    context = opened.context
-    opened._context = replace(context, stores=replace(context.stores, live=store))
+    opened.stores = replace(opened.stores, live=store)
     return Federation(opened)

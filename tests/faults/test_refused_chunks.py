@@ -55,10 +55,10 @@ def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
 def refusing(run: Path, nodes: Nodes, good: int) -> Federation:
     """The federation of a run whose transactions to the live chain are refused, but for the first `good`."""
     federation = fused(run, nodes)
-    context = federation.opened.context
-    live = RefusedLive(nodes.live, context.contracts.live.address, nodes.live_sender)
+    contracts = federation.contracts
+    live = RefusedLive(nodes.live, contracts.live.address, nodes.live_sender)
     live.good = good
-    federation.opened._context = replace(context, contracts=replace(context.contracts, live=live))
+    federation.opened.contracts = replace(contracts, live=live)
     return federation
 
 

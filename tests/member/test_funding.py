@@ -61,4 +61,4 @@ def test_a_broken_answer_is_one_line_of_the_status(crew: Crew) -> None:
 
 def _view(crew: Crew, keys: MemberKeys) -> MemberView:
     nodes = crew.federation.nodes
-    return MemberView(crew.federation.run.path, Urls(nodes.live.url, nodes.archive.url), signer_of(keys))
+    return MemberView.of(crew.federation.run.path, Urls(nodes.live.url, nodes.archive.url), signer_of(keys))

@@ -34,7 +34,6 @@ from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes, Place
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate
@@ -165,8 +164,7 @@ class ProcessFederation:
         with self.watched() as federation:
             assert federation.verify().passed
             assert federation.audit().passed
-            stores = Stores.of(federation.run, self.contracts)
-            assert FileChanges(federation.run, self.contracts, stores.live).open_requests() == ()
+            assert FileChanges(federation.opened).open_requests() == ()
         promised(self.contracts)
 
     def certified(self, name: str, number: int) -> set[str]:

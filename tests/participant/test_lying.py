@@ -208,9 +208,7 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
     with machines.participants["s"].run() as party:
         statement = party.certificate(number, seconds=WAIT_SECONDS).statement
         claims = measure(party.federation.setup, {"s": kept}, (8,))["s"]
-        open_requests = FileChanges(
-            party.federation.run, party.federation.contracts, party.federation.stores.live
-        ).open_requests()
+        open_requests = FileChanges(party.federation.opened).open_requests()
     assert {each.name: each.claims for each in statement.replaced} == {"s": claims}
     assert claims.ad_f
     assert statement.left_alone == ("x",)

@@ -114,12 +114,12 @@ def test_a_stranger_waits_and_a_participant_is_served(full: Full) -> None:
         stranger._seconds = 1.0
         with pytest.raises(StoreUnreachableError):
             stranger.read(uri, ANY_SIZE)
-        assert service._store.read(uri, ANY_SIZE) == b"of the record"
+        assert service._opened.stores.live.read(uri, ANY_SIZE) == b"of the record"
 
 
 def test_a_member_is_served(full: Full) -> None:
     uri = full.store.add(b"of the record")
     enter(full.member.path / "run", full.file, full.nodes, own={})
     account = signer_of(full.member.keys)
-    with MemberView(full.member.path / "run", None, account, full.member) as view:
-        assert view.live_store.read(uri, ANY_SIZE) == b"of the record"
+    with MemberView.of(full.member.path / "run", None, account, full.member) as view:
+        assert view.stores.live.read(uri, ANY_SIZE) == b"of the record"

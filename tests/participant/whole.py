@@ -13,7 +13,6 @@ from blockful_py.errors import BlockfulError
 from blockful_py.keys.sealing import require_key
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
@@ -47,8 +46,7 @@ class Work:
             versions = _versions(record.catalogue())
             if any(versions.get(name, -1) <= self.before.get(name, -1) for name in self.models):
                 return False
-            store = Stores.of(record.run, federation.contracts).live
-            return self.request not in FileChanges(record.run, federation.contracts, store).open_requests()
+            return self.request not in FileChanges(record.opened).open_requests()
 
     def misdone(self, versions: Mapping[str, int]) -> Iterator[str]:
         """Models whose versions the work does not explain."""

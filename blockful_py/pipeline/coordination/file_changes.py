@@ -7,26 +7,22 @@ from dataclasses import replace
 
 from blockful_py.errors import RefusedError
 from blockful_py.pipeline.run.catching_up import following
-from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.pipeline.run.directory import Party, RunDirectory
-from blockful_py.pipeline.run.filed import docket_of
-from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.directory import Party
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.training_data import setup_of
-from blockful_py.record.catalogue import CatalogueReader
 from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES, FederationFile, uri_of_digest
 from blockful_py.record.file_change import Difference, differences, require_allowed
 from blockful_py.storage.cid import parse_cid
-from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
 
 
 class FileChanges:
     """Judges new federation files beside the one that a party has."""
 
-    def __init__(self, run: RunDirectory, contracts: Contracts, store: FileStore) -> None:
-        self._run = run
-        self._contracts = contracts
-        self._store = store
+    def __init__(self, opened: OpenedRun) -> None:
+        self._opened = opened
+        self._run = opened.run
+        self._store = opened.stores.live
 
     def review(self, digest: bytes) -> tuple[Difference, ...]:
         """What a file changes, once it and the public files that it names are kept here.
@@ -49,10 +45,7 @@ class FileChanges:
 
     def open_requests(self) -> tuple[int, ...]:
         """Numbers of the admitted requests whose parts are yet to be made or carried out."""
-        archived = Stores.of(self._run, self._contracts).archive
-        catalogue = CatalogueReader(self._contracts.live, self._store, archived)
-        docket = docket_of(self._run.settings, self._contracts, catalogue, self._store)
-        return tuple(each.number for each in docket.admitted() if each.stage.is_open)
+        return tuple(each.number for each in self._opened.docket.admitted() if each.stage.is_open)
 
     def require_party(self) -> Party:
         """Whose run it is.  Raises RefusedError for a laboratory's."""

@@ -119,7 +119,7 @@ def test_members_know_no_leader_from_the_seed(
 ) -> None:
     paid(anvil, monkeypatch)
     Federation.create(configured(anvil, tmp_path), tmp_path / "run").close()
-    with MemberView(tmp_path / "run", None, anvil.signer(1)) as view:
+    with MemberView.of(tmp_path / "run", None, anvil.signer(1)) as view:
         assert not view.may_lead(address_of(Identities(0, (1337, 1338)).leader()))
 
 

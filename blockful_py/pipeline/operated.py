@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An open run: its chains, its contracts, and the context that its jobs share."""
+"""A run that is operated from here: its jobs share one context, and this process may lead them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Self
 
 from blockful_py.callbacks.callback import Callback
 from blockful_py.callbacks.told import Callbacks
-from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.plugins import require_importable
@@ -22,20 +21,21 @@ from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.telling import Telling
 from blockful_py.pipeline.run.accounts import identities_in
-from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy, open_contracts
+from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import Lease
 from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.training_data import named
 from blockful_py.settings import Settings
 
 
-class OpenRun(Closable):
-    """One run directory with its two chains.
+class OperatedRun(OpenedRun):
+    """An opened run whose jobs are led from here.
 
-    Made by `create` or `open`; a context manager that stops the nodes it started.
+    Made by `create` or `operate`; a context manager that stops the nodes it started.
     """
 
     def __init__(
@@ -43,30 +43,20 @@ class OpenRun(Closable):
         run: RunDirectory,
         nodes: Nodes,
         contracts: Contracts,
-        closing: ExitStack,
-        stopwatch: Stopwatch | None = None,
         secret: int | None = None,
-        participant: ReaderKeys | None = None,
-        callbacks: Callbacks | None = None,
+        kept: Path | None = None,
     ) -> None:
-        self.run = run
-        self.settings = run.settings
-        self.nodes = nodes
-        self.contracts = contracts
-        self.stopwatch = stopwatch or Stopwatch()
-        self.callbacks = Callbacks(run.settings.run.callbacks) if callbacks is None else callbacks
-        self._closing = closing
-        self._secret = participant.account_secret if participant else secret
-        self._participant = participant
+        super().__init__(run, nodes, contracts, secret, kept)
+        self.stopwatch = Stopwatch()
+        self.callbacks = Callbacks(run.settings.run.callbacks)
+        self._participant: ReaderKeys | None = None
         self._context: FederationContext | None = None
 
     @property
     def context(self) -> FederationContext:
         """The context of the run's jobs.  Raises RunError while the committee has no epoch."""
         if self._context is None:
-            self._context = FederationContext.of(
-                self.run, self.nodes, self.contracts, self._secret, self._participant
-            )
+            self._context = FederationContext.of(self, self._participant)
         return self._context
 
     def train_by(self, trainer: Trainer) -> None:
@@ -103,7 +93,8 @@ class OpenRun(Closable):
             nodes = nodes or closing.enter_context(Nodes(place))
             contracts = deploy(nodes, settings, path / "deployments")
             run = RunDirectory.create(path, settings, place)
-            opened = cls(run, nodes, contracts, ExitStack(), stopwatch, callbacks=told)
+            opened = cls(run, nodes, contracts)
+            opened.stopwatch, opened.callbacks = stopwatch or opened.stopwatch, told
             if settings.committee.roster == "services":
                 opened.context.leader.follow()
                 opened.context.leader.hand_over()
@@ -111,10 +102,9 @@ class OpenRun(Closable):
         return opened
 
     @classmethod
-    def open(
+    def operate(
         cls,
         directory: str | Path,
-        *,
         nodes: Nodes | None = None,
         secret: int | None = None,
         participant: ReaderKeys | None = None,
@@ -131,25 +121,24 @@ class OpenRun(Closable):
         Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
         a chain has changed since the run last read it.
         """
-        run = RunDirectory.open(Path(directory))
-        with ExitStack() as stack:
-            nodes = nodes or stack.enter_context(Nodes(run.place))
-            contracts, told = (
-                open_contracts(nodes, run.deployments),
-                Callbacks(run.settings.run.callbacks, callbacks),
-            )
-            opened = cls(run, nodes, contracts, ExitStack(), None, secret, participant, told)
-            identities_in(run, nodes)
+        secret = participant.account_secret if participant else secret
+        opened = cls.open(Path(directory), nodes, secret=secret)
+        try:
+            opened.callbacks = Callbacks(opened.settings.run.callbacks, callbacks)
+            opened._participant = participant
+            identities_in(opened.run, opened.nodes)
             if settle:
                 opened.contracts.require_unchanged()
                 opened.settle()
-            opened._closing = stack.pop_all()
+        except BaseException:
+            opened.close()
+            raise
         return opened
 
     def close(self) -> None:
         if self._context is not None:
             self._context.journal.close()
-        self._closing.close()
+        super().close()
 
     def name_method(self, name: str | None) -> None:
         """Has the run remember an unlearning method of the owner's own, where `name` is an import path.
@@ -160,9 +149,6 @@ class OpenRun(Closable):
             return
         require_importable([name], "method")
         self.run = self.run.allowing((*self.run.settings.run.allow, name))
-        self.settings = self.run.settings
-        if self._context is not None:
-            self._context = replace(self._context, run=self.run)
 
     @property
     def telling(self) -> Telling:
@@ -172,13 +158,15 @@ class OpenRun(Closable):
     @property
     def leader(self) -> Leader:
         """The leader of the run's committee in this process."""
-        return Leader(self.run, self.contracts, identities_in(self.run, self.nodes), self._secret)
+        return Leader(self.run, self.contracts, identities_in(self.run, self.nodes), self.secret)
 
     def renew(self, contracts: Contracts) -> None:
         """Continues with other contracts, for example after a committee's first epoch."""
         if self._context is not None:
             self._context.journal.close()
         self.contracts, self._context = contracts, None
+        for each in ("stores", "record", "docket"):
+            self.__dict__.pop(each, None)
 
     def settle(self) -> str | None:
         """Sends the missing transactions of certified decisions; returns a description of the decisions.
