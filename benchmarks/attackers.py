@@ -96,7 +96,7 @@ class Attacker:
 
     def hand_out(self, uri: Uri) -> None:
         """Has all members keep a file's blocks."""
-        self.party.federation.opened.context.hand_out([uri])
+        self.party.federation.context.hand_out([uri])
         sizes = {block: len(self.store.block(block)) for block in blocks_of(uri, self.store.block)}
         committee = self.party.federation.contracts.committee
         self.sent += sum(sizes.values()) * len(committee.roster(committee.current_epoch())[0].members)
@@ -235,7 +235,7 @@ class _Unchecked:
 
 def own_garbage(attacker: Attacker) -> None:
     """Hands in, as their owner, three parts of a request that are none."""
-    context, registry = attacker.party.federation.opened.context, attacker.registry
+    context, registry = attacker.party.federation.context, attacker.registry
     catalogue, own = attacker.party.federation.catalogue(), attacker.own_model()
     drafted = draft_request(context, catalogue, (own,), Forget.of_classes([1]), Paradigm.PARALLEL, None)
     number = attacker.party.file(sign_request(context, catalogue, drafted))
@@ -270,7 +270,7 @@ def others_parts(attacker: Attacker) -> None:
 
 def largest_messages(attacker: Attacker) -> None:
     """As many questions as each member takes at a time, of the largest sizes, half of them blocks."""
-    context = attacker.party.federation.opened.context
+    context = attacker.party.federation.context
     contracts = attacker.party.federation.contracts
     domain = wire.domain(contracts.committee.chain_id, contracts.committee.address)
     signer = wire.MessageSigner(attacker.secret, domain)
@@ -303,7 +303,7 @@ def largest_messages(attacker: Attacker) -> None:
 
 def valid_requests(attacker: Attacker) -> None:
     """As many valid requests at once as the contract takes; its own participant does its parts."""
-    context, catalogue = attacker.party.federation.opened.context, attacker.party.federation.catalogue()
+    context, catalogue = attacker.party.federation.context, attacker.party.federation.catalogue()
     own = attacker.own_model()
     with suppress(ContractError):  # all places are taken
         for number in range(PLACES + 1):

@@ -129,8 +129,8 @@ def versions(federation: Federation) -> dict[str, int]:
 
 def store_weights(federation: Federation, weights: Weights) -> Uri:
     """Seals weights into the live store and gives the members their key."""
-    sealed = federation.opened.context.keys.seal(weights)
-    federation.opened.context.keys.keyring.deliver({sealed.uri: sealed.key})
+    sealed = federation.context.keys.seal(weights)
+    federation.context.keys.keyring.deliver({sealed.uri: sealed.key})
     return federation.stores.live.add(sealed.data)
 
 
@@ -144,12 +144,12 @@ def readable(federation: Federation) -> Iterator[None]:
     finally:
         for data in kept.values():
             federation.stores.live.add(data)
-        federation.opened.context.keys.keyring.deliver(keys)
+        federation.context.keys.keyring.deliver(keys)
 
 
 def _key_of(federation: Federation, uri: Uri) -> bytes | None:
     try:
-        return federation.opened.context.keys.keyring.find((uri,))[uri]
+        return federation.context.keys.keyring.find((uri,))[uri]
     except KeyDestroyedError:
         return None
 

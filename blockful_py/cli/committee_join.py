@@ -59,7 +59,7 @@ def join(
     place = urls(live_url, archive_url)
     run = member_run(folder, run, federation, live_url, archive_url, keys)
     directory = RunDirectory.open(run)
-    with OpenedRun.open(
+    with OpenedRun.attach(
         directory, place=place_for(directory.place, place), account=signer_of(keys)
     ) as opened:
         contracts = opened.contracts

@@ -132,7 +132,7 @@ def watched_run(directory: Path, urls: Urls | None, kept: Path) -> Iterator[Watc
     """
     run = RunDirectory.open(directory)
     place = run.place if urls is None else place_for(run.place, urls)
-    with Watched.open(run, place=place, kept=kept, shared=True) as watched:
+    with Watched.attach(run, place=place, kept=kept, shared=True) as watched:
         watched.name = directory.resolve().name
         watched.jobs = ((watched.name, directory),)
         yield watched
@@ -155,7 +155,7 @@ def watched_federation(
     with ExitStack() as stack:
         nodes = stack.enter_context(Nodes(Place.of(chain, folder)))
         run = enter(folder / RUN, file, nodes)
-        watched = stack.enter_context(Watched.open(run, nodes))
+        watched = stack.enter_context(Watched.attach(run, nodes))
         watched.name = parsed.name
         watched.jobs = tuple((each.resolve().parent.name, each) for each in jobs)
         yield watched

@@ -185,9 +185,9 @@ class FlowerRounds:
 
     def _publish(self, *waves: Sequence[TrainedModel]) -> None:
         federation = self.federation
-        with federation.opened.leading(), federation.publishing(Kind.ADOPT), federation.stopwatch("publish"):
+        with federation.leading(), federation.publishing(Kind.ADOPT), federation.stopwatch("publish"):
             placed = {name: node.position for name, node in federation.catalogue().models.items()}
-            publisher = Publisher(federation.opened.context)
+            publisher = Publisher(federation.context)
             for wave in waves:
                 positions, _ = publisher.publish(wave, placed)
                 placed.update(positions)

@@ -114,7 +114,7 @@ class BlockfulStrategy(Strategy, Closable):
         nodes = self._rounds.nodes(catalogue)
         starts = self._rounds.first_models(catalogue, node_id)
         config = deepcopy(self._config if train_config is None else train_config)
-        federation.opened.train_by(Replay(deepcopy(self._unused), grid, config, nodes, timeout))
+        federation.train_by(Replay(deepcopy(self._unused), grid, config, nodes, timeout))
         forget, method = Forget.of_clients([nodes[node_id]]), RetrainAhead.name
         done = federation.completed(starts, forget, Paradigm.PARALLEL, method)
         unlearned = done[1] if done else federation.unlearn(starts, method=method, forget=forget)

@@ -72,7 +72,7 @@ class MemberView(OpenedRun):
         """
         run = RunDirectory.open(directory)
         secret, kept = (None, None) if folder is None else (folder.voting_secret, folder.path / EVENTS)
-        view = cls.open(run, place=place_for(run.place, urls), account=account, secret=secret, kept=kept)
+        view = cls.attach(run, place=place_for(run.place, urls), account=account, secret=secret, kept=kept)
         view._folder = folder
         return view
 

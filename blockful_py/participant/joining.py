@@ -63,7 +63,7 @@ def join(
     own: dict[str, Mapping[str, Any]] = {"learning": {"device": device}, "run": code or {}}
     number = party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
-    opened = OpenedRun.open(run, nodes, secret=keys.account_secret)
+    opened = OpenedRun.attach(run, nodes, secret=keys.account_secret)
     contracts = opened.contracts
     fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")
     try:

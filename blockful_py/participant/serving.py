@@ -136,7 +136,7 @@ class ParticipantService(Closable):
     def _open(self) -> None:
         self.run, self.party = self._folder.opened()
         secret = self._keys.account_secret
-        self._opened = OpenedRun.open(self.run, account=Signer(secret.to_bytes(32, "big")), secret=secret)
+        self._opened = OpenedRun.attach(self.run, account=Signer(secret.to_bytes(32, "big")), secret=secret)
         self.contracts = self._opened.contracts
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())

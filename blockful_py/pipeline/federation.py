@@ -14,21 +14,19 @@ In a program:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
-from blockful_py.callbacks.callback import Callback
 from blockful_py.chain.settlement import Executed
-from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job, Kind
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.html_table import html_table
 from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions, erase, expire
-from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
@@ -45,21 +43,15 @@ from blockful_py.pipeline.jobs.training import load_models, train_and_publish
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner, replaced_for
 from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.review.times import MAX_DRIFT
-from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, rounds_of, training_text
-from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
-from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.verifying import to_verify, verified
 from blockful_py.record.audit import Audit, audit_archive
-from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification
-from blockful_py.settings import Settings
 from blockful_py.types import Paradigm, StoredArchiveRecord
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.verdicts.outcome import AuditOutcome
@@ -67,68 +59,16 @@ from blockful_py.verdicts.outcome import AuditOutcome
 SECONDS_A_DAY = 86_400
 
 
-class Federation(Closable):
+class Federation(OperatedRun):
     """One federation: the operations of its users, its committee and its auditors on a run.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.
-
-    Attributes:
-        opened: the open run.
-        epochs: the epochs of its committee.
     """
 
-    def __init__(self, opened: OperatedRun) -> None:
-        self.opened = opened
-        self.epochs = Epochs(opened)
-
-    @classmethod
-    def create(
-        cls,
-        settings: Settings,
-        directory: str | Path,
-        *,
-        nodes: Nodes | None = None,
-        stopwatch: Stopwatch | None = None,
-        callbacks: Iterable[Callback] = (),
-    ) -> Federation:
-        """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
-
-        Uses `nodes` if they are passed, and does not stop them.  `callbacks`: are told what happens, besides
-        those that the settings name.  Raises as `OperatedRun.create`.
-        """
-        return cls(
-            OperatedRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch, callbacks=callbacks)
-        )
-
-    @classmethod
-    def open(
-        cls,
-        directory: str | Path,
-        *,
-        nodes: Nodes | None = None,
-        secret: int | None = None,
-        participant: ReaderKeys | None = None,
-        settle: bool = True,
-        callbacks: Iterable[Callback] = (),
-    ) -> Federation:
-        """Opens a federation that `create` made; sends the transactions that a crash left unsent.
-
-        `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
-        whose run it is.  `settle`: False sends nothing.  `callbacks`: as for `create`.  Raises as
-        `OperatedRun.operate`.
-        """
-        opened = OperatedRun.operate(
-            directory,
-            nodes=nodes,
-            secret=secret,
-            participant=participant,
-            settle=settle,
-            callbacks=callbacks,
-        )
-        return cls(opened)
-
-    def close(self) -> None:
-        self.opened.close()
+    @cached_property
+    def epochs(self) -> Epochs:
+        """The epochs of its committee."""
+        return Epochs(self)
 
     def _repr_html_(self) -> str:
         """What stands in its settings; the chains are not asked, so that a closed one is shown, too."""
@@ -143,43 +83,14 @@ class Federation(Closable):
         return html_table("Federation", (), rows)
 
     @property
-    def run(self) -> RunDirectory:
-        return self.opened.run
-
-    @property
-    def settings(self) -> Settings:
-        return self.opened.settings
-
-    @property
-    def nodes(self) -> Nodes:
-        return self.opened.nodes
-
-    @property
-    def contracts(self) -> Contracts:
-        return self.opened.contracts
-
-    @property
-    def stopwatch(self) -> Stopwatch:
-        return self.opened.stopwatch
-
-    @property
     def setup(self) -> TrainingSetup:
         """Data, users and training settings.  Raises RunError while the committee has no epoch."""
-        return self.opened.context.setup
-
-    @property
-    def stores(self) -> Stores:
-        """The stores of the models.  Raises RunError while the committee has no epoch."""
-        return self.opened.context.stores
+        return self.context.setup
 
     @property
     def weights(self) -> SealedWeights:
         """The current weights in the live store, decrypted with the members' keys."""
-        return self.opened.context.weights
-
-    def catalogue(self) -> Catalogue:
-        """The models on the live chain, by name."""
-        return self.opened.context.record.catalogue.read()
+        return self.context.weights
 
     def models(self, progress: Progress | None = None) -> dict[str, TrainedModel]:
         """The current version of every model, its weights verified."""
@@ -197,24 +108,24 @@ class Federation(Closable):
         Raises RunError when another job is unfinished or another process leads one; SettingsError when the
         scenario has fewer rounds.
         """
-        with self.opened.leading():
-            rounds = rounds_of(self.opened.context.journal.open_job(), rounds)
+        with self.leading():
+            rounds = rounds_of(self.context.journal.open_job(), rounds)
             if rounds is not None:
                 self.setup.with_rounds(rounds)  # refuses before a job begins
             with (
                 self.publishing(Kind.TRAIN, training_text(rounds)),
-                on_engine(self.opened.context) as context,
+                on_engine(self.context) as context,
             ):
                 return train_and_publish(
                     context.setup if rounds is None else context.setup.with_rounds(rounds),
                     self.opted_out(),
-                    Publisher(self.opened.context),
+                    Publisher(self.context),
                     self.catalogue(),
                     self.weights,
                     self.run.curves,
                     self.stopwatch,
                     progress or Silent(),
-                    self.opened.telling,
+                    self.telling,
                 )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
@@ -224,7 +135,7 @@ class Federation(Closable):
 
         Raises RunError when the archive lacks a version, StorageError when its node cannot be read.
         """
-        return self.opened.context.history.opted_out()
+        return self.context.history.opted_out()
 
     def adopt(
         self, models: Mapping[str, TrainedModel], progress: Progress | None = None
@@ -237,8 +148,8 @@ class Federation(Closable):
             {name: [reference.name for reference in model.references] for name, model in models.items()}
         )
         executed: list[Executed] = []
-        with self.opened.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
-            publisher = Publisher(self.opened.context)
+        with self.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
+            publisher = Publisher(self.context)
             placed = {name: node.position for name, node in self.catalogue().models.items()}
             waves = [[models[name] for name in wave if name not in placed] for wave in graph.waves()]
             total = sum(map(len, waves))
@@ -247,7 +158,7 @@ class Federation(Closable):
                     positions, transactions = publisher.publish(wave, placed)
                     placed.update(positions)
                     executed += transactions
-                    self.opened.telling.published(list(positions))
+                    self.telling.published(list(positions))
                     advance(len(wave))
         return tuple(executed)
 
@@ -278,30 +189,30 @@ class Federation(Closable):
             if forget is not None:
                 raise UnlearningError("a request takes `classes` or `forget`, not both: leave one out.")
             forget = Forget.of_classes(classes)
-        with self.opened.leading():
-            self.opened.name_method(method)
+        with self.leading():
+            self.name_method(method)
             catalogue = self.catalogue()
-            job = self.opened.context.journal.open_job()
+            job = self.context.journal.open_job()
             under_way = None if job is None else request_of(job)
             if request is None:
                 drafted = draft_request(
-                    self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method, under_way
+                    self.context, catalogue, starts, forget, Paradigm(paradigm), method, under_way
                 )
-                request = sign_request(self.opened.context, catalogue, drafted)
+                request = sign_request(self.context, catalogue, drafted)
             else:
                 self._await(request)
-            chosen = method_of(self.opened.context, request)
+            chosen = method_of(self.context, request)
             if under_way is not None:
                 require_same(under_way, request)
             if prepare is not None:
                 prepare()
             asked = under_way or request
-            advice = advice_on(self.opened.context, catalogue, asked)
-            lifecycle, kind = JobLifecycle(self.opened.context), KINDS[Paradigm(asked.paradigm)]
+            advice = advice_on(self.context, catalogue, asked)
+            lifecycle, kind = JobLifecycle(self.context), KINDS[Paradigm(asked.paradigm)]
             with lifecycle.job(
                 kind, asked.model_dump_json(), lambda: bool(replaced_for(self.catalogue(), asked))
             ) as result:
-                with on_engine(self.opened.context) as context:
+                with on_engine(self.context) as context:
                     done = Unlearner(context, progress or Silent()).run(catalogue, asked, chosen)
                     unlearned = replace(done, advice=advice)
                 lifecycle.confirm()
@@ -309,7 +220,7 @@ class Federation(Closable):
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))
                 excluded = lifecycle.excluded()
                 result.update(kept(unlearned))
-            self.opened.telling.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
+            self.telling.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
             return replace(unlearned, erasure=erasure, excluded=excluded)
 
     def completed(
@@ -322,14 +233,14 @@ class Federation(Closable):
     ) -> tuple[Job, Unlearned] | None:
         """The newest job and its outcome, if it was a request for the same: `unlearn` would change nothing
         that it has not changed.  The arguments are those of `unlearn`, and raise as they do there."""
-        newest = newest_request(self.opened.context)
+        newest = newest_request(self.context)
         if newest is None:
             return None
-        self.opened.name_method(method)
+        self.name_method(method)
         asked = request or draft_request(
-            self.opened.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
+            self.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
         )
-        return recalled(self.opened.context, asked)
+        return recalled(self.context, asked)
 
     def draft_request(
         self,
@@ -339,22 +250,14 @@ class Federation(Closable):
         method: str | None = None,
     ) -> RequestFile:
         """An unsigned request, for the owners of its starts to sign elsewhere.  Raises as `unlearn`."""
-        self.opened.name_method(method)
+        self.name_method(method)
         catalogue, live = self.catalogue(), self.contracts.live
-        request = draft_request(self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method)
+        request = draft_request(self.context, catalogue, starts, forget, Paradigm(paradigm), method)
         return RequestFile.of(request, catalogue, live.chain_id, live.address)
 
     def advice(self, request: Request) -> Advice:
         """Why a request's method suits it, and what it does not forget.  Raises as `unlearn`."""
-        return advice_on(self.opened.context, self.catalogue(), request)
-
-    def settle(self) -> str | None:
-        """Sends the missing transactions of certified decisions; see `OperatedRun.settle`."""
-        return self.opened.settle()
-
-    def abort(self) -> Job:
-        """Aborts the unfinished job.  Raises RunError when a transaction of it may be on a chain."""
-        return self.opened.abort()
+        return advice_on(self.context, self.catalogue(), request)
 
     def verify(
         self,
@@ -402,13 +305,13 @@ class Federation(Closable):
             audit = audit_archive(
                 archive, live, self.stores.archive, remembered, decryptor, lambda done: advance(1)
             )
-        self.opened.telling.archive_audited(audit)
+        self.telling.archive_audited(audit)
         return audit
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
         """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""
-        certificate = issue(self.opened.context, request, audit)
-        self.opened.telling.certified(certificate, audit)
+        certificate = issue(self.context, request, audit)
+        self.telling.certified(certificate, audit)
         return certificate
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
@@ -420,7 +323,7 @@ class Federation(Closable):
 
         Raises UnlearningError where that is further ahead than clocks of two machines should differ.
         """
-        clock = self.opened.context.clock
+        clock = self.context.clock
         if not self.nodes.place.own and request.created > clock.now() + MAX_DRIFT:
             raise UnlearningError(
                 f"the request says that it was made {request.created - clock.now()} s from now: set this "
@@ -430,7 +333,7 @@ class Federation(Closable):
 
     def administration(self) -> Administration:
         """Decisions of the committee beside models."""
-        return Administration(self.opened.context)
+        return Administration(self.context)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:
         """Destroys the auditors' keys of versions replaced longer ago than `archive.retention_days`.
@@ -440,23 +343,23 @@ class Federation(Closable):
         days = self.settings.archive.retention_days
         if days is None:
             raise SettingsError("archive.retention_days is not set: the archive's keys are kept for ever.")
-        before = self.opened.context.clock.now() - round(days * SECONDS_A_DAY)
-        return expire(self._replaced(), self.opened.context.keys.auditors, before)
+        before = self.context.clock.now() - round(days * SECONDS_A_DAY)
+        return expire(self._replaced(), self.context.keys.auditors, before)
 
     @contextmanager
     def publishing(self, kind: Kind, asked: str = "") -> Iterator[None]:
         """A job that publishes.  The caller holds the lease."""
-        lifecycle = JobLifecycle(self.opened.context)
+        lifecycle = JobLifecycle(self.context)
         with lifecycle.job(kind, asked, lambda: False):
             yield
             lifecycle.confirm()
 
     def erase_replaced(self, nodes: Mapping[str, ModelNode]) -> Erasure:
         """Has the members destroy the keys of the versions that a request's new nodes replaced."""
-        keys, days = self.opened.context.keys, self.settings.archive.retention_days
+        keys, days = self.context.keys, self.settings.archive.retention_days
         versions = {name: node.redaction.version for name, node in nodes.items() if node.redaction}
         return erase(self._replaced(), versions, keys.keyring, keys.auditors, self.stores.live, days)
 
     def _replaced(self) -> ReplacedVersions:
-        record = self.opened.context.record
+        record = self.context.record
         return ReplacedVersions(record.catalogue, record.archive, self.stores.archive)

@@ -35,7 +35,7 @@ from blockful_py.settings import Settings
 class OperatedRun(OpenedRun):
     """An opened run whose jobs are led from here.
 
-    Made by `create` or `operate`; a context manager that stops the nodes it started.
+    Made by `create` or `open`; a context manager that stops the nodes it started.
     """
 
     def __init__(
@@ -102,9 +102,10 @@ class OperatedRun(OpenedRun):
         return opened
 
     @classmethod
-    def operate(
+    def open(
         cls,
         directory: str | Path,
+        *,
         nodes: Nodes | None = None,
         secret: int | None = None,
         participant: ReaderKeys | None = None,
@@ -122,7 +123,7 @@ class OperatedRun(OpenedRun):
         a chain has changed since the run last read it.
         """
         secret = participant.account_secret if participant else secret
-        opened = cls.open(Path(directory), nodes, secret=secret)
+        opened = cls.attach(Path(directory), nodes, secret=secret)
         try:
             opened.callbacks = Callbacks(opened.settings.run.callbacks, callbacks)
             opened._participant = participant

@@ -90,7 +90,6 @@ class PartyRun(Closable):
 
     def __init__(self, federation: Federation) -> None:
         self.federation = federation
-        self._opened = federation.opened
 
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
@@ -108,7 +107,7 @@ class PartyRun(Closable):
     def _standing(cls, opened: Callable[[], Federation], secret: int) -> PartyRun:
         federation = opened()
         try:
-            store = federation.opened.stores.live
+            store = federation.stores.live
             if catch_up(federation.run, federation.contracts, store, federation.nodes) is None:
                 return cls(federation)
         except BaseException:
@@ -137,9 +136,9 @@ class PartyRun(Closable):
                     trained.append(self._trained(catalogue))
                 wave, stored, versions = trained[-1].wave, trained[-1].stored, trained[-1].versions
                 placed = {name: node.position for name, node in catalogue.models.items()}
-                publisher = Publisher(self._opened.context)
+                publisher = Publisher(self.federation.context)
                 executed = publisher.publish(wave, placed, stored, versions)[1]
-            self._opened.telling.published([model.name for model in wave])
+            self.federation.telling.published([model.name for model in wave])
             return executed
 
         with self._leading() as ended:
@@ -160,10 +159,10 @@ class PartyRun(Closable):
             federation.opted_out(),
             catalogue,
             federation.weights,
-            self._opened.context.docket.awaited(),
+            self.federation.context.docket.awaited(),
         )
         keep_curves(federation.run.curves, wave)
-        self._opened.telling.trained(wave)
+        self.federation.telling.trained(wave)
         references = {each.name for model in wave for each in model.references}
         return _Trained(wave, stored, {name: catalogue[name].version for name in references})
 
@@ -172,8 +171,8 @@ class PartyRun(Closable):
 
         Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
         """
-        self._opened.name_method(method)
-        context, catalogue = self._opened.context, self.federation.catalogue()
+        self.federation.name_method(method)
+        context, catalogue = self.federation.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
         return self.file(sign_request(context, catalogue, drafted))
 
@@ -185,7 +184,7 @@ class PartyRun(Closable):
 
         Raises UnlearningError for a request that owners cannot carry out each with its own data.
         """
-        context, catalogue = self._opened.context, self.federation.catalogue()
+        context, catalogue = self.federation.context, self.federation.catalogue()
         method = method_of(context, request)
         require_parts(request, method, catalogue.graph)
         uri = context.stores.live.add(request_to_bytes(request))
@@ -202,20 +201,20 @@ class PartyRun(Closable):
         return number
 
     def _decide(self, number: int, admitted: bool) -> None:
-        context = self._opened.context
+        context = self.federation.context
         decide_request(context.contracts, context.session(Counter()).coordinator, number, admitted)
 
     def filed(self, number: int) -> Request:
         """A filed request.  Raises as `Docket`."""
-        return self._opened.context.docket[number].request
+        return self.federation.context.docket[number].request
 
     def stage(self, number: int) -> RequestStage:
         """Where a filed request stands.  Raises as `Docket`."""
-        return self._opened.context.docket[number].stage
+        return self.federation.context.docket[number].stage
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
-        context = self._opened.context
+        context = self.federation.context
         with self._leading():
             standing, parts = context.docket[number], OwnParts(context)
             names = parts.due(standing)
@@ -223,7 +222,7 @@ class PartyRun(Closable):
                 return ()
             with self._job(standing.request):
                 nodes = tuple(parts.take(number, standing.request, name) for name in names)
-            self._opened.telling.carried_out(standing.request, nodes)
+            self.federation.telling.carried_out(standing.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:
@@ -234,7 +233,7 @@ class PartyRun(Closable):
 
         Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
         """
-        context = self._opened.context
+        context = self.federation.context
         with self._leading():
             standing, gathering = context.docket[number], Gathering(context)
             with self._job(standing.request) as lifecycle:
@@ -254,7 +253,7 @@ class PartyRun(Closable):
 
         Raises RunError when it is not, otherwise as `issue`.
         """
-        context = self._opened.context
+        context = self.federation.context
         deadline = time.monotonic() + seconds
         while (standing := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
             over = standing.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
@@ -268,7 +267,7 @@ class PartyRun(Closable):
         request = standing.request
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         certificate = in_turn(lambda: issue(context, request))
-        self._opened.telling.certified(certificate, None)
+        self.federation.telling.certified(certificate, None)
         return certificate
 
     def end_broken_off(self) -> None:
@@ -284,10 +283,10 @@ class PartyRun(Closable):
         Estimates on a development chain go by its newest block's time, and contracts refuse times that are
         far from it: there the clocks are set on first.
         """
-        tick(self._opened.nodes.live)
-        tick(self._opened.nodes.archive)
-        with self._opened.leading():
-            context = self._opened.context
+        tick(self.federation.nodes.live)
+        tick(self.federation.nodes.archive)
+        with self.federation.leading():
+            context = self.federation.context
             is_open = context.journal.open_job() is not None
             if is_open:
                 lifecycle = JobLifecycle(context)
@@ -299,7 +298,7 @@ class PartyRun(Closable):
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:
         """A job of a request.  The caller holds the lease."""
-        lifecycle, kind = JobLifecycle(self._opened.context), KINDS[Paradigm(request.paradigm)]
+        lifecycle, kind = JobLifecycle(self.federation.context), KINDS[Paradigm(request.paradigm)]
         with lifecycle.job(
             kind, request.model_dump_json(), lambda: bool(replaced_for(self.federation.catalogue(), request))
         ):

@@ -57,14 +57,14 @@ def sources_of(contracts: Contracts) -> Sources:
 @contextmanager
 def opened_run(directory: Path) -> Iterator[Sources]:
     """The chains of a run, read-only: unfinished work of a crash stays as it is."""
-    with OpenedRun.open(directory) as opened:
+    with OpenedRun.attach(directory) as opened:
         yield sources_of(opened.contracts)
 
 
 @contextmanager
 def opened_chains(directory: Path) -> Iterator[Chains]:
     """The chains of a run, read-only, for the verification of certificates."""
-    with OpenedRun.open(directory) as opened:
+    with OpenedRun.attach(directory) as opened:
         yield Chains(opened.contracts.live, opened.contracts.committee, opened.contracts.archive)
 
 

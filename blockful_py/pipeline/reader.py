@@ -40,7 +40,7 @@ class ReaderSession(Closable):
         Raises RunError, NodeError or DeploymentError when the run cannot be opened.
         """
         self._keys = keys
-        self._opened = opened = OpenedRun.open(directory, nodes)
+        self._opened = opened = OpenedRun.attach(directory, nodes)
         self.run, self._contracts, self._stores = opened.run, opened.contracts, opened.stores
         self._store = self._stores.live
         live, readers = self._contracts.live, self._contracts.readers

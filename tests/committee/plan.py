@@ -38,7 +38,7 @@ class Plan:
         contracts = self.federation.contracts
         store = self.federation.stores.live
         record = RecordReaders.of(contracts.live, contracts.archive, store)
-        keyring = self.federation.opened.context.keys.keyring
+        keyring = self.federation.context.keys.keyring
         sources = ReviewSources(contracts, record, store, keyring, self.federation.setup)
         return ContentReviewer(sources, OwnMotions(contracts), Counter())
 
@@ -92,7 +92,7 @@ class Plan:
         left_out = {name: redaction.left_out}
         was = redaction.claims is not None and redaction.claims.before is not None
         old = self.federation.catalogue()[name].node.weights
-        before = {name: self.federation.opened.context.weights.read(old)} if was else {}
+        before = {name: self.federation.context.weights.read(old)} if was else {}
         setup, classes = self.federation.setup, redaction.request.classes
         claims = measure(setup, {name: weights}, classes, left_out, before)[name]
         altered = redaction.model_copy(update={"weights": address, "claims": claims})

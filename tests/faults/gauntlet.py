@@ -73,7 +73,7 @@ def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: M
 
 def _lead(run: Path, nodes: Nodes, work: Work) -> None:
     with Federation.open(run, nodes=nodes) as federation:
-        if federation.opened.context.journal.open_job() is None:
+        if federation.context.journal.open_job() is None:
             work(federation)
         else:
             resume(federation)

@@ -43,10 +43,7 @@ class State:
             tuple(stored.record for stored in archive.records(0, archive.length())),
             frozenset(federation.stores.live),
             frozenset(federation.stores.archive),
-            {
-                address: vault.versions()
-                for address, vault in federation.opened.context.keys.keyring._vaults.items()
-            },
+            {address: vault.versions() for address, vault in federation.context.keys.keyring._vaults.items()},
             federation.verify().passed,
             federation.audit().passed,
             check_promises(live, archive, unfinished=False).kept,

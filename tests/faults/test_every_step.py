@@ -164,7 +164,7 @@ def test_a_job_killed_at_every_step(case: Case, run: Path, chains: Nodes) -> Non
         with Federation.open(run, nodes=chains, settle=False) as federation:
             assert_archived_before_replaced(federation)
             assert len(jobs_of(federation.run)) == job.number
-            unfinished = federation.opened.context.journal.open_job()
+            unfinished = federation.context.journal.open_job()
             assert (unfinished is None) == (moment == CLOSED)
     with Federation.open(run, nodes=chains) as federation:
         assert State.of(federation) == state

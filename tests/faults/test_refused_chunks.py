@@ -58,7 +58,7 @@ def refusing(run: Path, nodes: Nodes, good: int) -> Federation:
     contracts = federation.contracts
     live = RefusedLive(nodes.live, contracts.live.address, nodes.live_sender)
     live.good = good
-    federation.opened.contracts = replace(contracts, live=live)
+    federation.contracts = replace(contracts, live=live)
     return federation
 
 

@@ -37,7 +37,7 @@ class Scene:
 
     def held(self, uris: tuple[Uri, ...]) -> list[bool]:
         """Which of these the members can decrypt."""
-        keyring = self.federation.opened.context.keys.keyring
+        keyring = self.federation.context.keys.keyring
         return [keyring.holds(uri) for uri in uris]
 
 

@@ -268,6 +268,6 @@ def _members_sign_certificates_over_the_wire(federation: Federation, request: Re
     assert certificate.endorsed.epoch == 3
     assert set(outcome.checked.rosters) == {3}
     altered = certificate.statement.model_copy(update={"left_alone": ("z",)})
-    coordinator = federation.opened.context.session(Counter()).coordinator
+    coordinator = federation.context.session(Counter()).coordinator
     with pytest.raises(QuorumError, match="left alone are none, not z"):
         coordinator.endorse_erasure(3, altered.to_bytes())

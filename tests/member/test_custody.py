@@ -190,7 +190,7 @@ def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember)
     body = first.ask(MessageKind.LEND_KEYS, KeyRequest((unknown, uri), curve.multiply_base(reply)), peer)
     context = delivery_context(first.found.client.signer.domain, uri)
     (lent,) = codec.decode(KeyDelivery, body).keys
-    kept = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
+    kept = crew.federation.context.keys.keyring.find((uri,))[uri]
     assert (lent.version, envelope.unwrap(lent.wrapped, reply, context)) == (uri, kept)
     with pytest.raises(EnvelopeError):
         envelope.unwrap(lent.wrapped, peer, context)
@@ -219,7 +219,7 @@ def test_a_key_that_opens_nothing_is_not_kept(first: FirstMember) -> None:
 
 def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, first: FirstMember) -> None:
     uri = first.weights("a")
-    key = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
+    key = crew.federation.context.keys.keyring.find((uri,))[uri]
     context = delivery_context(first.found.client.signer.domain, uri)
     wrapped = envelope.wrap(key, first.found.identity.encryption_key, context)
     body = first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
@@ -240,7 +240,7 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     monkeypatch.setattr(client, "post", post)
     federation = crew.federation
     uri = federation.catalogue()["a"].node.weights
-    keyring = federation.opened.context.keys.keyring
+    keyring = federation.context.keys.keyring
     assert isinstance(keyring, RemoteKeyring)
     key = keyring.find((uri,))[uri]
     keyring.deliver({uri: key})
@@ -272,7 +272,7 @@ def test_reading_all_models_costs_as_many_questions_and_calls_as_reading_one(
         return batch(self, requests)
 
     federation = crew.federation
-    keyring = federation.opened.context.keys.keyring
+    keyring = federation.context.keys.keyring
     assert isinstance(keyring, RemoteKeyring)
     weights = [placed.node.weights for placed in federation.catalogue().models.values()]
     assert len(weights) == len(GRAPH)
@@ -295,7 +295,7 @@ def test_a_member_fetches_all_missing_keys_with_a_question_to_each_other(
     from blockful_py.committee.service import member_client as client
 
     federation, asked = crew.federation, list[str]()
-    keyring = federation.opened.context.keys.keyring
+    keyring = federation.context.keys.keyring
     post = client.post
 
     def counted(url: str, data: bytes, *more: Any) -> bytes:

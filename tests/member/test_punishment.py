@@ -105,7 +105,7 @@ def test_a_member_that_votes_twice_is_slashed_and_its_reporter_rewarded(
             return collude(self, draft, chunks)
 
         monkeypatch.setattr(RemoteMember, "vote_redaction", vote)
-        coordinator = federation.opened.context.session(Counter()).coordinator
+        coordinator = federation.context.session(Counter()).coordinator
         hand_over = type(coordinator).hand_over
         second: list[str] = []
 

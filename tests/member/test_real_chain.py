@@ -96,8 +96,8 @@ def test_a_federation_without_a_key_from_a_seed(tmp_path: Path, monkeypatch: pyt
                 federation.epochs.rotate(found.pause)
                 federation.train()
                 federation.unlearn()
-                assert federation.opened.context.keys.new_key is random_keys
-                assert federation.opened.leader.secret == secret != Identities(0, (1337,)).leader()
+                assert federation.context.keys.new_key is random_keys
+                assert federation.leader.secret == secret != Identities(0, (1337,)).leader()
                 assert {each.version for each in federation.catalogue().models.values()} == {1}
                 promised(federation.contracts)
             for name in (SENDER_KEY, LEADER_KEY, PASSPHRASE):

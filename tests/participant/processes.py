@@ -164,7 +164,7 @@ class ProcessFederation:
         with self.watched() as federation:
             assert federation.verify().passed
             assert federation.audit().passed
-            assert FileChanges(federation.opened).open_requests() == ()
+            assert FileChanges(federation).open_requests() == ()
         promised(self.contracts)
 
     def certified(self, name: str, number: int) -> set[str]:

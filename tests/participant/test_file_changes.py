@@ -237,7 +237,7 @@ def _agreed_unseen(machines: Machines, file: FederationFile) -> list[Outcome]:
     """What operators are told who would agree to the file of a leader that did not look at it."""
     leader = machines.members[0].folder
     with led_by_member(leader, keys_in(leader, WORDS)) as federation:
-        administration, context = federation.administration(), federation.opened.context
+        administration, context = federation.administration(), federation.context
         uri = context.stores.live.add(file.to_bytes())
         context.hand_out([uri])
         with pytest.raises(QuorumError):

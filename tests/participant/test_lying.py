@@ -75,7 +75,7 @@ def asked(machines: Machines, name: str, forgotten: int, starts: Sequence[str] =
     names = starts or (name,)
     secrets = [machines.participants[each].keys.account_secret for each in names]
     with machines.participants[name].run() as party:
-        context, catalogue = party.federation.opened.context, party.federation.catalogue()
+        context, catalogue = party.federation.context, party.federation.catalogue()
         drafted = draft_request(
             context, catalogue, names, Forget.of_classes([forgotten]), Paradigm.PARALLEL, None
         )
@@ -84,7 +84,7 @@ def asked(machines: Machines, name: str, forgotten: int, starts: Sequence[str] =
 
 def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS) -> int:
     with machines.participants[name].run() as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         context.contracts.participants.file(uri, blocks)
@@ -94,7 +94,7 @@ def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS)
 
 def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
     """Hands a part in, also where one was handed in already."""
-    context = party.federation.opened.context
+    context = party.federation.context
     request = context.docket[number].request
     with party._leading(), party._job(request):
         return OwnParts(context).take(number, request, name)
@@ -158,7 +158,7 @@ def test_wrong_claims_are_refused_until_the_part_is_handed_in_again(machines: Ma
 def test_a_part_whose_blocks_are_withheld_keeps_nobody_else_waiting(machines: Machines) -> None:
     before, number = versions(machines), filed(machines, "s", asked(machines, "s", 5))
     with machines.participants["s"].run() as party:
-        context, position = party.federation.opened.context, party.federation.catalogue()["s"].position
+        context, position = party.federation.context, party.federation.catalogue()["s"].position
         context.contracts.participants.hand_in(number, position, file_uri(b"nobody has this"))
         others_go_on(machines, 5)
         assert versions(machines)["s"] == before["s"]
@@ -169,7 +169,7 @@ def test_a_part_whose_blocks_are_withheld_keeps_nobody_else_waiting(machines: Ma
 def test_a_part_for_anothers_model_does_not_count(machines: Machines) -> None:
     before, number = versions(machines), filed(machines, "s", asked(machines, "s", 6))
     with machines.participants["b"].run() as liar:
-        context, catalogue = liar.federation.opened.context, liar.federation.catalogue()
+        context, catalogue = liar.federation.context, liar.federation.catalogue()
         node = catalogue["b"].uri
         context.contracts.participants.hand_in(number, catalogue["s"].position, node)
     with machines.participants["s"].run() as party:
@@ -208,7 +208,7 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
     with machines.participants["s"].run() as party:
         statement = party.certificate(number, seconds=WAIT_SECONDS).statement
         claims = measure(party.federation.setup, {"s": kept}, (8,))["s"]
-        open_requests = FileChanges(party.federation.opened).open_requests()
+        open_requests = FileChanges(party.federation).open_requests()
     assert {each.name: each.claims for each in statement.replaced} == {"s": claims}
     assert claims.ad_f
     assert statement.left_alone == ("x",)

@@ -232,7 +232,7 @@ def test_in_a_sequential_request_each_owner_replaces_its_own_model(
 def every_version(machines: Machines) -> set[Uri]:
     """The nodes and weights of all versions, from the record."""
     with machines.participants["a"].run() as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         nodes = [
             context.history.version(placed.position, number)
             for placed in party.federation.catalogue().models.values()
@@ -268,7 +268,7 @@ def test_who_has_published_all_has_nothing_to_train(published: Machines) -> None
 
 def test_a_replaced_versions_key_is_gone_everywhere(published: Machines) -> None:
     with published.participants["s"].run() as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         placed = party.federation.catalogue()["s"]
         old = context.history.version(placed.position, 0)
         with pytest.raises(KeyDestroyedError):

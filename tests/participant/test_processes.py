@@ -258,7 +258,7 @@ def test_a_canary_that_is_sent_and_stored_is_found(watched: Watched) -> None:
     sender = federation.participants["a"]
     assert sender.process is None
     with sender.opened(federation.nodes) as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         context.hand_out([context.stores.live.add(b"a public file" + secret)])
     found = {"a sample of user 1"}
     until(lambda: _found_in_traffic(watched, watched.secrets) == found)

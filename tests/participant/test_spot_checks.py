@@ -156,7 +156,7 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
             take(published, "z", number)
     with published.participants["z"].run() as party:
         place = party.federation.catalogue()["z"].position
-        participants = party.federation.opened.context.contracts.participants
+        participants = party.federation.context.contracts.participants
         again = next(each for each in participants.filed_requests() if each.number == number)
         participants.file(again.uri, 100_000)
         later = max(each.number for each in participants.filed_requests())

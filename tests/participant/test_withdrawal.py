@@ -93,7 +93,7 @@ def test_the_record_verifies_and_the_certificate_names_what_was_withdrawn(
 
 def test_nobody_reads_a_withdrawn_model(machines: Machines, withdrawn: int) -> None:
     with machines.participants["a"].run() as party:
-        opened = party.federation.opened.context
+        opened = party.federation.context
         old = opened.history.version(placed(machines, "y").position, 0)
         with pytest.raises(WithdrawnError, match="until its owner publishes it again"):
             opened.weights.read(placed(machines, "y").node.weights)

@@ -46,7 +46,7 @@ class Work:
             versions = _versions(record.catalogue())
             if any(versions.get(name, -1) <= self.before.get(name, -1) for name in self.models):
                 return False
-            return self.request not in FileChanges(record.opened).open_requests()
+            return self.request not in FileChanges(record).open_requests()
 
     def misdone(self, versions: Mapping[str, int]) -> Iterator[str]:
         """Models whose versions the work does not explain."""

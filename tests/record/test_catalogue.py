@@ -207,7 +207,7 @@ def test_an_empty_chain_has_no_transactions() -> None:
 
 def test_reading_on_gives_what_reading_all_gives(scene: Scene) -> None:
     federation = scene.federation
-    reader = federation.opened.context.record.catalogue
+    reader = federation.context.record.catalogue
     whole = Catalogue.read(federation.contracts.live, federation.stores.live)
     assert dict(reader.read().models) == dict(whole.models)
     assert reader.read().references() == whole.references()

@@ -47,7 +47,7 @@ class OpenedRun(Closable):
         self._closing = ExitStack()
 
     @classmethod
-    def open(
+    def attach(
         cls,
         run: Path | RunDirectory,
         nodes: Nodes | None = None,

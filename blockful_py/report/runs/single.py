@@ -136,7 +136,7 @@ class _Before:
         cls, federation: Federation, forget: Forget, progress: Progress, done: Request | None = None
     ) -> _Before:
         """`done`: the request, if it is done; otherwise the open job's may have replaced some models."""
-        catalogue, history = federation.catalogue(), federation.opened.context.history
+        catalogue, history = federation.catalogue(), federation.context.history
         request = done or request_under_way(federation.run.journal)
         replaced = {} if request is None else replaced_for(catalogue, request)
         kept = kept_figures(federation.run.path, forget)

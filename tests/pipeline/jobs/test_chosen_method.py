@@ -53,7 +53,7 @@ def test_a_named_method_that_leaves_teachers_is_warned_of(federation: Federation
 
 
 def test_a_root_whose_client_leaves_is_named_before_the_request(federation: Federation) -> None:
-    context, catalogue = federation.opened.context, federation.catalogue()
+    context, catalogue = federation.context, federation.catalogue()
     user = {name: catalogue[name].node.statement.user for name in ("a", "s")}
     for name, emptied in (("a", ("a",)), ("s", ())):
         found = circumstances_of(
@@ -95,7 +95,7 @@ def test_a_line_takes_data_past_the_graph(federation: Federation) -> None:
     client = Forget.of_clients([federation.catalogue()["x"].node.statement.user])
 
     def past_graph(*starts: str) -> bool:
-        context = federation.opened.context
+        context = federation.context
         return circumstances_of(context, federation.catalogue(), starts, client, Paradigm.PARALLEL).past_graph
 
     assert not past_graph("x")
@@ -106,7 +106,7 @@ def test_a_line_takes_data_past_the_graph(federation: Federation) -> None:
 
 
 def test_the_situation_follows_the_request(federation: Federation) -> None:
-    context, catalogue = federation.opened.context, federation.catalogue()
+    context, catalogue = federation.context, federation.catalogue()
 
     def situation(starts: tuple[str, ...], forget: Forget) -> object:
         return circumstances_of(context, catalogue, starts, forget, Paradigm.PARALLEL).taught_outside

@@ -82,8 +82,6 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
         kept = accuracy(federation.setup.architecture, second[name].weights, test.without((3, 8)))
         assert redaction.claims.ad_r == kept
     other = done.request.model_copy(update={"classes": (5,)})
-    earlier = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
+    earlier = federation.context.history.earlier_forgets(catalogue.models.values(), other)
     assert earlier == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
-    assert federation.opened.context.history.earlier_forgets([catalogue["y"]], done.request) == {
-        "y": both[:1]
-    }
+    assert federation.context.history.earlier_forgets([catalogue["y"]], done.request) == {"y": both[:1]}

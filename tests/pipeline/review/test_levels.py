@@ -37,8 +37,8 @@ def federation(origin: Federation) -> Iterator[Federation]:
     """The chains are put back afterwards; deleted bytes of replaced versions are kept aside."""
     with readable(origin), put_back(origin.nodes.live, origin.nodes.archive):
         yield origin
-    if origin.opened.context.journal.open_job() is not None:
-        origin.opened.context.journal.close_job(JobState.ABORTED)
+    if origin.context.journal.open_job() is not None:
+        origin.context.journal.close_job(JobState.ABORTED)
 
 
 def test_a_client_is_forgotten_and_members_recompute_it(federation: Federation) -> None:

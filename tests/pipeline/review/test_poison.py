@@ -130,9 +130,9 @@ def test_an_owner_hears_of_an_odd_model_before_anything_is_stored(plan: Plan, we
     model = replace(federation.models()["x"], name="another", weights=odd)
     with (
         pytest.raises(UnusableWeightsError, match=r"model another has another form .*'extra' is F32"),
-        federation.opened.leading(),
+        federation.leading(),
     ):
-        Publisher(federation.opened.context).publish([model], plan.places)
+        Publisher(federation.context).publish([model], plan.places)
     assert list(federation.stores.live) == before
 
 

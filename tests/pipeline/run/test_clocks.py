@@ -31,7 +31,7 @@ class Backwards:
 
 def test_leaders_whose_clocks_are_behind_publish_and_redact(chains: Nodes, tmp_path: Path) -> None:
     with Federation.create(small(), tmp_path / "run", nodes=chains) as federation:
-        federation.opened._context = replace(federation.opened.context, clock=Backwards())
+        federation._context = replace(federation.context, clock=Backwards())
         federation.train()
         federation.unlearn()
         assert federation.verify().passed

@@ -17,7 +17,7 @@ import pytest
 
 from blockful_py.errors import BlockfulError, NodeError, RunError
 from blockful_py.file_lock import FileLock
-from blockful_py.pipeline import base
+from blockful_py.pipeline import operated
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run import contracts, creation
 from blockful_py.pipeline.run.directory import PARTS
@@ -38,9 +38,9 @@ def before(step: str, what: Callable[[], None]) -> None:
         "make the folder": (creation, "_missing_made"),
         "lock it": (creation, "Lease"),
         "look into it": (creation, "_require_new"),
-        "deploy": (base, "deploy"),
+        "deploy": (operated, "deploy"),
         "name the contracts": (contracts, "open_contracts"),
-        "write run.json": (base.RunDirectory, "create"),
+        "write run.json": (operated.RunDirectory, "create"),
     }
     place, name = places[step]
     function = getattr(place, name)
@@ -194,7 +194,7 @@ def test_a_folder_that_holds_something_else_keeps_it(
         raise NodeError("the node is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(base.RunDirectory, "create", broken)
+        patch.setattr(operated.RunDirectory, "create", broken)
         with pytest.raises(NodeError):
             Federation.create(SETTINGS, run, nodes=chains)
     assert [path.name for path in run.iterdir()] == ["notes"]

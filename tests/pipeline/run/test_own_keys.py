@@ -109,9 +109,9 @@ def test_who_reads_needs_no_account_and_no_key(
     with Federation.open(tmp_path / "run") as federation:
         assert federation.contracts.live.height() == 0
         with pytest.raises(SettingsError, match=rf"takes a key of your own.*\${LEADER_KEY}.*--leader"):
-            _ = federation.opened.leader.secret
+            _ = federation.leader.secret
         monkeypatch.setenv(LEADER_KEY, "0x" + "07" * 32)
-        assert federation.opened.leader.secret == int.from_bytes(b"\7" * 32)
+        assert federation.leader.secret == int.from_bytes(b"\7" * 32)
 
 
 def test_members_know_no_leader_from_the_seed(
@@ -151,6 +151,6 @@ def test_own_devnets_wait_for_no_confirmations(tmp_path: Path) -> None:
 
 def test_the_leader_of_a_development_chain_still_derives_from_the_seed(chains: Nodes, tmp_path: Path) -> None:
     with Federation.create(small(), tmp_path / "run", nodes=chains) as federation:
-        secret = federation.opened.leader.secret
+        secret = federation.leader.secret
     with Federation.create(small(), tmp_path / "again", nodes=chains) as federation:
-        assert address_of(federation.opened.leader.secret) == address_of(secret)
+        assert address_of(federation.leader.secret) == address_of(secret)

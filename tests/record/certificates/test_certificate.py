@@ -212,7 +212,7 @@ def test_members_sign_nothing_that_they_do_not_find_themselves(
     scene: Scene, certificate: ErasureCertificate, what: str
 ) -> None:
     alter, reason = REFUSED[what]
-    coordinator = scene.federation.opened.context.session(Counter()).coordinator
+    coordinator = scene.federation.context.session(Counter()).coordinator
     assert coordinator.endorse_erasure(1, certificate.statement.to_bytes()).votes
     with pytest.raises(QuorumError, match=reason):
         coordinator.endorse_erasure(1, alter(certificate))
@@ -225,7 +225,7 @@ def test_members_do_not_sign_that_bytes_are_deleted_which_are_there(
     cid = parse_cid(certificate.statement.erasure.deleted[0])
     store.add(archive.read(cid, ANY_SIZE))
     try:
-        coordinator = scene.federation.opened.context.session(Counter()).coordinator
+        coordinator = scene.federation.context.session(Counter()).coordinator
         with pytest.raises(QuorumError, match="the live store still has"):
             coordinator.endorse_erasure(1, certificate.statement.to_bytes())
         assert len(scene.federation.certify_erasure(scene.unlearned.request).statement.erasure.deleted) == (
