@@ -26,10 +26,10 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from blockful_py.committee.protocols import Store
 from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.roster import Roster
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.checks import check_opening
 from blockful_py.record.events import CheckedHistory
 from blockful_py.record.model_node import (

@@ -5,13 +5,7 @@ from __future__ import annotations
 
 from copy import copy
 
-from blockful_py.committee.certificates import (
-    CommittedVote,
-    Cosigning,
-    attestation_of,
-    digest_of,
-    pair_digest,
-)
+from blockful_py.committee.certificates import CommittedVote, Cosigning, attestation_of, pair_digest
 from blockful_py.committee.memory import Ballot, Memory, ballot_of
 from blockful_py.committee.pledges import Pledge, SignedPledge
 from blockful_py.crypto import curve, eip712, multisignature, signature
@@ -20,6 +14,7 @@ from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitment, draw
 from blockful_py.errors import CheaterError, RefusedError
+from blockful_py.ledger.signed import digest_of
 from blockful_py.types import Rng
 
 PENDING = 16

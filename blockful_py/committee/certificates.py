@@ -19,13 +19,11 @@ from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attes
 from blockful_py.committee.polling import Poll, Refusal, refuted
 from blockful_py.crypto import curve, eip712, merkle, multisignature, signature
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.multisignature import NoncePoints, SchnorrSignature
+from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster, bits
-from blockful_py.errors import CheaterError, CryptoError, QuorumError, RefusedError
-from blockful_py.types import Action, Address, Bytes32, Bytes64, Certificate
-
-UNSIGNED = (0, bytes(20), 0)
-"""`voters`, `nonce` and `s` of a certificate that nobody has signed yet."""
+from blockful_py.errors import CheaterError, QuorumError, RefusedError
+from blockful_py.ledger.signed import Executor, digest_of, unsigned
+from blockful_py.types import Action, Bytes32, Bytes64, Certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +45,6 @@ class CommittedVote:
     vote: Bytes64
     nonces: NoncePoints
     pledge: SignedPledge
-
-
-@dataclass(frozen=True, slots=True)
-class Executor:
-    """A contract that executes what a certificate for it allows; `address` has 20 bytes."""
-
-    chain_id: int
-    address: Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +98,6 @@ class CertificateVoter(Protocol):
 
     def cosign(self, cosigning: Cosigning) -> int:
         """Its share of a certificate's signature."""
-
-
-def unsigned(epoch: int, proposal: bytes, content: bytes) -> Certificate:
-    """The certificate that is to be signed."""
-    return Certificate(epoch, proposal, content, *UNSIGNED)
-
-
-def digest_of(certificate: Certificate, executor: Executor, domain: eip712.Domain) -> bytes:
-    """The digest that a certificate's voters sign (IQuorum.certifiedDigest)."""
-    certified = eip712.Certified(
-        executor.chain_id,
-        executor.address,
-        certificate.epoch,
-        certificate.proposal,
-        certificate.content_hash,
-        certificate.voters,
-    )
-    return eip712.digest(domain, certified)
 
 
 def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
@@ -308,27 +280,6 @@ def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]])
         Action(certificate, chunk, chunks, tuple(merkle.proof(leaves, place)))
         for place, (chunk, chunks) in enumerate(places)
     )
-
-
-def require_signed(
-    certificate: Certificate, executor: Executor, roster: Roster, domain: eip712.Domain
-) -> None:
-    """Raises RefusedError unless a quorum of the roster, and nobody else, signed the certificate for
-    `executor`.
-    """
-    try:
-        voters = roster.chosen(certificate.voters)
-    except ValueError as error:
-        raise RefusedError(f"a certificate names voters that there are not: {error}") from None
-    if len(voters) < roster.quorum:
-        raise RefusedError(f"a certificate has {len(voters)} voters, {roster.quorum} are needed")
-    try:
-        key = multisignature.total(roster.keys[index] for index in voters)
-    except CryptoError:
-        raise RefusedError("the keys of a certificate's voters cancel each other") from None
-    made = SchnorrSignature(certificate.nonce, certificate.s)
-    if not multisignature.verify(key, digest_of(certificate, executor, domain), made):
-        raise RefusedError("the signature of a certificate is not that of its voters")
 
 
 Certifier = Callable[[Certificate, Executor], Certificate]

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.committee.certificates import CastVote, Executor, actions_under, require_signed, unsigned
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
+from blockful_py.committee.certificates import CastVote, actions_under
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import RefusedError
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.signed import Executor, require_signed, unsigned
 from blockful_py.types import Action, Certificate
 
 

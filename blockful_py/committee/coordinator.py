@@ -14,13 +14,11 @@ from typing import TypeVar
 from blockful_py.committee.certificates import (
     CastVote,
     CommittedVote,
-    Executor,
     actions_under,
     certify,
     committed_vote,
     recommitted,
     signed_vote,
-    unsigned,
 )
 from blockful_py.committee.certified import (
     CertifiedProposal,
@@ -30,9 +28,7 @@ from blockful_py.committee.certified import (
     split_actions,
 )
 from blockful_py.committee.disputes import Trials, settle
-from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.exclusions import Exclusions
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import (
     AttestedNonces,
@@ -49,7 +45,7 @@ from blockful_py.committee.proposals import (
     opening_tasks,
     with_openings,
 )
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Voter
+from blockful_py.committee.protocols import Voter
 from blockful_py.crypto import eip712, merkle
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
@@ -57,6 +53,10 @@ from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import aggregate, combine
 from blockful_py.errors import CheaterError, QuorumError
+from blockful_py.ledger.erasure import Endorsement, erasure_digest
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.signed import Executor, unsigned
 from blockful_py.types import Action, Certificate, Opening, Point
 
 Answer = TypeVar("Answer")

@@ -15,9 +15,9 @@ from blockful_py.committee.proposals import (
     RedactionDraft,
     Target,
 )
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.crypto.keccak import keccak, words
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.types import (
     ArchiveReason,
     ArchiveRecord,

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from copy import copy
 
 from blockful_py.committee.certificate_signer import CertificateSigner
-from blockful_py.committee.certificates import CommittedVote, Cosigning, Executor
+from blockful_py.committee.certificates import CommittedVote, Cosigning
 from blockful_py.committee.certified import CertifiedProposal, require_certified
 from blockful_py.committee.cosigner import Cosigner
-from blockful_py.committee.erasure import erasure_digest
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.memory import Ballot, Memory
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
@@ -24,12 +22,16 @@ from blockful_py.committee.proposals import (
     Target,
     opening_tasks,
 )
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Reviewer
+from blockful_py.committee.protocols import Reviewer
 from blockful_py.crypto import chameleon, eip712, merkle, payload
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import SignatureShares, Task
 from blockful_py.errors import EarlyError, RefusedError, RefutedError
+from blockful_py.ledger.erasure import erasure_digest
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.signed import Executor
 from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
 
 

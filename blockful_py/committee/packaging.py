@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.protocols import Clock
-
-MAX_BLOCK_MODELS = 128
-"""LiveChain.MAX_BLOCK_TRANSACTIONS."""
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
 
 
 def transaction_bytes(model: NewModel) -> int:

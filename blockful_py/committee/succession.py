@@ -17,11 +17,9 @@ from blockful_py.committee.certificates import (
     CertificateVoter,
     CommittedVote,
     Cosigning,
-    Executor,
     actions_under,
     certify,
     committed_vote,
-    unsigned,
 )
 from blockful_py.committee.memory import Ballot
 from blockful_py.committee.polling import Poll, Refusal
@@ -30,6 +28,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.ledger.signed import Executor, unsigned
 from blockful_py.types import Action, Address
 
 DST_SUCCESSION = tag("succession")

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Protocol
 
 from blockful_py.chain.reader_registry import Reader
-from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
 from blockful_py.errors import ContractError, RefusedError
 from blockful_py.keys.sealing import Keyring
+from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.settings import AccessSettings
 from blockful_py.types import ModelTransaction, Point, Position, Uri

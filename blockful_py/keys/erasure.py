@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from blockful_py.committee.protocols import Store
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import CommitteeKeyring, Destruction
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node

@@ -7,9 +7,9 @@ a motion once its operator has agreed to it (`blockful committee agree`).
 
 from __future__ import annotations
 
-from blockful_py.committee.certificates import Executor
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, executor_of
 from blockful_py.pipeline.jobs.context import FederationContext

@@ -19,8 +19,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 from blockful_py.closable import Closable
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.verify import Verifier
 from blockful_py.types import Position
 

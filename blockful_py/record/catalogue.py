@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import NodeError, RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.html_table import html_table
+from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
 from blockful_py.record.known_transactions import KnownTransactions

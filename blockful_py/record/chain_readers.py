@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
-from blockful_py.committee.protocols import LiveLedger
+from blockful_py.ledger.protocols import LiveLedger
 from blockful_py.record.certificates.verifying import ArchiveChainSource
 from blockful_py.record.events import LoggedVersion
 from blockful_py.types import StoredArchiveRecord

@@ -8,10 +8,9 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Protocol
 
-from blockful_py.committee.packaging import MAX_BLOCK_MODELS
-from blockful_py.committee.protocols import LiveReader
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS, LiveReader
 from blockful_py.record.read_chain import ReadChain
 from blockful_py.types import Header, ModelTransaction, Point, Position
 

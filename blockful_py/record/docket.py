@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, RunError
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_from_bytes

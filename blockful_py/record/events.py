@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.types import (
     ArchivedChunk,
     Certificate,

@@ -19,9 +19,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import ChainError, NodeError
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.record.events import (
     BEGINNING,
     ArchiveEvents,

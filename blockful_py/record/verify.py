@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from blockful_py.committee.protocols import LiveReader, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
+from blockful_py.ledger.protocols import LiveReader, Store
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
     Descendants,

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning, Executor
+from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning
 from blockful_py.committee.member import Member
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft, opening_tasks
 from blockful_py.crypto import chameleon
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CheaterError, ContractError, QuorumError, RefusedError, UnreachableError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Point

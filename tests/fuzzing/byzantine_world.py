@@ -15,13 +15,7 @@ from unittest.mock import patch
 
 from blockful_py.committee import codec, coordinator, wire
 from blockful_py.committee.certificate_signer import CertificateSigner
-from blockful_py.committee.certificates import (
-    CommittedVote,
-    Cosigning,
-    Executor,
-    attestation_of,
-    require_signed,
-)
+from blockful_py.committee.certificates import CommittedVote, Cosigning, attestation_of
 from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
 from blockful_py.committee.drafting import NewModel, Proposer
 from blockful_py.committee.member import Member
@@ -55,6 +49,7 @@ from blockful_py.errors import (
     TooLongError,
     UnreachableError,
 )
+from blockful_py.ledger.signed import Executor, require_signed
 from blockful_py.types import Certificate, Codec, Uri
 from tests.committee.service.dealers import Hall, Shelf
 from tests.crypto.committee import Ceremony

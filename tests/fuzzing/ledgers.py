@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from blockful_py.committee.certificates import Executor, require_signed
 from blockful_py.crypto import chameleon, eip712, merkle, payload
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ContractError, RefusedError
+from blockful_py.ledger.signed import Executor, require_signed
 from blockful_py.types import (
     Action,
     ArchiveReason,

@@ -14,15 +14,12 @@ from blockful_py.committee.certificates import (
     CastVote,
     CommittedVote,
     Cosigning,
-    Executor,
     actions_under,
     attestation_of,
-    digest_of,
     pair_digest,
 )
 from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.pledges import (
     AttestedNonces,
     CollisionSession,
@@ -49,6 +46,8 @@ from blockful_py.errors import (
     BlockfulError,
     ContractError,
 )
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.signed import Executor, digest_of
 from blockful_py.types import Certificate, Position
 from tests.fuzzing.byzantine_world import (
     HOUR,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blockful_py.committee.packaging import MAX_BLOCK_MODELS
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
 
 KIB = 1024
 MIB = 1024 * KIB

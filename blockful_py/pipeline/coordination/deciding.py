@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from blockful_py.committee.certificates import Executor
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.motions import Motion
 from blockful_py.errors import ContractError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.coordination.motions import carry_out
 from blockful_py.pipeline.run.contracts import Contracts
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.committee.certificates import actions_under
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import Store
 from blockful_py.monitoring import request_id
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.contracts import Contracts

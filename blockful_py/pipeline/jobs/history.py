@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
 from blockful_py.forget import Forget
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, Request, parse_node
 from blockful_py.types import Position

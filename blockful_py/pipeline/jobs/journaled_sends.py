@@ -23,10 +23,10 @@ from blockful_py.chain.settlement import (
     is_whole,
     send_missing,
 )
-from blockful_py.committee.certificates import unsigned
 from blockful_py.engine.jobs import Act, Job, PlannedStep, Step, StepState
 from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.errors import ContractError, NodeError, RunError
+from blockful_py.ledger.signed import unsigned
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.types import Certificate, Receipt
 

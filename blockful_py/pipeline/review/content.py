@@ -21,7 +21,6 @@ from typing import Protocol
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import (
     BlockfulError,
     EarlyError,
@@ -32,6 +31,7 @@ from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_seale
 from blockful_py.learning.form import form_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.copies import KnownWeights

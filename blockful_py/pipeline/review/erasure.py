@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
 from blockful_py.keys.sealing import Keyring
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import CheckedStatement, check_statement
 from blockful_py.record.certificates.document import parse_statement

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.committee.erasure import erasure_digest
+from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.record.attestation.predicate import (
     AskedErasure,
     AskedStart,

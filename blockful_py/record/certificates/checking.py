@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
-from blockful_py.committee.certificates import Executor, require_signed
-from blockful_py.committee.erasure import erasure_digest
 from blockful_py.crypto import merkle, signature
 from blockful_py.errors import BlockfulError, StorageError, VerificationError
+from blockful_py.ledger.erasure import erasure_digest
+from blockful_py.ledger.signed import Executor, require_signed
 from blockful_py.record.certificates.attachment import check_attachment
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members
 from blockful_py.record.certificates.document import CertificateStatement, ErasureCertificate, ReplacedModel

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import RunError
+from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.proofs.anchors import ArchiveSource

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.committee.erasure import erasure_digest
 from blockful_py.forget import Forget
+from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel

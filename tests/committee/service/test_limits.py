@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.certificates import CastVote, Cosigning, Executor
+from blockful_py.committee.certificates import CastVote, Cosigning
 from blockful_py.committee.certified import CertifiedPublication, CertifiedRedaction
-from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.pledges import (
     AttestedNonces,
     CollisionSession,
@@ -58,6 +57,8 @@ from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
+from blockful_py.ledger.signed import Executor
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.types import (
     Action,
