@@ -28,7 +28,7 @@ from blockful_py.crypto import chameleon
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.signature import recover, sign
 from blockful_py.crypto.threshold.local import generate_key
-from blockful_py.simulation.constants import Constants
+from blockful_lab.simulation.constants import Constants
 
 SHIPPED = Path(__file__).resolve().parents[1] / "blockful_py" / "simulation" / "constants.json"
 SOURCE = "python -m benchmarks.simulation_constants"

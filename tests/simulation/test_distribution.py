@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blockful_py.errors import SettingsError
-from blockful_py.simulation.distribution import Distribution
+from blockful_lab.simulation.distribution import Distribution
 
 
 @pytest.mark.parametrize(
