@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from benchmarks.simulation_constants import written
-from blockful_py.errors import SettingsError
 from blockful_lab.simulation.constants import Constants, line
+from blockful_py.errors import SettingsError
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = files("blockful_lab.simulation").joinpath("constants.json").read_text(encoding="utf-8")

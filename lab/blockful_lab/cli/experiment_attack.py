@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from blockful_py.cli.console import Output
 from blockful_lab.cli.experiment_audit import (
     DataFiles,
     RenderOnly,
@@ -17,7 +16,9 @@ from blockful_lab.cli.experiment_audit import (
     Situation,
     Situations,
 )
-from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
+from blockful_lab.cli.options import EngineOverrides, engine_settings
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson
 
 
 class AskName(StrEnum):

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from blockful_lab.cli.options import EngineOverrides, engine_settings
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
+from blockful_py.cli.options import AsJson
 
 
 class Situation(StrEnum):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blockful_py.cli.console import Output
 from blockful_lab.cli.experiment_audit import RenderOnly
+from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Quiet
 from blockful_py.errors import SettingsError
 

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from blockful_py.cli.console import Output
 from blockful_lab.cli.experiment_audit import RenderOnly, ScaleName
-from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
+from blockful_lab.cli.options import EngineOverrides, engine_settings
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson
 
 
 def tables(

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from blockful_py.engine.tasks import EngineTask
-from blockful_py.errors import RunError
 from blockful_lab.experiments import cell_task, results
 from blockful_lab.experiments.machine import THREADS
 from blockful_lab.experiments.measured_on import HERE, measured_on
 from blockful_lab.experiments.protocol import TUNING_SEEDS, Cell, Scale
 from blockful_lab.experiments.variants import Variant
+from blockful_py.engine.tasks import EngineTask
+from blockful_py.errors import RunError
 from blockful_py.forget import Level
 from blockful_py.learning.datasets.registry import loader_of
 from blockful_py.pipeline.run.progress import Progress, Silent

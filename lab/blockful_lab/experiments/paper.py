@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from types import MappingProxyType
 
-from blockful_py.errors import SettingsError
 from blockful_lab.experiments.protocol import Scale
+from blockful_py.errors import SettingsError
 from blockful_py.learning.models.registry import GROUP
 from blockful_py.learning.models.registry import MODELS as NETWORKS
 from blockful_py.learning.plugins import find

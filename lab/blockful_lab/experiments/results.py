@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from blockful_lab.experiments.protocol import Cell, Scale
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
-from blockful_lab.experiments.protocol import Cell, Scale
 from blockful_py.forget import Level
 from blockful_py.unlearning.cost import Cost
 from blockful_py.verdicts.figures import Row

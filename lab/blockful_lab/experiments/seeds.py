@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blockful_py.errors import SettingsError
 from blockful_lab.experiments.protocol import TUNING_SEEDS
+from blockful_py.errors import SettingsError
 
 
 def parse_seeds(texts: Iterable[str], tuning: bool = False) -> tuple[int, ...]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from blockful_py.errors import RunError
 from blockful_lab.experiments.results import Result
+from blockful_py.errors import RunError
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.verdicts.statistics import Estimate, mean, ratio, resample, worse_tail
 from blockful_py.verdicts.verdict import Placed, Verdict, judge, place

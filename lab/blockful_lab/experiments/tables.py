@@ -12,12 +12,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from blockful_py.engine.tasks import EngineTask
-from blockful_py.errors import FormatError
 from blockful_lab.experiments.machine import THREADS, describe
 from blockful_lab.experiments.measured_on import HERE, measured_on
 from blockful_lab.experiments.paper import MODELS, Rerun, Setting
 from blockful_lab.experiments.protocol import HOLDERS, PreparedCell
+from blockful_py.engine.tasks import EngineTask
+from blockful_py.errors import FormatError
 from blockful_py.forget import Forget
 from blockful_py.learning.data import pooled
 from blockful_py.learning.datasets import load_dataset

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from blockful_py.errors import SettingsError
 from blockful_lab.experiments.protocol import Store
+from blockful_py.errors import SettingsError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel

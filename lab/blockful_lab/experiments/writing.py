@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.errors import FormatError, RunError
 from blockful_lab.experiments.audit import Plan, left_out, scenarios
 from blockful_lab.experiments.machine import THREADS, describe
 from blockful_lab.experiments.plot import draw
 from blockful_lab.experiments.results import Result
 from blockful_lab.experiments.summary import summarise
 from blockful_lab.experiments.tabulate import document, machine_line, markdown
+from blockful_py.errors import FormatError, RunError
 from blockful_py.report.plots.canvas import LIGHT
 from blockful_py.whole_file import write_whole
 

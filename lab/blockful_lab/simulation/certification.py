@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blockful_py.settings.committee import quorum_of
 from blockful_lab.simulation.constants import Constants
 from blockful_lab.simulation.network import Network
 from blockful_lab.simulation.pool import DrawPool
 from blockful_lab.simulation.rounds import Question, round_seconds
+from blockful_py.settings.committee import quorum_of
 
 PAIR, SHARE, OPENING, VOTE = 66, 32, 64, 65
 """Bytes of a commitment to two nonces, a share, an opening, a signature."""

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from blockful_py.errors import SettingsError
-from blockful_py.extras import needed_by
-from blockful_lab.simulation.consensus.mining import Mining
+import simpy
 
-with needed_by("the simulator"):
-    import simpy
+from blockful_lab.simulation.consensus.mining import Mining
+from blockful_py.errors import SettingsError
 
 Steps = Generator[Any, Any, None]
 

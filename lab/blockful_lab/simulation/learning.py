@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blockful_py.errors import SettingsError
 from blockful_lab.simulation.constants import Constants
 from blockful_lab.simulation.settings import SimulationSettings
+from blockful_py.errors import SettingsError
 
 FORWARD = 1 / 3
 """Sample passes of a forward pass (unlearning/cost.py)."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from blockful_py.costs import Operations
 from blockful_lab.simulation.chain import Ledger, MinedChain
 from blockful_lab.simulation.consensus.phases import decide
 from blockful_lab.simulation.constants import Constants
@@ -17,6 +16,7 @@ from blockful_lab.simulation.paradigms import Advance, SimulatedExecution, Simul
 from blockful_lab.simulation.settings import SimulationSettings
 from blockful_lab.simulation.tally import Energy, energy
 from blockful_lab.simulation.world import Decide, World
+from blockful_py.costs import Operations
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,11 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from blockful_py.costs import Operations, expected_parallel, expected_sequential
-from blockful_py.extras import needed_by
+import simpy
+
 from blockful_lab.simulation.chain import Ledger
 from blockful_lab.simulation.world import World
-
-with needed_by("the simulator"):
-    import simpy
+from blockful_py.costs import Operations, expected_parallel, expected_sequential
 
 Steps = Generator[Any, Any, None]
 Advance = Callable[[int], None]

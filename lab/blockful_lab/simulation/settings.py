@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from blockful_lab.simulation.distribution import Distribution
 from blockful_py.errors import SettingsError
 from blockful_py.settings.section import Count, NonNegative, Range, Section
-from blockful_lab.simulation.distribution import Distribution
 
 MOST_MODELS = 10_000_000
 

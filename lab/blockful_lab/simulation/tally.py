@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from blockful_py.costs import Operations, Prices, blockchain_energy
 from blockful_lab.simulation.constants import Constants
 from blockful_lab.simulation.learning import FLOAT
+from blockful_py.costs import Operations, Prices, blockchain_energy
 
 
 @dataclass

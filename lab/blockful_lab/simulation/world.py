@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import simpy
 
-from blockful_py.extras import needed_by
 from blockful_lab.simulation.certification import Certification, SimulatedCommittee
 from blockful_lab.simulation.chain import BlockLimits, Ledger, MinedChain, VotedChain
 from blockful_lab.simulation.consensus.mining import Mining
@@ -20,9 +20,6 @@ from blockful_lab.simulation.network import Network
 from blockful_lab.simulation.pool import DrawPool
 from blockful_lab.simulation.settings import SimulationSettings
 from blockful_lab.simulation.tally import SimulationTally
-
-with needed_by("the simulator"):
-    import simpy
 
 Decide = Callable[[Network, Rule, int, float, float], float]
 

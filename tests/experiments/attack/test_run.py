@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from blockful_py.errors import FormatError, RunError, SettingsError
 from blockful_lab.experiments.attack import plan as plans
 from blockful_lab.experiments.attack import rows
 from blockful_lab.experiments.attack.figures import figures_of
@@ -17,6 +16,7 @@ from blockful_lab.experiments.attack.rows import ShadowRow
 from blockful_lab.experiments.attack.shadows import VIEWS
 from blockful_lab.experiments.attack.targets import Ask
 from blockful_lab.experiments.protocol import Scale
+from blockful_py.errors import FormatError, RunError, SettingsError
 from blockful_py.learning.plateau import Plateau
 from blockful_py.unlearning.audit.canaries import CANARIES
 

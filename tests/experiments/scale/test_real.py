@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from blockful_lab.experiments.scale.real import ModelChains, RealRun, class_to_forget, measure, plan
+from blockful_lab.simulation.constants import Constants
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.pipeline.federation import Federation
 from blockful_py.settings import FederationSettings
-from blockful_lab.simulation.constants import Constants
 
 CONSTANTS = Constants.load()
 WANTED = plan(2, 0, 0)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blockful_py.errors import RunError
 from blockful_lab.experiments.attack.rows import AttackScenario, ShadowRow
 from blockful_lab.experiments.attack.shadows import VIEWS
+from blockful_py.errors import RunError
 from blockful_py.unlearning.audit.exposure import auc
 from blockful_py.unlearning.audit.klom import Klom, above_floor, klom
 from blockful_py.unlearning.audit.network import Floats

@@ -10,8 +10,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from blockful_py.engine.tasks import EngineTask
-from blockful_py.errors import RunError, SettingsError
 from blockful_lab.experiments.attack import rows, shadows
 from blockful_lab.experiments.attack.rows import AttackScenario, ShadowRow
 from blockful_lab.experiments.attack.targets import LEVELS, Ask
@@ -19,6 +17,8 @@ from blockful_lab.experiments.machine import THREADS
 from blockful_lab.experiments.measured_on import HERE, measured_on
 from blockful_lab.experiments.protocol import Cell, Scale, lay_out, recipe_of
 from blockful_lab.experiments.variants import Variant, variants
+from blockful_py.engine.tasks import EngineTask
+from blockful_py.errors import RunError, SettingsError
 from blockful_py.forget import Level
 from blockful_py.learning.datasets.registry import loader_of
 from blockful_py.learning.device import use_threads

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.bounded_json import parse_json
-from blockful_py.errors import FormatError
 from blockful_lab.experiments.attack.targets import Ask
 from blockful_lab.experiments.protocol import Cell
 from blockful_lab.experiments.results import cell_from
+from blockful_py.bounded_json import parse_json
+from blockful_py.errors import FormatError
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-experiment-attack/1"

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.errors import FormatError, RunError
 from blockful_lab.experiments.attack.drawing import draw
 from blockful_lab.experiments.attack.figures import Attacked, Attacks, figures_of
 from blockful_lab.experiments.attack.plan import AttackPlan, by_scenario
@@ -17,6 +16,7 @@ from blockful_lab.experiments.attack.rows import FORMAT, ShadowRow
 from blockful_lab.experiments.attack.tabulate import markdown
 from blockful_lab.experiments.tabulate import plain
 from blockful_lab.experiments.writing import compact, with_list
+from blockful_py.errors import FormatError, RunError
 from blockful_py.report.plots.canvas import LIGHT
 from blockful_py.unlearning.audit.disclosure import disclosed_bits
 from blockful_py.whole_file import write_whole

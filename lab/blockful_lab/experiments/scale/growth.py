@@ -14,11 +14,11 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from blockful_py.errors import SettingsError
 from blockful_lab.experiments.scale.points import digest, keep, kept
 from blockful_lab.simulation.constants import Constants, line
 from blockful_lab.simulation.outcome import simulate_once
 from blockful_lab.simulation.settings import SimulationSettings
+from blockful_py.errors import SettingsError
 
 DEPTH = 8
 MEMBERS = 100

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from blockful_py.errors import FormatError
 from blockful_lab.experiments.scale.plan import PlannedPoint
 from blockful_lab.simulation.constants import Constants
 from blockful_lab.simulation.summary import Figure, simulate_seeds
+from blockful_py.errors import FormatError
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-experiment-scale/1"

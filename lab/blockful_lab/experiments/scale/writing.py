@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.errors import FormatError, RunError
 from blockful_lab.experiments.scale.claims import Judged, judge
 from blockful_lab.experiments.scale.drawing import draw
 from blockful_lab.experiments.scale.growth import GROWN, GrowthPoint, exponents
@@ -17,8 +16,9 @@ from blockful_lab.experiments.scale.plan import MEMBERS
 from blockful_lab.experiments.scale.points import FORMAT, ScalePoint
 from blockful_lab.experiments.scale.real import RealRun
 from blockful_lab.experiments.tabulate import machine_line
-from blockful_py.report.plots.canvas import LIGHT
 from blockful_lab.simulation.summary import Figure
+from blockful_py.errors import FormatError, RunError
+from blockful_py.report.plots.canvas import LIGHT
 from blockful_py.whole_file import write_whole
 
 DOCUMENT = "scale.json"

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from blockful_py.extras import needed_by
+import simpy
+
 from blockful_lab.simulation.consensus.rules import Rule
 from blockful_lab.simulation.network import FAN_OUT, Network
-
-with needed_by("the simulator"):
-    import simpy
 
 Steps = Generator[Any, Any, None]
 PREPARE, COMMIT = range(2)
