@@ -61,9 +61,10 @@ $(STAMPS)/demo: requirements/demo.lock.txt requirements/torch.txt pyproject.toml
 	@$(VENV)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(STAMPS)/venv: requirements/lock.txt $(STAMPS)/demo
+$(STAMPS)/venv: requirements/lock.txt lab/pyproject.toml $(STAMPS)/demo
 	@echo "setup: all other Python packages ($(VENV))"
 	@$(INSTALL) $(VENV) requirements/lock.txt
+	@$(VENV)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable lab
 	@touch $@
 
 $(STAMPS)/brownie: requirements/brownie.lock.txt | $(STAMPS)/python

@@ -38,10 +38,10 @@ from torch.nn import functional
 
 from benchmarks import pair_attacks as attacks
 from benchmarks.pair_table import markdown, summary
-from blockful_py.experiments.machine import THREADS, describe
-from blockful_py.experiments.protocol import HOLDERS, Cell, lay_out, recipe_of
-from blockful_py.experiments.seeds import parse_seeds
-from blockful_py.experiments.variants import variants
+from blockful_lab.experiments.machine import THREADS, describe
+from blockful_lab.experiments.protocol import HOLDERS, Cell, lay_out, recipe_of
+from blockful_lab.experiments.seeds import parse_seeds
+from blockful_lab.experiments.variants import variants
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Dataset, Samples, pooled

@@ -31,8 +31,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks.requests_in_turn_table import AT_ONCE, LAST, ROWS, UNLEARNED, markdown, report, write
-from blockful_py.experiments.machine import THREADS, describe
-from blockful_py.experiments.protocol import SAMPLES, Cell, Layout, lay_out, recipe_of
+from blockful_lab.experiments.machine import THREADS, describe
+from blockful_lab.experiments.protocol import SAMPLES, Cell, Layout, lay_out, recipe_of
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.device import use_threads

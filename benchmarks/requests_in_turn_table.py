@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from blockful_py.experiments.protocol import Cell
-from blockful_py.experiments.results import Result
-from blockful_py.experiments.summary import summarise
-from blockful_py.experiments.tabulate import document, machine_line
-from blockful_py.experiments.writing import compact, with_list
+from blockful_lab.experiments.protocol import Cell
+from blockful_lab.experiments.results import Result
+from blockful_lab.experiments.summary import summarise
+from blockful_lab.experiments.tabulate import document, machine_line
+from blockful_lab.experiments.writing import compact, with_list
 from blockful_py.forget import Level
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json

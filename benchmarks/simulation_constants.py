@@ -24,13 +24,13 @@ import torch
 from benchmarks import passes
 from benchmarks.crypto import binding, seconds_per_call, steps
 from benchmarks.laboratory import Laboratory, measured
+from blockful_lab.simulation.constants import Constants
 from blockful_py.crypto import chameleon
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.signature import recover, sign
 from blockful_py.crypto.threshold.local import generate_key
-from blockful_py.simulation.constants import Constants
 
-SHIPPED = Path(__file__).resolve().parents[1] / "blockful_py" / "simulation" / "constants.json"
+SHIPPED = Path(__file__).resolve().parents[1] / "lab" / "blockful_lab" / "simulation" / "constants.json"
 SOURCE = "python -m benchmarks.simulation_constants"
 COMMITTEES = ((3, 4), (15, 21), (67, 100))
 MEMBERS = 4

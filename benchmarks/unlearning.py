@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
-from blockful_py.experiments.protocol import RATE, recipe_of
-from blockful_py.experiments.variants import STORES
+from blockful_lab.experiments.protocol import RATE, recipe_of
+from blockful_lab.experiments.variants import STORES
 from blockful_py.forget import Forget
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSpec, train_federation

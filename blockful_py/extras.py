@@ -22,7 +22,6 @@ EXTRAS = {
     "privacy": ("opacus",),
     "ray": ("ray",),
     "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),
-    "simulation": ("simpy",),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),
 }

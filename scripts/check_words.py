@@ -18,7 +18,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-PATHS = ("blockful_py", "benchmarks", "scripts", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")
+PATHS = ("blockful_py", "lab", "benchmarks", "scripts", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")
 ELSEWHERE = {"results", "static", "artifacts", "node_modules"}
 """Folders of files that are generated, or others'."""
 

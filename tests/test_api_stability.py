@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from blockful_lab.cli.commands import SECTIONS as LAB_SECTIONS
 from blockful_py.cli.commands import SECTIONS, Group
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "blockful_py"
+LAB = ROOT / "lab" / "blockful_lab"
 PAGE = ROOT / "docs" / "reference" / "api-stability.md"
 IMPORT = re.compile(r"^ *from (blockful_py[\w.]*) import (\([^)]*\)|[^\n]+)$", re.MULTILINE)
 FORMAT = re.compile(r"\"(blockful-[a-z-]+/\d+)\"")
@@ -51,7 +53,7 @@ def imported(text: str) -> Iterator[str]:
 def commands() -> dict[str, list[str]]:
     """By group; "" has those of none."""
     found: dict[str, list[str]] = {"": []}
-    for each in (row for rows in SECTIONS.values() for row in rows):
+    for each in (row for table in (SECTIONS, LAB_SECTIONS) for rows in table.values() for row in rows):
         if isinstance(each, Group):
             found[each.name] = [command.name for command in each.commands]
         else:
@@ -100,7 +102,7 @@ def test_commands_are_those_of_the_command_line(page: str) -> None:
 
 
 def test_formats_are_those_of_the_package(page: str) -> None:
-    assert differences(set(table(page, "File formats")), formats(PACKAGE)) == ""
+    assert differences(set(table(page, "File formats")), formats(PACKAGE) | formats(LAB)) == ""
 
 
 def test_contracts_are_those_that_are_deployed(page: str) -> None:

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.layering import violations
+from tests.layering import LAB, violations
 
 ROOT = Path(__file__).resolve().parents[1] / "blockful_py"
+LAB_ROOT = ROOT.parent / "lab" / LAB
 SLOW = {"torch", "web3", "aiohttp", "requests", "eth_account", "matplotlib", "scipy", "sklearn"}
 
 
 def test_imports_point_only_downward() -> None:
     assert violations(ROOT) == []
+    assert violations(LAB_ROOT, LAB) == []
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,11 @@ def test_imports_point_only_downward() -> None:
         ("pipeline/run/a", "import torch", "pipeline imports torch"),
         ("storage/a", "def f():\n    from brownie import accounts", "storage imports brownie"),
         ("pipeline/operated", "from blockful_py import cli", "pipeline imports cli"),
+        (
+            "cli/a",
+            "from blockful_lab.experiments import audit",
+            "cli imports blockful_lab, which",
+        ),
         ("pipeline/run/a", "from blockful_py.pipeline.jobs.context import X", "run imports jobs"),
         ("pipeline/jobs/a", "import blockful_py.pipeline.federation", "jobs imports federation"),
         (
@@ -43,6 +50,17 @@ def test_imports_point_only_downward() -> None:
 )
 def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, expected: str) -> None:
     assert expected in write(tmp_path, {module: line})[0]
+
+
+def test_a_forbidden_import_of_the_lab_is_found(tmp_path: Path) -> None:
+    (tmp_path / "simulation").mkdir()
+    lines = (
+        "from blockful_lab.experiments import audit\nimport web3\nfrom blockful_py.costs import Operations\n"
+    )
+    (tmp_path / "simulation" / "a.py").write_text(lines, encoding="utf-8")
+    upward, web3 = violations(tmp_path, LAB)
+    assert upward.endswith("simulation imports experiments, which is not below it")
+    assert "simulation imports web3" in web3
 
 
 def test_a_circle_is_found_in_a_folder_without_floors(tmp_path: Path) -> None:

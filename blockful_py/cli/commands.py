@@ -20,7 +20,7 @@ class Command:
     """A command of the table.
 
     Attributes:
-        function: "module:function" within `blockful_py.cli`.
+        function: "module:function" within `package`.
         summary: fits a line of 80 columns.
         log: least level that it logs, if no option says another; None for commands without options for logs,
             which serve nobody and lead no proposal.
@@ -30,6 +30,7 @@ class Command:
     function: str
     summary: str
     log: LogLevel | None = None
+    package: str = "blockful_py.cli"
 
 
 @dataclass(frozen=True)
@@ -154,18 +155,10 @@ DEVNET = Group(
     ),
 )
 
-EXPERIMENT = Group(
-    "experiment",
-    "Rerun the experiments.",
-    (
-        Command("audit", "experiment_audit:audit", "Audit every method beside models that never knew."),
-        Command("attack", "experiment_attack:attack", "Tell models that forgot from ones that never knew."),
-        Command("tables", "experiment_tables:tables", "Measure the paper's tables."),
-        Command("scale", "experiment_scale:scale", "Simulate the paper's scalability section."),
-    ),
-)
+Sections = Mapping[str, tuple[Command | Group, ...]]
+"""Commands by the heading of `blockful --help` that lists them."""
 
-SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
+SECTIONS: Sections = {
     "Federation": (
         Command("up", "up:up", "Start a federation of processes on this machine.", INFO),
         Command("ps", "up:ps", "Show the processes of the federation that `up` started."),
@@ -207,9 +200,5 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     ),
     "Committee": (COMMITTEE,),
     "Machines": (MACHINES, PARTICIPANT),
-    "Development": (
-        DEVNET,
-        EXPERIMENT,
-        Command("simulate", "simulate:simulate", "Simulate requests, committee and chains."),
-    ),
+    "Development": (DEVNET,),
 }

@@ -14,7 +14,6 @@ from blockful_py.errors import SettingsError
 if TYPE_CHECKING:
     from blockful_py.member.place import Urls
     from blockful_py.record.model_node import PlacedNode
-    from blockful_py.settings import EngineSettings
 
 SettingsFile = Annotated[
     Path | None,
@@ -31,28 +30,6 @@ Overrides = Annotated[
         help="Override a setting, such as learning.epochs=5. Repeatable.",
     ),
 ]
-
-EngineOverrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        "-s",
-        metavar="KEY=VALUE",
-        help="A setting of the engine, such as engine.kind=processes. Repeatable.",
-    ),
-]
-
-
-def engine_settings(overrides: list[str] | None) -> EngineSettings:
-    """Raises SettingsError for other settings, which an experiment has of its own."""
-    from blockful_py.settings import Settings
-
-    for override in overrides or ():
-        if not override.startswith("engine."):
-            raise SettingsError(
-                f"an experiment takes settings of engine alone, not {override!r}: leave it out."
-            )
-    return Settings.load(None, overrides or ()).engine
 
 
 def located_run(path: Path) -> Path:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from blockful_py.cli.commands import SECTIONS, Group
+from blockful_py.cli.commands import Group
 from blockful_py.cli.main import command_line
 from tests.cli.commands import blockful, blockful_process
 
-ROWS = [row for rows in SECTIONS.values() for row in rows]
+ROWS = [row for rows in command_line().sections.values() for row in rows]
 GROUPS = [row for row in ROWS if isinstance(row, Group)]
 SENTENCES = re.compile(r"[A-Z\"`].*[.]")
 COMMANDS = [

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from blockful_lab.experiments import results
+from blockful_lab.experiments.audit import Plan, collect, run
+from blockful_lab.experiments.protocol import Scale
+from blockful_lab.experiments.summary import summarise
+from blockful_lab.experiments.variants import variants
+from blockful_lab.experiments.writing import write_report
 from blockful_py.errors import FormatError, RunError, SettingsError
-from blockful_py.experiments import results
-from blockful_py.experiments.audit import Plan, collect, run
-from blockful_py.experiments.protocol import Scale
-from blockful_py.experiments.summary import summarise
-from blockful_py.experiments.variants import variants
-from blockful_py.experiments.writing import write_report
 from blockful_py.file_lock import FileLock
 from blockful_py.forget import Level
 from blockful_py.settings import EngineSettings

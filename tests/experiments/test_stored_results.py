@@ -16,17 +16,17 @@ from benchmarks.machines_table import markdown as processes
 from benchmarks.pair_table import markdown as pairs
 from benchmarks.requests_in_turn_table import markdown as in_turn
 from benchmarks.unlearning import markdown as costs
+from blockful_lab.experiments.attack.tabulate import markdown as attacks
+from blockful_lab.experiments.comparison import compare
+from blockful_lab.experiments.overview import overview
+from blockful_lab.experiments.paper import Rerun
+from blockful_lab.experiments.protocol import Scale
+from blockful_lab.experiments.scale.writing import markdown as render
+from blockful_lab.experiments.scale.writing import read
+from blockful_lab.experiments.tables import Case, Measured, cases, collect
+from blockful_lab.experiments.tabulate import markdown
+from blockful_lab.experiments.writing import rewrite_report
 from blockful_py.errors import FormatError, RunError
-from blockful_py.experiments.attack.tabulate import markdown as attacks
-from blockful_py.experiments.comparison import compare
-from blockful_py.experiments.overview import overview
-from blockful_py.experiments.paper import Rerun
-from blockful_py.experiments.protocol import Scale
-from blockful_py.experiments.scale.writing import markdown as render
-from blockful_py.experiments.scale.writing import read
-from blockful_py.experiments.tables import Case, Measured, cases, collect
-from blockful_py.experiments.tabulate import markdown
-from blockful_py.experiments.writing import rewrite_report
 from blockful_py.unlearning.audit import disclosed_bits
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from blockful_lab.experiments.comparison import compare, markdown
+from blockful_lab.experiments.paper import MODELS, Rerun, Setting, paper_rows
+from blockful_lab.experiments.plot_tables import draw
+from blockful_lab.experiments.protocol import Scale
+from blockful_lab.experiments.tables import Case, Measured, cases, collect, prepare, run
 from blockful_py.errors import FormatError, SettingsError
-from blockful_py.experiments.comparison import compare, markdown
-from blockful_py.experiments.paper import MODELS, Rerun, Setting, paper_rows
-from blockful_py.experiments.plot_tables import draw
-from blockful_py.experiments.protocol import Scale
-from blockful_py.experiments.tables import Case, Measured, cases, collect, prepare, run
 from blockful_py.report.plots.canvas import LIGHT
 from tests.cli.commands import blockful
 

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from blockful_py.simulation.consensus.mining import Mining
-from blockful_py.simulation.distribution import Distribution
-from blockful_py.simulation.network import Network
+from blockful_lab.simulation.consensus.mining import Mining
+from blockful_lab.simulation.distribution import Distribution
+from blockful_lab.simulation.network import Network
 
 
 def mining(latency: float, confirmations: int, interval: float = 15.0, nodes: int = 20) -> Mining:

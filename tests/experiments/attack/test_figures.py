@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from blockful_lab.experiments.attack.figures import Attacked, Attacks, figures_of
+from blockful_lab.experiments.attack.plan import AttackPlan
+from blockful_lab.experiments.attack.shadows import ALL, VIEWS
+from blockful_lab.experiments.attack.targets import Ask
+from blockful_lab.experiments.attack.writing import rewrite_report, write_report
+from blockful_lab.experiments.protocol import Scale
 from blockful_py.errors import FormatError, RunError
-from blockful_py.experiments.attack.figures import Attacked, Attacks, figures_of
-from blockful_py.experiments.attack.plan import AttackPlan
-from blockful_py.experiments.attack.shadows import ALL, VIEWS
-from blockful_py.experiments.attack.targets import Ask
-from blockful_py.experiments.attack.writing import rewrite_report, write_report
-from blockful_py.experiments.protocol import Scale
 from blockful_py.unlearning.audit import disclosed_bits
 from tests.experiments.attack.made_up import EXAMPLES, SCENARIO, row, rows
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from blockful_py.experiments.scale.claims import CLAIMS, ClaimVerdict, judge
-from blockful_py.experiments.scale.plan import NETWORKS, POW, PlannedPoint, plan
-from blockful_py.experiments.scale.points import ScalePoint
-from blockful_py.simulation.summary import Figure
+from blockful_lab.experiments.scale.claims import CLAIMS, ClaimVerdict, judge
+from blockful_lab.experiments.scale.plan import NETWORKS, POW, PlannedPoint, plan
+from blockful_lab.experiments.scale.points import ScalePoint
+from blockful_lab.simulation.summary import Figure
 
 Seconds = Callable[[PlannedPoint], float]
 
