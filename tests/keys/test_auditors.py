@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -131,7 +131,7 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
 
 
 def test_without_a_retention_keys_are_kept(federation: Federation) -> None:
-    federation.settings = small()
+    federation.run = replace(federation.run, settings=small())
     with pytest.raises(SettingsError, match="kept for ever"):
         federation.expire()
 
