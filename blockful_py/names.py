@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of models and parties: what they may be, so that terminals, files and pages can show any."""
+"""Rules for names of models and parties, so that terminals, files and pages can show any name."""
 
 from __future__ import annotations
 
 LONGEST = 64
-"""Characters."""
+"""Maximum length in characters."""
 
 
 def name_fault(name: str, of: str = "model") -> str | None:
-    """What is wrong with the name of a model, or of something else; None for nothing."""
+    """The reason why a name is invalid for a model, or for another thing (`of`); None if it is valid."""
     if not 1 <= len(name) <= LONGEST:
         return f"a {of}'s name has 1 to {LONGEST} characters, not {len(name)}"
     if not name.isprintable() or name != name.strip() or name[0] in ".-" or set(name) & set("/\\"):
@@ -20,7 +20,7 @@ def name_fault(name: str, of: str = "model") -> str | None:
 
 
 def require_name(name: str) -> str:
-    """Raises ValueError for what is no name of a model."""
+    """Returns a valid model name.  Raises ValueError for an invalid one."""
     if fault := name_fault(name):
         raise ValueError(fault)
     return name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which method a request takes where none is named, and what a method does not forget."""
+"""Chooses the method of a request that names none, and states the limits of methods."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 
 AUTO = "auto"
-"""Stands for the method that `choose` names."""
+"""Placeholder for the method that `choose` returns."""
 
 EXACT = "exact: nothing that met what is forgotten enters the new models"
 NEAREST = "it trains all that what is forgotten has reached by the graph anew"
-"""Reasons of `retrain_ahead`."""
+"""Reasons for `retrain_ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known when a request is made.
+    """Facts known when a request is made.
 
     Attributes:
-        taught_outside: whether an ancestor of an affected model was trained on forgotten samples and stays as
-            it is; None where nobody can know.
+        taught_outside: whether an unchanged ancestor of an affected model was trained on forgotten samples;
+            None if this cannot be known.
         past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
-        machines: every owner's data is on a machine of its own.
+        machines: each owner's data is on a machine of its own.
         private: trainings add noise.
-        attested: members also sign what they can only take the owners' word for.
-        emptied: models that have no references, and whose owner asks that all of its data be forgotten.
-        withdraws: members withdraw models whose owners do not do their part.
+        attested: members also sign results that only the owners can vouch for.
+        emptied: models without references whose owner asks to forget all of its data.
+        withdraws: members withdraw models whose owners miss their part.
     """
 
     level: Level
@@ -50,7 +50,7 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method, and why it is taken."""
+    """A method, and the reason for it."""
 
     method: str
     reason: str
@@ -58,13 +58,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """On a request's method.
+    """Advice on a request's method.
 
     Attributes:
-        reason: why `choose` takes it; None where it would take another.
-        caveat: what it does not forget in this situation; None where nothing is known, as of a method of
-            one's own.
-        loss: which models it leaves without what they knew, and what to do instead; None where none is known.
+        reason: why `choose` takes the method; None if it would take another.
+        caveat: data that the method fails to forget in this situation; None if unknown, as for a custom
+            method. loss: models that lose all their knowledge, and the alternative; None if no such model is
+            known.
     """
 
     reason: str | None = None
@@ -73,8 +73,10 @@ class Advice:
 
 
 def choose(now: Circumstances) -> Choice:
-    """An exact method (`audit.exactness`) where members sign for one, else what they can check
-    (docs/reference/unlearning.md, Auto)."""
+    """Chooses an exact method (`audit.exactness`) if members sign for one, else one that they can check.
+
+    See docs/reference/unlearning.md, Auto.
+    """
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
     if now.machines:
         return Choice(own, "it asks each owner for nothing but its own data")
@@ -86,7 +88,7 @@ def choose(now: Circumstances) -> Choice:
 
 
 def advise(method: str, now: Circumstances) -> Advice:
-    """What to know of a method that a request takes, chosen or named."""
+    """Advice on a request's method, whether chosen or named."""
     choice = choose(now)
     return Advice(choice.reason if method == choice.method else None, _caveat(method, now), _loss(now))
 

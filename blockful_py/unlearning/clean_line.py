@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clean line: affected models are trained briefly from weights that never saw what is forgotten."""
+"""A clean line: affected models are trained briefly from weights that never saw the forgotten samples."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ LINE = "line"
 
 @dataclass(frozen=True, slots=True)
 class CleanLine:
-    """One line of training passes along all models that f has reached, and leaves f out.  Then every affected
-    model is trained briefly from its clean references:
+    """Trains one line of weights along all models that f, the forgotten data, has reached, without f.
 
-    `l_0 = mean of the references of these models that f has not reached`, or the shared initialisation
-    `l_k = train(l_(k-1), D_k without f)`, k along the models in topological order, twice
-    `w'_y = train(mean of c_j over references j, D_y without f)`, in topological order,
-    `c_j = w'_j` where j is affected, else the end of the line.
+    Then every affected model is trained briefly from its clean references:
 
-    The line's first leg can be made when the models are published (`line.store_line`); otherwise the request
-    makes it, with the same bits.  The second leg and the models' own trainings take a twentieth of
-    retraining's passes each (`line.legs`).
+    `l_0 = mean of the references of these models that f has not reached`, or the shared initialisation `l_k =
+    train(l_(k-1), D_k without f)`, k along the models in topological order, twice `w'_y = train(mean of c_j
+    over references j, D_y without f)`, in topological order, `c_j = w'_j` if j is affected, else the end of
+    the line.
 
-    No weight that f reached enters, so w' does not depend on the forgotten samples in any bit.  Where an
-    owner keeps no samples, a training returns the weights that it starts from.
+    The line's first phase can be trained when the models are published (`line.store_line`); otherwise the
+    request trains it, with the same bits.  The second phase and the models' own trainings take a twentieth of
+    retraining's passes each (`line.training_phases`).
+    No weight that f has reached is used, so no bit of w' depends on the forgotten samples.  If an owner keeps
+    no samples, its training returns the initial weights.
     """
 
     name: ClassVar[str] = "clean_line"

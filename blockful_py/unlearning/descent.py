@@ -26,9 +26,9 @@ class Descent:
     """SGD with momentum; the rate falls from `rate` to `rate * final_share` along half a cosine.
 
     Attributes:
-        clip: largest L2 norm of the whole gradient, which is scaled down to it; None for no limit.
+        clip: maximum L2 norm of the whole gradient, which is scaled down to it; None for no limit.
 
-    Raises SettingsError (when made) for a value that is out of range.
+    The constructor raises SettingsError for a value out of range.
     """
 
     rate: float
@@ -60,10 +60,10 @@ class Descent:
 
         Args:
             module: on the device of the batches.
-            stream: generator on the CPU on which what dropout draws depends; it is not moved.
-            layers: names of the parameters that may change; all that are not frozen unless given.
-            masks: by parameter's name and in its shape, 1 where a weight may change, else 0.
-            ends: called with the number of steps done after each; where it is true, no more are taken.
+            stream: CPU generator that determines dropout's draws; its state does not change.
+            layers: names of the parameters that may change; by default all that are not frozen.
+            masks: by parameter's name and in its shape, 1 if a weight may change, else 0.
+            ends: called with the number of steps done after each; True ends the descent.
         """
         wanted = None if layers is None else set(layers)
         moving = {n: p for n, p in trainable(module).items() if wanted is None or n in wanted}
@@ -108,9 +108,9 @@ class Descent:
 
 
 def batches_of(samples: Samples, size: int, steps: int, stream: torch.Generator) -> list[Samples]:
-    """`steps` batches of min(size, n) of n samples; every sample comes once before any comes again.
+    """Draws `steps` batches of min(size, n) of n samples; every sample comes once before any comes again.
 
-    There is at least one sample; `stream` is a generator on the CPU.
+    There is at least one sample; `stream` is a CPU generator.
     """
     taken = min(size, len(samples))
     order = _endless(len(samples), stream)

@@ -24,16 +24,16 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class FineTune:
-    """Every affected owner trains the last layers of its own model on its retained data, with a large
-    rate, in parallel: `theta_last = argmin L(w_y, D_y without the forgotten)`, the other layers frozen.
+    """Trains the last layers of each affected model on its owner's retained data, at a large rate.
 
-    The paper calls it ineffective: the features do not change.
+    All models change in parallel: `theta_last = argmin L(w_y, D_y without the forgotten)`, with the other
+    layers frozen. The paper calls this ineffective: the features do not change.
 
     Attributes:
-        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at an L2 norm of 5.
-        layers: number of modules with parameters of their own that are trained, counted from the end.
+        epochs, rate, batch: settings of the training; momentum 0.9, gradients clipped at an L2 norm of 5.
+        layers: number of trained modules with parameters of their own, counted from the end.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     epochs: int = 5
@@ -61,7 +61,7 @@ class FineTune:
         return steps_of(self.unlearn(task))
 
     def changed(self, job: ModelJob, work: Work) -> Weights:
-        """The model with its last layers trained."""
+        """Trains one model's last layers."""
         retained = job.retained
         if not len(retained):
             return job.weights

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control: removes classes from the output layer and forgets nothing."""
+"""Negative control: removes classes from the output layer without forgetting them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class HeadMask:
-    """`w_f = 0, b_f = -5` in the output layer of every affected model.
+    """Sets `w_f = 0, b_f = -5` in the output layer of every affected model.
 
     AD_f is 0, but the features keep all knowledge: an audit must flag it, and no member signs it.
     """

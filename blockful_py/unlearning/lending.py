@@ -12,7 +12,7 @@ from blockful_py.unlearning.task import UnlearningTask
 def lent(task: UnlearningTask, name: str) -> Samples:
     """Forgotten samples, (m, ...) with m at least 1, for the owner of a model.
 
-    They are its own; an owner without any borrows those of the owners of the starts above the model.
+    The owner uses its own; without any, it borrows from the owners of the starts above the model.
 
     Raises:
         UnlearningError: these owners hold none either.

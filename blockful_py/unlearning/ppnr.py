@@ -45,25 +45,26 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Ppnr:
-    """Passes the starts' changes with strength alpha (paper, eq. 8), then changes every affected model.  With
-    mu_c the mean output, float64 (d,), of the penultimate layer (before its activation) on class c:
+    """Passes the starts' changes with strength alpha (paper, eq. 8), then changes every affected model.
 
-    project: `v = mu_f - P mu_f`, P the projection on the span of the retained means;
-    `W <- (I - v v^T / |v|^2) W`, and its bias likewise, for every forgotten class f;
-    neutralise: output row of f zero, bias -5;
-    repair: a few steps of SGD on `T^2 KL(p || q)`, p the softened output of the published model with logits
-    of forgotten classes at minus infinity, q that of the repaired model.
+    mu_c is the mean output, float64 (d,), of the penultimate layer (before its activation) on class c.
 
-    Retained samples are the proxy set's; the owners of the starts give a few forgotten ones.
+    - project: `v = mu_f - P mu_f`, P the projection on the span of the retained means;
+      `W <- (I - v v^T / |v|^2) W`, and its bias likewise, for every forgotten class f;
+    - neutralise: output row of f zero, bias -5;
+    - repair: a few steps of SGD on `T^2 KL(p || q)`, p the softened output of the published model with logits
+      of forgotten classes at minus infinity, q the softened output of the repaired model.
+
+    The proxy set gives the retained samples; the owners of the starts give a few forgotten ones.
 
     Attributes:
         alpha: discount factor of the passing, above 0.
         repair_steps, repair_rate, temperature: the rate falls along a cosine to a tenth; momentum 0.9,
             gradients clipped at an L2 norm of 5.
-        proxy_samples, forget_samples: proxy samples, and samples of each forgotten class, of the batch
-            that all repair steps take.
+        proxy_samples, forget_samples: numbers of proxy samples, and of samples of each forgotten class, in
+            the one batch of all repair steps.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     alpha: float = 0.5

@@ -31,8 +31,10 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class RetrainAhead:
-    """Every model that a class has reached is trained a second time at publication, without the class and
-    from its references' clean models.  A request replaces the published models by these clean ones:
+    """Publishes clean models that were trained in advance, without the forgotten class.
+
+    At publication, every model that a class has reached is trained a second time, without the class and from
+    its references' clean models.  A request replaces the published models by these clean ones:
 
     `w'_y = Train(mean of w'_refs, D_y without the forgotten)`,  `w'_y = w_y` for models not reached.
 
@@ -76,8 +78,9 @@ class RetrainAhead:
 
 
 def reached(task: UnlearningTask) -> tuple[str, ...]:
-    """Affected models and those of their ancestors that forgotten samples have reached, by their owners' data
-    or by a reference, in topological order.
+    """Affected models and ancestors that forgotten samples have reached, in topological order.
+
+    Samples reach a model by its owner's data or by a reference.
 
     Raises:
         UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.

@@ -27,17 +27,18 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class SalUn:
-    """Every affected model on its own, in parallel, learns wrong labels for the forgotten samples, and
-    changes only the weights that matter most to them:
+    """Teaches each affected model wrong labels for the forgotten samples, through salient weights only.
 
-    `m_i = 1 where |grad_i L(w_y, D_f)| is among the largest`,  `w'_y = w_y + m * dw`,
-    `dw = argmin L(D_f with labels drawn from the others) + L(D_y without the forgotten)`.
+    All models change in parallel:
+
+    `m_i = 1 where |grad_i L(w_y, D_f)| is among the largest`,  `w'_y = w_y + m * dw`, `dw = argmin L(D_f with
+    labels drawn from the others) + L(D_y without the forgotten)`.
 
     Attributes:
         share: share of the weights that may change (the authors' threshold is the median: 0.5).
-        epochs, rate, batch: of the training; momentum 0.9, gradients clipped at an L2 norm of 5.
+        epochs, rate, batch: settings of the training; momentum 0.9, gradients clipped at an L2 norm of 5.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     share: float = 0.5
@@ -65,7 +66,7 @@ class SalUn:
         return steps_of(self.unlearn(task))
 
     def changed(self, job: ModelJob, work: Work) -> Weights:
-        """The model with other labels for what it is to forget."""
+        """Trains one model on wrong labels of its forgotten samples."""
         forgotten = job.given()
         stream = generator(job.seed, self.name, job.user, job.round)
         module = work.watch(job.architecture.module(job.weights, forgotten.x.device).train())
@@ -96,7 +97,7 @@ class SalUn:
 
 
 def other_labels(labels: Tensor, job: ModelJob, stream: torch.Generator) -> Tensor:
-    """A label for each sample, drawn uniformly from those that are neither its own nor forgotten.
+    """Draws a label for each sample, uniformly from the classes that are neither its own nor forgotten.
 
     Takes and returns int64 (n,), on one device.
     """

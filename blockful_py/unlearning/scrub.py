@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SCRUB, a student that departs from its teacher on the forgotten samples (Kurmanji et al., NeurIPS 2023,
-arXiv 2302.10320)."""
+"""SCRUB: a student departs from its teacher on the forgotten samples.
+
+Source: Kurmanji et al., NeurIPS 2023, arXiv 2302.10320.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +29,23 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Scrub:
-    """Changes every affected model on its own, in parallel.  With p the published model's output (the
-    teacher) and q the student's, which starts as a copy, epoch by epoch:
+    """Trains a student of each affected model, in parallel, to disagree with it on the forgotten samples.
 
-    max-step: `max KL(p || q)` on the forgotten samples (the first `max_epochs` epochs);
-    min-step: `min KL(p || q) + gamma L(q)` on the owner's retained data.
+    p is the output of the published model (the teacher), q the student's, which starts as a copy.  Each epoch
+    has:
+
+    - max-step: `max KL(p || q)` on the forgotten samples (the first `max_epochs` epochs);
+    - min-step: `min KL(p || q) + gamma L(q)` on the owner's retained data.
 
     Level client is not supported: a client that keeps no samples has none for the min-steps.
 
     Attributes:
-        epochs, max_epochs: epochs with min-steps, and with max-steps before them.
+        epochs, max_epochs: numbers of epochs with min-steps, and with max-steps before them.
         gamma: weight of the cross-entropy with the true labels.
-        rate: of both; momentum 0.9, gradients clipped at an L2 norm of 5.
+        rate: rate of both steps; momentum 0.9, gradients clipped at an L2 norm of 5.
         batch, forget_batch: samples of a min-step and of a max-step.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     epochs: int = 4
@@ -76,7 +80,7 @@ class Scrub:
         return steps_of(self.unlearn(task))
 
     def changed(self, job: ModelJob, work: Work) -> Weights:
-        """The student."""
+        """Trains one model's student."""
         forgotten, retained = job.given(), job.retained
         device = forgotten.x.device
         teacher = work.watch(job.architecture.module(job.weights, device).eval())

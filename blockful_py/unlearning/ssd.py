@@ -29,15 +29,16 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Ssd:
-    """Changes every affected model on its own, in parallel: `w'_i = w_i min(lambda F_i / F^f_i, 1)` where
-    `F^f_i > alpha F_i` (eq. 4 and 5), with F of all the owner's data (published with the model) and F^f of
-    the forgotten samples.
+    """Dampens every affected model on its own, in parallel, by its owner's forgotten samples.
+
+    `w'_i = w_i min(lambda F_i / F^f_i, 1)` where `F^f_i > alpha F_i` (eq. 4 and 5), with F of all the owner's
+    data (published with the model) and F^f of the forgotten samples.
 
     Attributes:
         selection, dampening: alpha, lambda (the authors' values for ResNet18: 10 and 1).
         batch: samples whose mean gradient is squared.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     selection: float = 10.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the threshold protocols among members in one process, by routing their messages."""
+"""Runs a key generation among members in one process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blockful_py.types import Opening, Rng
 def generate_key(
     threshold: int, size: int, context: bytes, rngs: Sequence[Rng] | None = None
 ) -> tuple[KeyShare, ...]:
-    """Key generation among `size` members, each with its own generator; shares by ascending index."""
+    """Generates a key among `size` members, each with its own generator; shares by ascending index."""
     sources = [system_rng] * size if rngs is None else rngs
     members = [
         Participant(index, threshold, size, context, rng) for index, rng in enumerate(sources, start=1)
