@@ -103,7 +103,7 @@ def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) 
         shares: Rows = [[] for _ in range(division.users)]
         for label in labels_in(samples.y):
             rows = torch.nonzero(samples.y == label).flatten()
-            ordered = rows[_along(directions.get(label), samples.x[rows])]
+            ordered = rows[_sorted_along(directions.get(label), samples.x[rows])]
             order = slices.get(label, range(division.users))
             for user, part in zip(order, torch.tensor_split(ordered, division.users), strict=True):
                 shares[user] += part.tolist()
@@ -285,7 +285,7 @@ def _share(samples: Samples, rows: Sequence[int], index: int, which: str) -> Sam
     return samples.at(torch.tensor(rows, dtype=torch.int64))
 
 
-def _along(direction: Direction | None, x: Tensor) -> Tensor:
+def _sorted_along(direction: Direction | None, x: Tensor) -> Tensor:
     """Rows of x by ascending position along a direction; unsorted if the direction is None."""
     return torch.arange(len(x)) if direction is None else torch.argsort(direction.of(x), stable=True)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
@@ -27,14 +27,13 @@ from blockful_py.unlearning.increments import (
     stored_increments,
 )
 from blockful_py.unlearning.method import (
+    AllAtOnce,
     IncrementsUsed,
-    ModelUpdate,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.propagation import moved
@@ -45,7 +44,7 @@ HEADS = ("kept", "silent")
 
 
 @dataclass(frozen=True, slots=True)
-class CleanIncrements:
+class CleanIncrements(AllAtOnce):
     """Replaces every holder's training by a clean one, passes the changes through the graph, and heals.
 
     Passing only the starts' changes keeps the knowledge from other holders' own training.  Therefore every
@@ -127,9 +126,6 @@ class CleanIncrements:
         ended = perf_counter()
         seconds = {"increments": made - began, "pass": added - made, "heal": ended - added}
         return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
 
     def _increments(self, task: UnlearningTask, meter: Meter) -> tuple[Mapping[str, Change], IncrementsUsed]:
         names = holders(task)

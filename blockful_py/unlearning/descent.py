@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
@@ -103,8 +104,18 @@ class Descent:
         return min(1.0, self.clip / max(norm, 1e-12))
 
     def _rate(self, step: int, steps: int) -> float:
-        along = 0.5 * (1 + math.cos(math.pi * step / max(1, steps - 1)))
-        return self.rate * (self.final_share + (1 - self.final_share) * along)
+        left = 0.5 * (1 + math.cos(math.pi * step / max(1, steps - 1)))
+        return self.rate * (self.final_share + (1 - self.final_share) * left)
+
+
+def clipped_descent(rate: float) -> Descent:
+    """SGD with momentum 0.9 and gradients clipped at an L2 norm of 5.  Raises SettingsError."""
+    return Descent(rate, momentum=0.9, clip=5.0)
+
+
+def cross_entropy(network: nn.Module, batch: Samples) -> Tensor:
+    """Mean cross-entropy with the true labels."""
+    return functional.cross_entropy(network(batch.x), batch.y)
 
 
 def batches_of(samples: Samples, size: int, steps: int, stream: torch.Generator) -> list[Samples]:

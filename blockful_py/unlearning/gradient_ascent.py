@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -22,7 +21,7 @@ from blockful_py.on_demand import OnDemand
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
-from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, require_level, steps_of
+from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, require_level
 from blockful_py.unlearning.propagation import delta, moved, passed_change, propagate
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
@@ -32,14 +31,15 @@ ASCENT_BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class GradientAscent:
+class GradientAscent(AllAtOnce):
     """Retrains the starts without the forgotten samples, and passes their changes to descendants.
 
-    In parallel, every descendant y changes by `alpha sum_k C[y, k] delta_k`
-    (paper, eq. 7 and 8), a vector float32 (D,), unless its L2 norm is at most epsilon. The paper calls the
-    passed difference of weights an ascending gradient, hence the name.  With `start="ascended"` the starts do
-    climb: `w'_s = w_s + rate grad min(L(w_s, forget set), ln classes)`, step by step, until the loss equals a
-    random guess's (after Halimi et al., arXiv 2207.05521, who bound the distance instead).
+    In parallel, every descendant y changes by `alpha sum_k C[y, k] delta_k` (paper, eq. 7 and 8), a vector
+    float32 (D,), unless its L2 norm is at most epsilon.  The paper calls the passed difference of weights an
+    ascending gradient, hence the name.
+    With `start="ascended"` the starts do climb: `w'_s = w_s + rate grad min(L(w_s, forget set), ln classes)`,
+    step by step, until the loss equals a random guess's (after Halimi et al., arXiv 2207.05521, who
+    bound the distance instead).
 
     Attributes:
         alpha: discount factor of eq. 7, above 0.
@@ -114,9 +114,6 @@ class GradientAscent:
             },
             cost=meter.cost(),
         )
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
 
     def _updated_starts(
         self, task: UnlearningTask, paths: PathWeights, meter: Meter

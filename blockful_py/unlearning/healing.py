@@ -7,11 +7,10 @@ import math
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from blockful_py.learning.data import Samples
 from blockful_py.learning.weights import Weights
-from blockful_py.unlearning.descent import Descent, batches_of, weights_of
+from blockful_py.unlearning.descent import Descent, batches_of, cross_entropy, weights_of
 
 LOOKS = 4
 """Number of proxy evaluations in a full healing."""
@@ -53,11 +52,11 @@ def heal(
     steps = -(-len(retained) // batch) if most is None else most
     batches = batches_of(retained, batch, steps, stream)
     if proxy is None or not len(proxy):
-        descent.run(module, _loss, batches, stream)
+        descent.run(module, cross_entropy, batches, stream)
         return weights_of(module, whose)
     shown = proxy.at(torch.randperm(len(proxy), generator=stream)[:batch])
     looked = _Looks(module, shown, every=max(1, math.ceil(steps / LOOKS)), last=steps, whose=whose)
-    descent.run(module, _loss, batches, stream, ends=looked.end)
+    descent.run(module, cross_entropy, batches, stream, ends=looked.end)
     return weights_of(module, whose) if looked.best is None else looked.best
 
 
@@ -75,13 +74,9 @@ class _Looks:
             return False
         with torch.no_grad():
             self._module.eval()
-            loss = float(_loss(self._module, self._proxy))
+            loss = float(cross_entropy(self._module, self._proxy))
             self._module.train()
         ends = not loss < (1 - IMPROVEMENT) * self._lowest
         if loss < self._lowest:
             self._lowest, self.best = loss, weights_of(self._module, self._whose)
         return ends
-
-
-def _loss(network: nn.Module, samples: Samples) -> torch.Tensor:
-    return functional.cross_entropy(network(samples.x), samples.y)

@@ -34,7 +34,7 @@ HALF = TENTH / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class TrainingPhase:
     """A phase of short trainings on the samples that owners keep.
 
     Passes count samples, so smaller batches give more steps.
@@ -99,7 +99,9 @@ WARM = 0.1
 """Share of the steps in which the rate rises to its maximum."""
 
 
-def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
+def training_phases(
+    task: UnlearningTask, names: Sequence[str]
+) -> tuple[TrainingPhase, TrainingPhase, TrainingPhase]:
     """The line's phases at publication and at request time, and the affected models' own trainings.
 
     The first phase leaves out `excluded_set`.  It takes 1/K of the passes of retraining `names`, with K
@@ -111,13 +113,15 @@ def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
-        Leg("line", prepared, smaller=4, slower=2, without=(apart(task.forget), *task.all_forgets)),
-        Leg("line on", HALF, smaller=4, slower=2, without=task.all_forgets),
-        Leg("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
+        TrainingPhase(
+            "line", prepared, smaller=4, slower=2, without=(excluded_set(task.forget), *task.all_forgets)
+        ),
+        TrainingPhase("line on", HALF, smaller=4, slower=2, without=task.all_forgets),
+        TrainingPhase("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
     )
 
 
-def apart(forget: Forget) -> Forget:
+def excluded_set(forget: Forget) -> Forget:
     """The data that the first phase of a request's line leaves out.
 
     For samples it is all data of their owners, so that one line per client serves any of its requests.
@@ -125,7 +129,7 @@ def apart(forget: Forget) -> Forget:
     return Forget.of_clients(forget.owners()) if forget.level is Level.SAMPLE else forget
 
 
-def along(task: UnlearningTask) -> tuple[str, ...]:
+def models_on_line(task: UnlearningTask) -> tuple[str, ...]:
     """The models on a line: available models that forgotten samples have reached, in topological order.
 
     A model is available if it and its owner's data are here.
@@ -140,13 +144,13 @@ def line_start(task: UnlearningTask, names: Sequence[str]) -> Weights:
     return aggregate([task.models[name].weights for name in clean]) if clean else task.initial
 
 
-def first_leg(task: UnlearningTask, names: Sequence[str], start: Weights, leg: Leg) -> Weights:
+def first_phase(task: UnlearningTask, names: Sequence[str], start: Weights, phase: TrainingPhase) -> Weights:
     """Trains the first phase: `l_k = train(l_(k-1), D_k without f)`, k along `names`, `l_0 = start`.
 
     Each training has a schedule of its own, because it runs when its model is published.
     """
     for name in names:
-        start = leg.train(task, [name], start, task.models[name].training.final_rate_share)
+        start = phase.train(task, [name], start, task.models[name].training.final_rate_share)
     return start
 
 
@@ -166,12 +170,12 @@ def store_line(
     here = [model for model in listed if model.user in owners]
     holders = [model.name for model in here if len(forget_set(forget, owners[model.user]))]
     task = UnlearningTask.of(settings, listed, owners.values(), holders, forget)
-    names = along(task)
+    names = models_on_line(task)
     start = line_start(task, names)
-    first, _, _ = legs(task, names)
-    line = first_leg(task, names, start, first)
+    first, _, _ = training_phases(task, names)
+    line = first_phase(task, names, start, first)
     base = base_of(start, task.models[names[-1]].weights)
-    return {names[-1]: StoredIncrement(apart(forget), line, base)}
+    return {names[-1]: StoredIncrement(excluded_set(forget), line, base)}
 
 
 def stored_line(task: UnlearningTask, names: Sequence[str], start: Weights) -> Weights | None:
@@ -181,7 +185,7 @@ def stored_line(task: UnlearningTask, names: Sequence[str], start: Weights) -> W
     models forget.
     """
     kept = task.stored.get(names[-1])
-    if kept is None or any(task.earlier.values()) or kept.left_out != apart(task.forget):
+    if kept is None or any(task.earlier.values()) or kept.left_out != excluded_set(task.forget):
         return None
     return kept.weights if kept.base == base_of(start, task.models[names[-1]].weights) else None
 
@@ -199,10 +203,10 @@ def _descend(module: nn.Module, batches: Sequence[Samples], phi: TrainingSetting
         weight_decay=phi.weight_decay,
     )
     for step, batch in enumerate(batches, start=1):
-        along = step / len(batches)
-        fall = final + (1 - final) * (1 - along) / (1 - WARM)
+        progress = step / len(batches)
+        fall = final + (1 - final) * (1 - progress) / (1 - WARM)
         for group in optimiser.param_groups:
-            group["lr"] = phi.learning_rate * min(along / WARM, fall)
+            group["lr"] = phi.learning_rate * min(progress / WARM, fall)
         optimiser.zero_grad()
         loss: Tensor = functional.cross_entropy(module(batch.x), batch.y)
         loss.backward()  # type: ignore[no-untyped-call]

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from time import perf_counter
 from typing import Protocol
 
 from blockful_py.errors import UnlearningError
@@ -14,9 +14,7 @@ from blockful_py.forget import Level
 from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.cost import Cost, Meter
-from blockful_py.unlearning.lending import lent
-from blockful_py.unlearning.model_job import Changing
+from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.task import UnlearningTask
 
 __all__ = [
@@ -186,29 +184,6 @@ def require_level(method: Method, task: UnlearningTask) -> None:
         )
 
 
-class ApartMethod(Method, Changing, Protocol):
-    """A method that changes every affected model on its own."""
-
-
-def unlearn_apart(method: ApartMethod, task: UnlearningTask) -> Outcome:
-    """Outcome of a method that changes every affected model on its own, in parallel.
-
-    Raises:
-        UnlearningError: the method cannot forget at this level, or nobody has forgotten samples to lend.
-    """
-    require_level(method, task)
-    began = perf_counter()
-    meter = Meter()
-    names, lends = task.affected(), Need.FORGOTTEN_DATA in method.needs
-    jobs = (task.job(name, task.models[name].weights, lent(task, name) if lends else None) for name in names)
-    weights = {}
-    for name, (changed, passes) in zip(names, task.changer(method, jobs), strict=True):
-        weights[name] = changed
-        with meter.job(name) as work:
-            work.passes += passes
-    return outcome_of(task, weights, meter.cost(), {method.name: perf_counter() - began})
-
-
 def outcome_of(
     task: UnlearningTask, weights: Mapping[str, Weights], cost: Cost, seconds: Mapping[str, float]
 ) -> Outcome:
@@ -227,3 +202,17 @@ def steps_of(outcome: Outcome) -> Iterator[ModelUpdate]:
     each = sum(outcome.seconds.values()) / len(outcome.weights)
     for name, weights in outcome.weights.items():
         yield ModelUpdate(name, weights, each, outcome.cost, outcome.increments)
+
+
+class AllAtOnce(ABC):
+    """Base of methods that compute all weights at once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        """See Method."""
+
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
+        """See Method."""
+        return steps_of(self.unlearn(task))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -21,13 +20,12 @@ from blockful_py.learning.weights import Weights, flatten
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.propagation import moved
 from blockful_py.unlearning.recipe import job_of
@@ -36,7 +34,7 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyRestart:
+class NoisyRestart(AllAtOnce):
     """Pulls every affected model towards the shared initialisation w_0, adds noise, and trains it again.
 
     All owners work in parallel and train as long as before, on their retained data:
@@ -47,9 +45,10 @@ class NoisyRestart:
     For any w_y, v lies within 2 radius of the v of a model without the forgotten knowledge.  With the sigma
     of `gaussian_noise` the two are therefore (epsilon, delta)-indistinguishable, and the training, which
     reads no forgotten sample, cannot undo that.  The guarantee makes no assumption about the loss: it may be
-    neither convex nor smooth. The guarantee covers one model: m models together have (m epsilon, m delta).
+    neither convex nor smooth.  It covers one model: m models together have (m epsilon, m delta).
     It does not cover models that the request leaves unchanged, and it holds only against parties that do not
-    know the seed. This is the first step of noisy fine-tuning with all of its noise; spread over many steps,
+    know the seed.
+    This is the first step of noisy fine-tuning with all of its noise; spread over many steps,
     the noise is smaller.
 
     Attributes:
@@ -91,9 +90,6 @@ class NoisyRestart:
             with meter.job(name) as work:
                 work.trained(passes_of(task, name))
         return outcome_of(task, weights, meter.cost(), {self.name: perf_counter() - began})
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
 
     def start_of(self, task: UnlearningTask, name: str) -> Weights:
         """Initial weights of a model's training, `v + N(0, sigma^2 I)`; untrained tensors are as in w_0."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -21,18 +20,17 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
-from blockful_py.unlearning.descent import Descent, weights_of
+from blockful_py.unlearning.descent import clipped_descent, weights_of
 from blockful_py.unlearning.distill import softened
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.projection import (
     class_means,
@@ -44,7 +42,7 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class Ppnr:
+class Ppnr(AllAtOnce):
     """Passes the starts' changes with strength alpha (paper, eq. 8), then changes every affected model.
 
     mu_c is the mean output, float64 (d,), of the penultimate layer (before its activation) on class c.
@@ -88,7 +86,7 @@ class Ppnr:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise SettingsError(f"temperature must be positive, not {self.temperature}.")
         GradientAscent(alpha=self.alpha)
-        self._descent()
+        clipped_descent(self.repair_rate)
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
         require_level(self, task)
@@ -105,9 +103,6 @@ class Ppnr:
                 weights[name] = self._repaired(task, name, silent, proxy, shown, work)
         seconds = {"pass": reached - began, "repair": perf_counter() - reached}
         return outcome_of(task, weights, meter.cost(), seconds)
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
 
     def _proxy(self, task: UnlearningTask) -> Samples:
         if task.proxy is None or len(task.proxy) < self.proxy_samples:
@@ -157,8 +152,5 @@ class Ppnr:
             said = functional.log_softmax(network(samples.x) / self.temperature, 1)
             return self.temperature**2 * functional.kl_div(said, told, reduction="batchmean")
 
-        self._descent().run(student, loss, [batch] * self.repair_steps, stream)
+        clipped_descent(self.repair_rate).run(student, loss, [batch] * self.repair_steps, stream)
         return weights_of(student, f"the repaired model {name!r}")
-
-    def _descent(self) -> Descent:
-        return Descent(self.repair_rate, momentum=0.9, clip=5.0)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
@@ -15,14 +14,13 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.increments import fits
 from blockful_py.unlearning.method import (
+    AllAtOnce,
     IncrementsUsed,
-    ModelUpdate,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN
@@ -30,7 +28,7 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class RetrainAhead:
+class RetrainAhead(AllAtOnce):
     """Publishes clean models that were trained in advance, without the forgotten class.
 
     At publication, every model that a class has reached is trained a second time, without the class and from
@@ -72,9 +70,6 @@ class RetrainAhead:
         weights = {name: clean[name] for name in task.affected()}
         outcome = outcome_of(task, weights, meter.cost(), {self.name: perf_counter() - began})
         return replace(outcome, increments=used)
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
 
 
 def reached(task: UnlearningTask) -> tuple[str, ...]:
