@@ -103,19 +103,6 @@ def unlock(data: bytes, passphrase: str) -> bytes:
         ) from None
 
 
-def label_of(data: bytes) -> str:
-    """The label of a document, not authenticated.  Raises KeystoreError when it is damaged."""
-    return str(_read(data)["label"])
-
-
-def cost_of(data: bytes) -> KdfCost:
-    """Parameters of scrypt in a document; authentic once `unlock` has succeeded.
-
-    Raises KeystoreError when it is damaged.
-    """
-    return _cost(_read(data))
-
-
 def _cost(document: dict[str, Any]) -> KdfCost:
     kdf = document["kdf"]
     return KdfCost(kdf["n"], kdf["r"], kdf["p"])
