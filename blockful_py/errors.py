@@ -2,50 +2,50 @@
 """Every exception that BlockFUL raises on purpose.
 
     BlockfulError
-    |-- SettingsError              a setting is missing, unknown or out of range
-    |   `-- MissingExtraError      a feature needs an optional package that is not installed
-    |-- GraphError                 the inheritance graph is not usable
-    |   |-- CycleError             the references form a cycle
-    |   |-- UnknownModelError      no model of the graph has this name
-    |   `-- WithdrawnError         the model has no weights since its owner missed a deadline
-    |-- LearningError              data, partitions, models or training
-    |   |-- UnknownClassError      the data lacks the class, or no user holds it
-    |   `-- UnusableWeightsError   weights do not fit the architecture, or are not finite
-    |-- UnlearningError            a request or a method cannot be carried out
-    |-- StorageError               the block store or an IPFS node
-    |   |-- BlockNotFoundError     a block is not in the store
-    |   |-- IntegrityError         bytes do not match their CID
-    |   |-- FormatError            bytes are truncated, malformed or too large
-    |   `-- StoreUnreachableError  the store's node does not answer
-    |-- CryptoError                keys, hashes, shares
-    |   |-- InvalidKeyError        a key or point is not valid on secp256k1
-    |   |-- InvalidSignatureError  a signature does not verify
-    |   |-- NonceReuseError        a signing nonce would be used twice
-    |   |-- EnvelopeError          a sealed file or a wrapped key cannot be decrypted
-    |   |-- KeystoreError          a member's secrets cannot be read or written
-    |   |-- KeyDestroyedError      no member that was asked has the version's data key
-    |   `-- CheaterError           members sent wrong messages
-    |-- CommitteeError             a proposal was not certified
-    |   |-- QuorumError            too few members agreed
-    |   |   `-- DisputedError      too few members attest nonces
-    |   |-- RefusedError           a member's own check refused the proposal
-    |   |   |-- EarlyError         ... but may accept it at another time
-    |   |   `-- RefutedError       ... because its content is wrong at any time
-    |   |-- MessageError           bytes are not a message of this committee to this member
-    |   |   `-- TooLongError       a message exceeds the maximum length of its kind
-    |   |-- UnreachableError       a member did not answer in time
-    |   |   `-- BusyError          a member takes no more questions at present
-    |   `-- MemoryLostError        a member lost its record of past votes, and must not go on
-    |-- ChainError                 a node, a deployment or a transaction
-    |   |-- NodeError              unreachable, wrong chain id, port taken
-    |   |   |-- MissingEventsError the node lists fewer events than the contract has emitted
-    |   |   `-- ReorganisedError   blocks that counted as settled were replaced
-    |   |-- DeploymentError        a deployments file is missing or does not match the chain
-    |   |-- ToolchainError         Node, the compiler or a program is missing or too old
-    |   `-- ContractError          a custom error of a contract, by name
-    |-- VerificationError          a check of the record failed
-    |-- EngineError                no workers, or workers lack code, data or memory
-    `-- RunError                   a run directory cannot be used
+    |-- SettingsError                a setting is missing, unknown or out of range
+    |   `-- MissingExtraError        a feature needs an optional package that is not installed
+    |-- GraphError                   the inheritance graph is not usable
+    |   |-- CycleError               the references form a cycle
+    |   |-- UnknownModelError        no model of the graph has this name
+    |   `-- WithdrawnError           the model has no weights since its owner missed a deadline
+    |-- LearningError                data, partitions, models or training
+    |   |-- UnknownClassError        the data lacks the class, or no user holds it
+    |   `-- UnusableWeightsError     weights do not fit the architecture, or are not finite
+    |-- UnlearningError              a request or a method cannot be carried out
+    |-- StorageError                 the block store or an IPFS node
+    |   |-- BlockNotFoundError       a block is not in the store
+    |   |-- IntegrityError           bytes do not match their CID
+    |   |-- FormatError              bytes are truncated, malformed or too large
+    |   `-- StoreUnreachableError    the store's node does not answer
+    |-- CryptoError                  keys, hashes, shares
+    |   |-- InvalidKeyError          a key or point is not valid on secp256k1
+    |   |-- InvalidSignatureError    a signature does not verify
+    |   |-- NonceReuseError          a signing nonce would be used twice
+    |   |-- EnvelopeError            a sealed file or a wrapped key cannot be decrypted
+    |   |-- KeystoreError            a member's secrets cannot be read or written
+    |   |-- KeyDestroyedError        no member that was asked has the version's data key
+    |   `-- CheaterError             members sent wrong messages
+    |-- CommitteeError               a proposal was not certified
+    |   |-- QuorumError              too few members agreed
+    |   |   `-- DisputedError        too few members attest nonces
+    |   |-- RefusedError             a member's own check refused the proposal
+    |   |   |-- EarlyError           ... but may accept it at another time
+    |   |   `-- RefutedError         ... because its content is wrong at any time
+    |   |-- MessageError             bytes are not a message of this committee to this member
+    |   |   `-- TooLongError         a message exceeds the maximum length of its kind
+    |   |-- UnreachableError         a member did not answer in time
+    |   |   `-- BusyError            a member takes no more questions at present
+    |   `-- MemoryLostError          a member lost its record of past votes, and must not go on
+    |-- ChainError                   a node, a deployment or a transaction
+    |   |-- NodeError                unreachable, wrong chain id, port taken
+    |   |   |-- MissingEventsError   the node lists other events than the contract has counted
+    |   |   `-- ReorganisedError     blocks that counted as settled were replaced
+    |   |-- DeploymentError          a deployments file is missing or does not match the chain
+    |   |-- ToolchainError           Node, the compiler or a program is missing or too old
+    |   `-- ContractError            a custom error of a contract, by name
+    |-- VerificationError            a check of the record failed
+    |-- EngineError                  no workers, or workers lack code, data or memory
+    `-- RunError                     a run directory cannot be used
 
 An error's message states the expectation, the finding and the remedy.
 """
@@ -98,6 +98,7 @@ __all__ = [
     "UnknownModelError",
     "UnlearningError",
     "UnreachableError",
+    "UnusableWeightsError",
     "VerificationError",
     "WithdrawnError",
 ]
