@@ -35,4 +35,4 @@ def parse_json(data: bytes | str, depth: int = MAX_DEPTH, **options: Any) -> Any
     try:
         return json.loads(text, **options)
     except RecursionError:
-        raise ValueError("it is nested deeper than the interpreter goes") from None
+        raise ValueError("it is nested too deep for the interpreter") from None

@@ -124,7 +124,7 @@ def mean_references(references: Mapping[str, Sequence[str]], updated: Sequence[s
     """
     _check_models(len(updated))
     if len(set(updated)) != len(updated):
-        raise ValueError("a model is updated once in a request, and one is named twice")
+        raise ValueError("a request updates each model once, but one is named twice")
     for name in updated:
         if name not in references:
             raise UnknownModelError(name, tuple(references))

@@ -13,8 +13,8 @@ def name_fault(name: str, of: str = "model") -> str | None:
         return f"a {of}'s name has 1 to {LONGEST} characters, not {len(name)}"
     if not name.isprintable() or name != name.strip() or name[0] in ".-" or set(name) & set("/\\"):
         return (
-            f"{name!r} is no name of a {of}: it has characters that can be printed, no slash, no space at "
-            "its ends, and begins with neither a full stop nor a hyphen"
+            f"{name!r} is not a valid name of a {of}: use printable characters, no slash, no space at "
+            "its ends, and no full stop or hyphen at its beginning"
         )
     return None
 

@@ -159,7 +159,7 @@ def _take_header(source: Iterator[bytes], header: bytes) -> bytearray:
     if len(actual) < HEADER_BYTES or not actual.startswith(MAGIC):
         raise EnvelopeError("a sealed file begins with another header: it is not sealed, or was cut short.")
     if not compare_digest(actual, header):
-        raise EnvelopeError("a sealed file is under another key than this one, or its header is damaged.")
+        raise EnvelopeError("a sealed file has another key than this one, or its header is damaged.")
     del pending[:HEADER_BYTES]
     return pending
 

@@ -120,7 +120,7 @@ def _read(data: bytes) -> dict[str, Any]:
     except ValueError:
         raise _damaged("it is not a JSON document; is it complete?") from None
     if not isinstance(document, dict) or document.keys() != _FIELDS or _spelt(document) != data:
-        raise _damaged("its fields are not those of the format")
+        raise _damaged("its fields do not match the format")
     if document["checksum"] != _checksum({name: document[name] for name in _FIELDS - {"checksum"}}):
         raise _damaged("its checksum does not match")
     if document["format"] != FORMAT:

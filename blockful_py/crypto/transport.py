@@ -76,9 +76,9 @@ def voter_of(certificate: bytes) -> bytes:
         bound = read.extensions.get_extension_for_oid(BINDING).value
         key = read.public_key()
     except (ValueError, x509.ExtensionNotFound, x509.DuplicateExtension) as error:
-        raise InvalidSignatureError(f"the certificate is of no member ({error}).") from None
+        raise InvalidSignatureError(f"the certificate belongs to no member ({error}).") from None
     if not (isinstance(bound, x509.UnrecognizedExtension) and isinstance(key, ec.EllipticCurvePublicKey)):
-        raise InvalidSignatureError("the certificate is of no member.")
+        raise InvalidSignatureError("the certificate belongs to no member.")
     return signature.recover(_digest(key), bound.value)
 
 

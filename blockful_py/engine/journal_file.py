@@ -77,7 +77,7 @@ def broken(path: Path, what: object) -> RunError:
 def unwritten(path: Path, error: Exception) -> RunError:
     reason = error.strerror if isinstance(error, OSError) else error
     return RunError(
-        f"{path} cannot be written: {reason}; nothing was done beyond what it holds. Make room or mend the "
+        f"{path} cannot be written: {reason}; no step was taken beyond its entries. Make room or mend the "
         "disk, then run `blockful resume`."
     )
 
@@ -91,7 +91,7 @@ def _check(path: Path) -> None:
                 if _is_disk(error):
                     raise RunError(
                         f"{path} cannot be read: {error}; nothing was changed. Make room or mend the disk, "
-                        "then do the same again."
+                        "then try again."
                     ) from None
                 raise RunError(f"{path} is damaged or no journal: {error}. {ADVICE}") from None
             time.sleep(PAUSE)

@@ -41,7 +41,7 @@ class LocalProcesses:
                 if deaths == ATTEMPTS:
                     raise EngineError(
                         f"{ATTEMPTS} times in a row a worker process died before any task was done: give it "
-                        "more memory, lower engine.workers, or look for what kills it."
+                        "more memory, lower engine.workers, or find the cause of its death."
                     ) from None
 
     def close(self) -> None:

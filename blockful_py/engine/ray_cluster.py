@@ -78,7 +78,7 @@ class RayCluster:
                 raise EngineError(
                     f"the Ray cluster did not carry out {orders[pending[done]].title!r} "
                     f"({type(error).__name__}: {str(error).splitlines()[0]}): see `ray status`, then run the "
-                    "command again; what is done is not done twice."
+                    "command again; finished tasks are not repeated."
                 ) from None
             yield pending.pop(done), answer
 

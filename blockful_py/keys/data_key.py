@@ -25,6 +25,6 @@ def read_data_key(path: Path) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise SettingsError(
-            f"{path} is no data key of {KEY_BYTES} bytes in hex, as `blockful read --data-key` writes it."
+            f"{path} is not a data key of {KEY_BYTES} bytes in hex, as `blockful read --data-key` writes it."
         )
     return key

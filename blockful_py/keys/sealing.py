@@ -28,7 +28,7 @@ NewKey = Callable[[bytes], bytes]
 """Returns the data key for a content; keys and contents correspond one to one."""
 
 
-ERASED = "no member has it, as this version was erased; what is left of it is unreadable."
+ERASED = "no member has it, as this version was erased; remaining copies are unreadable."
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def copies_left(forget: Forget, users: Sequence[UserData], public: Iterable[Samp
     places = [f"as {', '.join(found[:NAMED])}{more} (user:row)"] if found else []
     places += [f"{shared:,} among the public samples"] if shared else []
     advice = ": models that train on them know it; ask for them too, with --sample user:row" if found else ""
-    return f"copies of what is forgotten stay, {' and '.join(places)}{advice}"
+    return f"copies of forgotten samples stay, {' and '.join(places)}{advice}"
 
 
 def digests(samples: Samples) -> list[bytes]:

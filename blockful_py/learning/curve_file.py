@@ -35,8 +35,7 @@ def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
             file.write(lines.encode())
     except OSError as error:
         raise RunError(
-            f"{path} cannot be written: {error.strerror}; make room, then train again: "
-            "it goes on where it was."
+            f"{path} cannot be written: {error.strerror}; make room, then train again: the training resumes."
         ) from None
 
 

@@ -169,7 +169,7 @@ def _require_range(what: str, values: Tensor, count: int) -> None:
     if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
         raise LearningError(
             f"data set {what} from {int(values.min())} to {int(values.max())}; "
-            f"they must be from 0 to {count - 1}: correct the file, or name the data set that it is of."
+            f"they must be from 0 to {count - 1}: correct the file, or name its own data set."
         )
 
 

@@ -68,7 +68,7 @@ def resolve_device(name: str) -> torch.device:
         raise SettingsError(f"device must be auto, cpu or cuda[:n], not {name!r}.") from None
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise SettingsError(
-            f"device {name!r} is not there ({torch.cuda.device_count()} GPUs found): use device = auto."
+            f"device {name!r} does not exist ({torch.cuda.device_count()} GPUs found): use device = auto."
         )
     return device
 

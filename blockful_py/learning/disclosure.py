@@ -80,7 +80,7 @@ class Disclosure:
             if key.startswith(STATE):
                 number, _, name = key.removeprefix(STATE).partition("/")
                 if not (number.isascii() and number.isdigit() and len(number) < 6):
-                    raise FormatError(f"{key[:80]!r} is no tensor of a disclosure")
+                    raise FormatError(f"{key[:80]!r} is not a tensor of a disclosure")
                 states.setdefault(int(number), {})[name] = tensor
         return cls(
             trace.numpy().tobytes(),

@@ -109,7 +109,7 @@ def train_federation(
     waves = settings.plan()
     if len(users) != settings.scenario.users:
         raise LearningError(
-            f"the scenario has {settings.scenario.users} users, data is there for {len(users)}: "
+            f"the scenario has {settings.scenario.users} users, but {len(users)} have data: "
             "partition the data among as many users."
         )
     done = {model.name: model for model in published}

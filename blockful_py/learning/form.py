@@ -111,7 +111,7 @@ class WeightsForm:
             for name, entry in parse_json(data[8 : 8 + size]).items():
                 yield name, _form_in(entry)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UnusableWeightsError(f"{whose} is no safetensors file of weights ({error}).") from None
+            raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
 
     def _require_same(self, found: Mapping[str, TensorForm], whose: str) -> None:
         names = dict.fromkeys((*self.tensors, *found))

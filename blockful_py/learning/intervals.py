@@ -177,7 +177,7 @@ def replay(
     schedule = Schedule.of(settings, size)
     training = StackTraining(architecture, schedule, [begin.weights], [samples])
     if begin.velocity.shape != training.optimiser.velocity.shape:
-        raise LearningError("a state's velocity is of another network.")
+        raise LearningError("a state's velocity belongs to another network.")
     require_finite({VELOCITY: begin.velocity}, "a state")
     training.optimiser.velocity.copy_(begin.velocity)
     first, last = ends_of(schedule)[interval : interval + 2]

@@ -138,7 +138,7 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
     }
     nobody = sorted(label for label, users in having.items() if not users)
     if nobody:
-        raise SettingsError(f"federation.missing leaves class {nobody[0]} to nobody: let a user have it.")
+        raise SettingsError(f"federation.missing gives class {nobody[0]} to no user: let a user have it.")
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         shares: Rows = [[] for _ in range(division.users)]

@@ -102,7 +102,7 @@ def _split(user: UserData, seed: int) -> UserData:
     size = len(user.train)
     if size < 2:
         raise LearningError(
-            f"user {user.index} has {size} training samples, of which none can be held out: give it more."
+            f"user {user.index} has {size} training samples, too few to hold one out: give it more."
         )
     order = torch.randperm(size, generator=generator(seed, "held out", user.index))
     count = max(1, round(HELD_OUT * size))

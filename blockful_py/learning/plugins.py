@@ -44,7 +44,7 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     if not entries and ":" not in name:
         raise SettingsError(
             f"there is no {what} {name!r}. Known: {', '.join(known(builtin, group))}; "
-            "one of your own is named as package.module:object."
+            "name custom code as package.module:object."
         )
     with _importing(name, what):
         loaded: Plugin = next(iter(entries)).load() if entries else imported(name)
@@ -55,7 +55,9 @@ def require_importable(names: Iterable[str], what: str) -> None:
     """Checks that all names are import paths of importable objects.  Raises SettingsError."""
     for name in names:
         if ":" not in name:
-            raise SettingsError(f"{name!r} is no {what} of your own: name it as package.module:object.")
+            raise SettingsError(
+                f"{name!r} is not custom code for a {what}: name it as package.module:object."
+            )
         with _importing(name, what):
             imported(name)
 

@@ -67,7 +67,8 @@ def samples_from_bytes(data: bytes) -> Dataset:
         )
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise FormatError(
-            f"{len(data)} bytes are no samples ({error}): take a file that `blockful data --save` wrote."
+            f"{len(data)} bytes are not a file of samples ({error}): take one "
+            "that `blockful data --save` wrote."
         ) from None
 
 

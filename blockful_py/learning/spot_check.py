@@ -96,7 +96,7 @@ def check_disclosure(
     )
     size = len(trace.kept)
     rows = rows_of(claim.training, size, claim.stream(), intervals)
-    _require(torch.equal(disclosure.rows, rows), "the shown samples are not those of the challenged batches")
+    _require(torch.equal(disclosure.rows, rows), "the disclosed samples are not the challenged batches'")
     _check_shown(claim, disclosure, trace)
     for i in intervals:
         begin = disclosure.states[i]
@@ -119,20 +119,20 @@ def _check_samples(claim: ClaimedTraining, disclosure: Disclosure, trace: Commit
     leaves = [row.tobytes() for row in disclosure.leaves.numpy()]
     _require(
         trace.samples == claim.samples == commitment(leaves).hex(),
-        "the samples are not those that the owner's statement commits to",
+        "the samples differ from the owner's commitment in its statement",
     )
     _require(trace.kept[-1] < len(leaves), f"row {trace.kept[-1]} is kept, of {len(leaves)} there are")
     kept = set(trace.kept)
     for forget in claim.forgets:
-        _require(claim.user not in forget.clients, f"nothing of user {claim.user} may be kept")
+        _require(claim.user not in forget.clients, f"no data of user {claim.user} may be kept")
         found = sorted(kept.intersection(forget.rows(claim.user)))
-        _require(not found, f"row {_listed(found)} is kept, which is to be forgotten")
+        _require(not found, f"row {_listed(found)} is kept, but must be forgotten")
 
 
 def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
     _require(
         can_be_replayed(claim.architecture, claim.training),
-        "nobody can compute this training again, bit for bit",
+        "this training cannot be reproduced bit for bit",
     )
     expected = len(ends_of(Schedule.of(claim.training, len(trace.kept)))) - 1
     _require(
@@ -144,7 +144,7 @@ def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
     )
     _require(
         trace.states[-1].startswith(weights_digest(claim.result)),
-        "the new weights are not those that the training ends with",
+        "the new weights are not the training's final weights",
     )
 
 
@@ -167,7 +167,7 @@ def _check_shown(claim: ClaimedTraining, disclosure: Disclosure, trace: Committe
         )
         _require(
             labels[place] not in gone,
-            f"the sample at row {trace.kept[row]} is of class {labels[place]}, which is to be forgotten",
+            f"the sample at row {trace.kept[row]} is of class {labels[place]}, which must be forgotten",
         )
 
 

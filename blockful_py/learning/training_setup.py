@@ -79,7 +79,7 @@ class TrainingSetup:
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
             raise SettingsError(
                 f"unlearning.classes forgets all {dataset.class_count} classes of {dataset.name!r}: "
-                "nothing would be left to learn; leave at least one out."
+                "no class would be left to learn; leave at least one out."
             )
         division = Division(federation, holders, settings.unlearning.classes)
         trainer = find_trainer(learning.trainer)

@@ -73,7 +73,7 @@ def _seed(job: TrainingJob) -> int:
     """The seed of the job's stream.  Raises LearningError if the stream has been drawn from."""
     seed = job.stream.initial_seed()
     if not torch.equal(torch.Generator("cpu").manual_seed(seed).get_state(), job.stream.get_state()):
-        raise LearningError("a training needs a fresh stream, this one was drawn from: make another.")
+        raise LearningError("a training needs a fresh stream, but this one has been used: make another.")
     return seed
 
 

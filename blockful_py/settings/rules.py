@@ -72,7 +72,7 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
             "learning.privacy can be applied: leave them out."
         )
     if learning.clean_references and not learning.increments:
-        yield "learning.clean_references says what learning.increments start from: name classes there too."
+        yield "learning.clean_references only changes the start of learning.increments: name classes there."
 
 
 def _unlearning(unlearning: UnlearningSettings) -> Iterator[str]:

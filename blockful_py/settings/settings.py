@@ -70,7 +70,7 @@ class Settings(Section):
         Raises:
             SettingsError: lists every wrong key and value, or otherwise every broken rule.
         """
-        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+        from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
         settings = validated(cls, document)
         broken = list(

@@ -17,8 +17,8 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 AUTO = "auto"
 """Placeholder for the method that `choose` returns."""
 
-EXACT = "exact: nothing that met what is forgotten enters the new models"
-NEAREST = "it trains all that what is forgotten has reached by the graph anew"
+EXACT = "exact: no weights that the forgotten data reached enter the new models"
+NEAREST = "it retrains all models that the forgotten data has reached by the graph"
 """Reasons for `retrain_ahead`."""
 
 
@@ -79,12 +79,12 @@ def choose(now: Circumstances) -> Choice:
     """
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
     if now.machines:
-        return Choice(own, "it asks each owner for nothing but its own data")
+        return Choice(own, "it needs only each owner's own data")
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
         return Choice(RetrainAhead.name, NEAREST if now.past_graph else EXACT)
-    return Choice(own, "members sign at this level only what they can compute themselves")
+    return Choice(own, "at this level members sign only results that they can compute themselves")
 
 
 def advise(method: str, now: Circumstances) -> Advice:
@@ -111,23 +111,23 @@ def _loss(now: Circumstances) -> str | None:
 def _caveat(method: str, now: Circumstances) -> str | None:
     if now.past_graph:
         return (
-            "ancestors that the request leaves as they are were made by clean_line, and may know what is "
-            "forgotten past the graph: let the request start at them"
+            "clean_line made ancestors that the request leaves unchanged, and they may know the forgotten "
+            "data past the graph: let the request start at them"
         )
     if method == RetrainAhead.name or method not in METHODS:
         return None
     if method == CleanLine.name:
         return (
-            "forgets exactly, but takes the data of all owners past the graph: who asks later to be "
-            "forgotten is known to models that do not descend from theirs"
+            "forgets exactly, but takes the data of all owners past the graph: models then know data of "
+            "later requests although they do not descend from its owners' models"
         )
     if now.taught_outside is None:
         return (
-            "models that the request leaves as they are teach it again, where they were trained on it: let "
-            "the request start at the first models of all who hold it"
+            "unchanged models teach it again if they were trained on it: let the request start at the first "
+            "models of all its holders"
         )
     if now.taught_outside and not (method == CleanIncrements.name and now.level is not Level.CLASS):
-        return "does not forget here: models that the request leaves as they are know it, and teach it again"
+        return "does not forget here: models that the request leaves unchanged know it, and teach it again"
     if method == Retrain.name:
         return None
-    return "is not exact; docs/explanation/unlearning-results.md has what audits found it to leave"
+    return "is not exact; docs/explanation/unlearning-results.md lists the traces that audits found"

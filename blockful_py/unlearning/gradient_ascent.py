@@ -150,7 +150,7 @@ class GradientAscent(AllAtOnce):
         model, forgotten = task.models[name], task.forgotten(name)
         if not len(forgotten):
             raise UnlearningError(
-                f"user {model.user}, who owns {name!r}, holds nothing of {task.forget}: there is no loss to "
+                f"user {model.user}, who owns {name!r}, holds no data of {task.forget}: there is no loss to "
                 'climb; use start = "retrained".'
             )
         guess = math.log(task.architecture.class_count)

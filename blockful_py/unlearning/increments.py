@@ -38,7 +38,7 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
         if missing or task.models[name].user not in task.users:
             raise UnlearningError(
                 f"clean increments need all ancestors of the affected models, with their owners' data: "
-                f"{', '.join(missing) or f'the data of user {task.models[name].user}'} is not there."
+                f"{', '.join(missing) or f'the data of user {task.models[name].user}'} is missing."
             )
         if len(task.forgotten(name)):
             names.append(name)

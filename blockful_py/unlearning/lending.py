@@ -25,7 +25,7 @@ def lent(task: UnlearningTask, name: str) -> Samples:
     samples = pooled(forget_set(task.forget, task.users[user]) for user in lenders)
     if not len(samples):
         raise UnlearningError(
-            f"neither the owner of {name!r} nor those of the starts above it hold anything of {task.forget}: "
-            "start from a model of somebody who does."
+            f"neither the owner of {name!r} nor the owners of the starts above it hold data of "
+            f"{task.forget}: start from a model whose owner does."
         )
     return samples

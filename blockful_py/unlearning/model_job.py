@@ -44,7 +44,7 @@ class ModelJob:
     def given(self) -> Samples:
         """The forgotten samples.  Raises UnlearningError if the job has none."""
         if self.forgotten is None:
-            raise UnlearningError(f"no forgotten samples are there to change {self.name!r} with.")
+            raise UnlearningError(f"the forgotten samples to change {self.name!r} with are missing.")
         return self.forgotten
 
 

@@ -121,7 +121,7 @@ class Ppnr(AllAtOnce):
         if missing:
             raise UnlearningError(
                 f"the owners of the starts hold no sample of class {', '.join(map(str, missing))}: "
-                "start from a model of somebody who does."
+                "start from a model whose owner does."
             )
         each = (held.only([label]) for label in task.classes)
         return pooled(of.at(torch.arange(min(self.forget_samples, len(of)))) for of in each)

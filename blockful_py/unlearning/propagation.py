@@ -80,7 +80,9 @@ def propagate(
     """
     missing = [name for name in path_weights.descendants if name not in weights]
     if missing:
-        raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
+        raise UnlearningError(
+            f"weights or changes are missing for {', '.join(missing)}: give every start and descendant."
+        )
     passes = passing(path_weights, deltas, alpha, epsilon)
     passed = OnDemand(passes.terms, lambda name: _passed(weights[name], passes.terms[name]))
     return Propagation(passed, passes.skipped)
@@ -131,7 +133,9 @@ def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: floa
         raise UnlearningError(f"alpha must be positive and epsilon at least 0, not {alpha} and {epsilon}.")
     missing = [start for start in path_weights.starts if start not in deltas]
     if missing:
-        raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
+        raise UnlearningError(
+            f"weights or changes are missing for {', '.join(missing)}: give every start and descendant."
+        )
     changes = [deltas[start] for start in path_weights.starts]
     products = _products(changes) if epsilon else np.diag([float(change.any()) for change in changes])
     terms: dict[str, tuple[Term, ...]] = {}

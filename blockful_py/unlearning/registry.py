@@ -63,7 +63,7 @@ def create_method(name: str, own: Collection[str] = (), /, **settings: Any) -> M
     """
     if ":" in name and name not in own:
         raise SettingsError(
-            f"there is no method {name!r} here: code of one's own runs only where this run's own settings "
+            f"there is no method {name!r} here: custom code runs only if this run's own settings "
             f"name it (run.allow). Known: {', '.join(sorted({*own, *known(METHODS, GROUP)}))}."
         )
     factory = find(name, "method", METHODS, GROUP)
@@ -80,10 +80,11 @@ def _require_reviewable(name: str, method: Method) -> None:
     missing = [each for each in INTERFACE if not hasattr(method, each)]
     if missing:
         raise SettingsError(
-            f"{name!r} is no method, it lacks {', '.join(missing)}: give it all of unlearning.method.Method."
+            f"{name!r} is not a method, it lacks {', '.join(missing)}: give it all of "
+            "unlearning.method.Method."
         )
     if method.review is Review.RECOMPUTED:
         raise SettingsError(
-            f"method {name!r} says that members recompute its results, which they do for gradient_ascent "
-            "alone: set its review to Review.REMEASURED."
+            f"method {name!r} says that members recompute its results, which they do only for "
+            "gradient_ascent: set its review to Review.REMEASURED."
         )

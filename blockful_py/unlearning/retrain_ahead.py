@@ -86,6 +86,6 @@ def reached(task: UnlearningTask) -> tuple[str, ...]:
         if name not in task.models or task.models[name].user not in task.users:
             raise UnlearningError(
                 f"retraining needs all ancestors of the affected models, with their owners' data: "
-                f"{name!r} is not there, or its owner's data."
+                f"{name!r} is missing, or its owner's data is."
             )
     return tuple(name for name in task.reached() if name in needed)

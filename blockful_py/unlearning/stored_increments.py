@@ -170,7 +170,7 @@ def _holds_class_and_more(owners: Mapping[int, UserData], model: TrainedModel, l
 
 def _owner_of(owners: Mapping[int, UserData], model: TrainedModel) -> UserData:
     if model.user not in owners:
-        raise LearningError(f"no data is there of user {model.user}, who owns {model.name!r}.")
+        raise LearningError(f"the data of user {model.user}, who owns {model.name!r}, is missing.")
     return owners[model.user]
 
 

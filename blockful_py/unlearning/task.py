@@ -268,7 +268,7 @@ class UnlearningTask:
     def _check_models(self, names: set[str]) -> None:
         missing = sorted(names - self.models.keys())
         if missing:
-            raise UnlearningError(f"no weights are there for {', '.join(missing)}: load them first.")
+            raise UnlearningError(f"the weights of {', '.join(missing)} are missing: load them first.")
         for name in sorted(names):
             try:
                 require_finite(self.models[name].weights, f"model {name!r}")
@@ -280,7 +280,7 @@ class UnlearningTask:
         for name in affected:
             index = self.models[name].user
             if index not in self.users:
-                raise UnlearningError(f"no data is there of user {index}, who owns {name!r}.")
+                raise UnlearningError(f"the data of user {index}, who owns {name!r}, is missing.")
             if self.forget.level is Level.CLIENT or len(retain_set(self.forget, self.owner(name))):
                 continue  # earlier requests may leave no samples: the model is then its aggregate
             if self.forget.level is Level.CLASS:
@@ -289,5 +289,5 @@ class UnlearningTask:
                     "nothing would be left to train on; delete the model instead."
                 )
             raise UnlearningError(
-                f"the samples are all that user {index}, who owns {name!r}, has: ask at level client."
+                f"user {index}, who owns {name!r}, has no other samples: ask at level client."
             )

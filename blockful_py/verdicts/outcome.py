@@ -117,7 +117,7 @@ class AuditOutcome:
             )
             stated = document["verdict"]
         except (KeyError, TypeError) as error:
-            raise FormatError(f"this is no whole audit: {error}.") from None
+            raise FormatError(f"this audit is incomplete: {error}.") from None
         if stated != outcome.to_json()["verdict"]:
             raise FormatError("the verdict of this audit does not follow from its figures: do not trust it.")
         return outcome

@@ -172,7 +172,7 @@ def test_a_line_needs_something_to_leave_out(tiny: UnlearningCase, settings: Fed
     with pytest.raises(UnlearningError, match="needs starts"):
         line_without(tiny, settings, Forget.of_clients([9]))
     without = [user for index, user in tiny.task.users.items() if index != 2]
-    with pytest.raises(UnlearningError, match="no data is there of user 2"):
+    with pytest.raises(UnlearningError, match="the data of user 2"):
         store_line(settings, tiny.task.models.values(), without, Forget.of_classes([3]))
 
 

@@ -55,7 +55,7 @@ def decode(data: bytes, side: int, channels: int) -> Pixels:
         raise
     except UnidentifiedImageError:
         raise LearningError(
-            f"is no image that can be read ({', '.join(FORMATS)}): save it as PNG of 8 or 16 bits."
+            f"is not a readable image ({', '.join(FORMATS)}): save it as PNG of 8 or 16 bits."
         ) from None
     except Image.DecompressionBombError:
         raise LearningError(f"states over {2 * Image.MAX_IMAGE_PIXELS:,} pixels: take the row out.") from None
@@ -68,11 +68,11 @@ def _require_one(image: Any, side: int) -> None:
     if image.size != (side, side):
         raise LearningError(
             f"has {image.width}x{image.height} pixels, not {side}x{side}: "
-            "resize the images, or name the data set that the files are of."
+            "resize the images, or name the files' own data set."
         )
     frames = getattr(image, "n_frames", 1)
     if frames > 1 and image.format != "MPO":
-        raise LearningError(f"has {frames} frames: give each frame that counts a row of its own.")
+        raise LearningError(f"has {frames} frames: give each frame to use a row of its own.")
 
 
 def _plain(image: Any, channels: int) -> Pixels:
@@ -82,7 +82,7 @@ def _plain(image: Any, channels: int) -> Pixels:
         image = image.convert("RGBA")
         if image.getchannel("A").getextrema()[0] < OPAQUE:
             raise LearningError(
-                "has transparent pixels, and nothing says what is behind them: lay the images on one "
+                "has transparent pixels, and an undefined background: lay the images on one "
                 f"background, for example by {ON_WHITE}."
             )
     pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"), np.float32)
@@ -99,12 +99,12 @@ def _grey(image: Any, channels: int) -> Pixels:
         top = 1
         if not 0 <= values.min() <= values.max() <= top:
             raise LearningError(
-                f"has floats from {values.min():g} to {values.max():g}, whose range nothing states: "
+                f"has floats from {values.min():g} to {values.max():g}, whose range is undefined: "
                 "scale them to 0 to 1."
             )
     elif image.mode == "I" and image.format not in SCALED:
         raise LearningError(
-            "has signed or 32-bit integers, whose range nothing states: scale them to 0 to 65535 and save "
+            "has signed or 32-bit integers, whose range is undefined: scale them to 0 to 65535 and save "
             "them as unsigned 16-bit, or to 0 to 1 and save them as floats."
         )
     else:

@@ -73,7 +73,7 @@ def read_table(files: IdxFiles, pair: tuple[Path, Path], column: str, label: str
     if images.shape[1:] != (files.side, files.side):
         raise LearningError(
             f"{pair[0]} has images of {images.shape[2]}x{images.shape[1]} pixels, not of "
-            f"{files.side}x{files.side}: name the data set that the files are of."
+            f"{files.side}x{files.side}: name the files' own data set."
         )
     if len(images) != len(labels):
         raise LearningError(

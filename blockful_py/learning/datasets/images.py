@@ -126,7 +126,7 @@ def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Tensor:
         if not isinstance(data, bytes):
             raise LearningError(
                 f"{source}: image {row} has no bytes: the column {schema.columns[0]!r} must hold whole image "
-                f"files, as that of {schema.hub} does."
+                f"files, as on the hub ({schema.hub})."
             )
         try:
             x[row] = torch.from_numpy(decode(data, schema.side, channels)).permute(2, 0, 1)

@@ -78,7 +78,7 @@ def _require_columns(schema: Schema, source: str, names: Sequence[str]) -> None:
             f"{schema.name!r} needs the columns that {schema.hub} has."
         )
     if twice := [column for column in wanted if names.count(column) > 1]:
-        raise LearningError(f"{source} has column {twice[0]} {names.count(twice[0])} times: leave one.")
+        raise LearningError(f"{source} has column {twice[0]} {names.count(twice[0])} times: keep one.")
 
 
 def plain_column(column: Any) -> Any:
@@ -104,7 +104,7 @@ def _read(schema: Schema, path: Path) -> Any:
     try:
         table = _csv(schema, path) if kind == "csv" else _parquet(schema, path)
     except PermissionError as error:
-        raise LearningError(f"{path} cannot be read ({error.strerror}): give yourself the right.") from None
+        raise LearningError(f"{path} cannot be read ({error.strerror}): change its permissions.") from None
     except (pa.ArrowException, OSError) as error:
         raise LearningError(f"{path} cannot be read as {kind} {why_unreadable(path, error)}") from None
     return needed_columns(schema, str(path), table)

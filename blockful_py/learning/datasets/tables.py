@@ -89,7 +89,7 @@ def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
     if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < schema.class_count:
         raise LearningError(
             f"{source} has labels from {int(labels.min())} to {int(labels.max())}; those of {schema.name!r} "
-            f"are from 0 to {schema.class_count - 1}: correct the file, or name the data set that it is of."
+            f"are from 0 to {schema.class_count - 1}: correct the file, or name its own data set."
         )
     return labels
 
@@ -125,7 +125,7 @@ def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
         loaded = {split: datasets.load_dataset(source, split=split) for split in ("train", schema.test)}
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise SettingsError(
-            f"data set {schema.name!r} cannot be had from the hub as {source!r} "
+            f"data set {schema.name!r} cannot be downloaded from the hub as {source!r} "
             f"({type(error).__name__}: {str(error).splitlines()[0][:200]}): download its parquet files "
             "elsewhere, put them in a folder and set learning.data_files to it."
         ) from None

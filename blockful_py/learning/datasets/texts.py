@@ -66,8 +66,8 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
         loaded: Any = transformers.AutoTokenizer.from_pretrained(options.tokenizer, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise SettingsError(
-            f"the tokenizer {options.tokenizer!r} is neither {WORDS!r} nor a folder with a tokenizer nor to "
-            f"be had from the hub: {str(error).splitlines()[0]} Download it elsewhere and give its folder."
+            f"the tokenizer {options.tokenizer!r} is neither {WORDS!r} nor a folder with a tokenizer nor "
+            f"available on the hub: {str(error).splitlines()[0]} Download it elsewhere and give its folder."
         ) from None
     if loaded.pad_token_id != 0:
         raise SettingsError(

@@ -186,7 +186,7 @@ class Architecture:
             )
         if not trainable(built):
             raise SettingsError(
-                f"model {self.name!r} has no weight that is trained: set requires_grad of one at least."
+                f"model {self.name!r} has no trainable weight: set requires_grad of at least one."
             )
 
     def _check_options(self, builder: Builder) -> None:

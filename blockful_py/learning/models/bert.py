@@ -112,6 +112,6 @@ def _fetched(kind: Any, source: str) -> Any:
         return kind.from_pretrained(source)
     except (OSError, ValueError) as error:
         raise SettingsError(
-            f"the pretrained model {source!r} is neither a folder with a model nor to be had from the hub: "
+            f"the pretrained model {source!r} is neither a folder with a model nor available on the hub: "
             f"{str(error).splitlines()[0]} Download it elsewhere and give its folder."
         ) from None

@@ -36,8 +36,8 @@ def require_trainable(
         first, again = (trial.logits(module.eval(), x, "") for _ in range(2))
         if not torch.equal(first, again):
             raise SettingsError(
-                f"model {architecture.name!r} gives other logits each time in evaluation: make what it draws "
-                "depend on self.training, as functional.dropout(x, p, self.training) does."
+                f"model {architecture.name!r} gives different logits each time in evaluation: make its "
+                "random draws depend on self.training, as functional.dropout(x, p, self.training) does."
             )
         for rows, when in ((x, " in training"), (x[:1], " in training, one sample alone")):
             if by_gradient:

@@ -126,7 +126,7 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
     if missing:
         raise UnlearningError(
             f"the audit retrains the graph, and needs every model and its owner's data: {', '.join(missing)} "
-            "is not there."
+            "is missing."
         )
     meter = Meter()
     gold = retrained_graph(task, GOLD_SHIFT, meter)

@@ -44,7 +44,7 @@ def plant(
     spare = _spare(data.proxy)
     if len(spare) < 4 * CANARIES:
         raise LearningError(
-            f"canaries are made of {4 * CANARIES} proxy samples beside the first {SHOWN} of each class; "
+            f"canaries are made of {4 * CANARIES} proxy samples after the first {SHOWN} of each class; "
             f"there are {len(spare)}: keep more data out of training."
         )
     parts = torch.split(torch.randperm(len(spare), generator=stream)[: 4 * CANARIES], CANARIES)

@@ -41,7 +41,9 @@ def rate_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tup
         UnlearningError: no trial, or more hits than trials.
     """
     if not 0 <= hits <= trials or trials < 1:
-        raise UnlearningError(f"a rate needs trials, and not more hits than those: {hits} of {trials}.")
+        raise UnlearningError(
+            f"a rate needs at least one trial and at most as many hits: {hits} of {trials}."
+        )
     rest = (1 - confidence) / 2
     low = float(betaincinv(hits, trials - hits + 1, rest)) if hits else 0.0
     high = float(betaincinv(hits + 1, trials - hits, 1 - rest)) if hits < trials else 1.0

@@ -46,7 +46,7 @@ class AuditSamples:
         for what in ("forget_train", "forget_test", "retain_train", "retain_test", "never_seen"):
             part = getattr(self, what)
             if part is not None and not len(part):
-                raise UnlearningError(f"an audit needs samples in {what}; there are none.")
+                raise UnlearningError(f"an audit needs samples in {what}; it has none.")
         if self.classes and self.shown is None:
             raise UnlearningError("an audit at class level needs samples to train its probe on (shown).")
 

@@ -90,7 +90,7 @@ def own_samples(
         f"{len(train):,} rows of {path} are samples to train on, {len(test):,} to test on",
         f"classes: {rule.said}",
         *(
-            f"{count:,} rows have a text in column {name!r} that no public row has: it counts as none"
+            f"{count:,} rows have a text in column {name!r} that no public row has: it counts as no value"
             for name, count in rule.unseen(rows).items()
         ),
     ]

@@ -85,7 +85,7 @@ def about_public(path: Path) -> AboutParty | None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from blockful_py.settings.validation import validated  # pydantic, which learning does without
+    from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
     try:
         metadata: dict[bytes, bytes] = parquet.read_schema(path).metadata or {}
@@ -110,7 +110,7 @@ def kept_rows(rows: PartyRows, path: Path) -> tuple[list[int], list[int]]:
             "as it was."
         )
     if not kept:
-        raise LearningError(f"{rows.source} has public rows alone: nothing is left to train on.")
+        raise LearningError(f"{rows.source} has only public rows: no row is left to train on.")
     return public, kept
 
 

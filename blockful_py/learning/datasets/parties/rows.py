@@ -144,7 +144,7 @@ def _values(column: Any) -> list[Any]:
 def _require_names(path: Path, names: Sequence[str]) -> None:
     if len(names) < 2:
         raise LearningError(
-            f"{path} has one column, {', '.join(names)!r}: give features and a label, divided by commas."
+            f"{path} has one column, {', '.join(names)!r}: give features and a label, separated by commas."
         )
     for name in names:
         if not name.strip() or name.startswith("__index_level_"):
@@ -152,7 +152,7 @@ def _require_names(path: Path, names: Sequence[str]) -> None:
                 f"{path} has a column without a name, such as an index: leave it out (pandas: index=False)."
             )
         if names.count(name) > 1:
-            raise LearningError(f"{path} has column {name!r} {names.count(name)} times: leave one.")
+            raise LearningError(f"{path} has column {name!r} {names.count(name)} times: keep one.")
 
 
 def _pictures(folder: Path) -> dict[str, list[Any]]:

@@ -92,7 +92,7 @@ class SampleRule:
     @classmethod
     def parse(cls, text: str) -> SampleRule:
         """Parses the JSON that `to_json` writes.  Raises SettingsError for any other text."""
-        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+        from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
         try:
             document = parse_json(text.encode())
@@ -115,7 +115,7 @@ class SampleRule:
                 raise SettingsError("the rule of the parties' files does not scale every channel.")
             scales += zip(image.mean, image.spread, strict=True)
         if not all(math.isfinite(mean) and math.isfinite(spread) and spread > 0 for mean, spread in scales):
-            raise SettingsError("the rule of the parties' files has a scale that is none: ask the founder.")
+            raise SettingsError("the rule of the parties' files has an invalid scale: ask the founder.")
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
