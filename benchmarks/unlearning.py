@@ -30,7 +30,7 @@ from blockful_py.settings import FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.gradient_ascent import GradientAscent
-from blockful_py.unlearning.line import along, legs
+from blockful_py.unlearning.line import models_on_line, training_phases
 from blockful_py.unlearning.method import Method, Outcome
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
@@ -126,8 +126,8 @@ def passes(task: UnlearningTask, names: Iterable[str]) -> int:
 
 
 def line_passes(task: UnlearningTask) -> int:
-    names = along(task)
-    first, _, _ = legs(task, names)
+    names = models_on_line(task)
+    first, _, _ = training_phases(task, names)
     return sum(first.samples(task, name) for name in names)
 
 

@@ -11,7 +11,7 @@ from blockful_py.types import ArchiveRecord, Position, Uri
 
 
 def references_hash(references: Iterable[Position]) -> bytes:
-    """keccak256(abi.encodePacked(uint256(reference)...)), references in the order stored."""
+    """keccak256(abi.encodePacked(uint256(reference)...)), references in stored order."""
     return keccak(words(*(reference.packed for reference in references)))
 
 
@@ -26,12 +26,12 @@ def header_payload(parent_hash: bytes, merkle_root: bytes, timestamp: int, tx_co
 
 
 def block_hash(parent_hash: bytes, ch: int, merkle_root: bytes, timestamp: int) -> bytes:
-    """keccak256(abi.encode(parentHash, ch, merkleRoot, timestamp)): only what never changes."""
+    """keccak256(abi.encode(parentHash, ch, merkleRoot, timestamp)): the immutable fields only."""
     return keccak(words(parent_hash, ch, merkle_root, timestamp))
 
 
 def genesis_block_hash(chain_id: int, contract: bytes) -> bytes:
-    """blockHash(0) = keccak256(abi.encode(chainid, LiveChain))."""
+    """Hash of block 0, keccak256(abi.encode(chainid, LiveChain))."""
     return keccak(words(chain_id, _address(contract)))
 
 
@@ -41,14 +41,14 @@ def block_leaf(position: Position, ch: int) -> bytes:
 
 
 def archive_genesis_head(chain_id: int, contract: bytes) -> bytes:
-    """head(0) = keccak256(abi.encode(chainid, ArchiveRegistry))."""
+    """Head of the empty archive, keccak256(abi.encode(chainid, ArchiveRegistry))."""
     return keccak(words(chain_id, _address(contract)))
 
 
 def archive_head_step(head: bytes, index: int, record: ArchiveRecord, timestamp: int) -> bytes:
-    """head(n + 1) from head(n), n = `index`:
+    """Head n + 1 of the archive from head n, n = `index`; `timestamp` in seconds.
 
-    keccak256(abi.encode(head, n, position, version, reason, codec, digest, timestamp)), seconds.
+    keccak256(abi.encode(head, n, position, version, reason, codec, digest, timestamp))
     """
     packed, uri = record.position.packed, record.uri
     return keccak(words(head, index, packed, record.version, record.reason, uri.codec, uri.digest, timestamp))

@@ -13,7 +13,7 @@ def digest(text: str) -> bytes:
 
 
 def checksummed(address: bytes) -> str:
-    """An address in hexadecimal, its letters' case by the hash of it (EIP-55)."""
+    """An address in hexadecimal, with the letter case given by its hash (EIP-55)."""
     text = address.hex()
     marks = keccak(text.encode()).hex()
     return "0x" + "".join(

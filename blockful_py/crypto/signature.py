@@ -10,7 +10,7 @@ _PARITY = 1 << 255
 
 
 def sign(secret: int, digest: bytes) -> bytes:
-    """The signature of a 32-byte digest; one secret and digest always give the same one (RFC 6979).
+    """Signs a 32-byte digest; deterministic for a secret and digest (RFC 6979).
 
     Raises InvalidKeyError unless the secret is in [1, n).
     """
@@ -19,7 +19,7 @@ def sign(secret: int, digest: bytes) -> bytes:
 
 
 def recover(digest: bytes, signature: bytes) -> bytes:
-    """The 20-byte address that signed.
+    """The signer's address, 20 bytes.
 
     Raises InvalidSignatureError for another length, a high s (EIP-2) or numbers that no key gives.
     """
@@ -31,7 +31,7 @@ def recover(digest: bytes, signature: bytes) -> bytes:
     s = packed & (_PARITY - 1)
     if s > curve.N // 2:
         raise InvalidSignatureError("the signature's s is above half the group order (EIP-2); normalise it.")
-    # A point R of odd y is -R' of even y:  sR - eG = (-s)R' - eG.
+    # A point R with odd y is -R' of even y:  sR - eG = (-s)R' - eG.
     if packed & _PARITY:
         s = (curve.N - s) % curve.N
     key = curve.recover(r, s, int.from_bytes(digest, "big"))
@@ -41,9 +41,10 @@ def recover(digest: bytes, signature: bytes) -> bytes:
 
 
 def compact(signature: bytes) -> bytes:
-    """A wallet's signature r || s || v (65 bytes; v 0, 1, 27 or 28) in the 64 bytes of EIP-2098, or itself.
+    """Converts a wallet's signature r || s || v (65 bytes; v 0, 1, 27 or 28) to the 64 bytes of EIP-2098.
 
-    Raises InvalidSignatureError for another length or v, or a high s.
+    Signatures of 64 bytes are returned unchanged.  Raises InvalidSignatureError for another length or v, or a
+    high s.
     """
     if len(signature) == 64:
         return signature

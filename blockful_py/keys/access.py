@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access control: the checks that a member makes before it gives a reader a data key.
+"""Access control: a member's checks before it gives a data key to a reader.
 
-The live chain decides: its registry holds the readers and the heights since which they are registered, and
-its transactions hold the current versions.  A reader's own claims do not count.
+The live chain decides: its registry holds the readers and their registration heights, and its transactions
+hold the current versions.  A reader's own claims do not count.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ DST_READER = tag("reader")
 
 
 class Readers(Protocol):
-    """The registry, as a member reads it."""
+    """A member's view of the reader registry."""
 
     def reader(self, account: bytes) -> Reader: ...
 
 
 class Access:
-    """Applies the rule of the settings to the state of the live chain."""
+    """Applies the access rule of the settings to the state of the live chain."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class Access:
         self._settings = settings
 
     def wrapped(self, account: bytes, wanted: ReadRequest, keyring: Keyring) -> bytes:
-        """The version's data key, wrapped to the reader's registered key.
+        """The version's data key, wrapped for the reader's registered key.
 
-        Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError where the
-        keyring has no key of it.
+        Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError if the keyring
+        lacks its key.
         """
         reader = self._admitted(account, wanted.position)
         weights = self._current_weights(wanted)

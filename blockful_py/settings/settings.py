@@ -54,7 +54,7 @@ class Settings(Section):
         """Reads a TOML file and applies overrides such as `learning.epochs=5`.
 
         Raises:
-            SettingsError: names the file or the key, what is wrong, and what is allowed.
+            SettingsError: names the file or the key, the fault, and the allowed values.
         """
         document: dict[str, Any] = {}
         if path is not None:
@@ -68,9 +68,9 @@ class Settings(Section):
         """Settings from the tables of a TOML or JSON file.
 
         Raises:
-            SettingsError: lists every wrong key and value, or else every rule that is broken.
+            SettingsError: lists every wrong key and value, or otherwise every broken rule.
         """
-        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+        from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
         settings = validated(cls, document)
         broken = list(
@@ -88,6 +88,6 @@ class Settings(Section):
         return settings
 
     def to_json(self) -> dict[str, Any]:
-        """Tables as JSON has them, with lists for tuples and text for keys; `parse` takes them back."""
+        """The settings as JSON tables, with lists for tuples and text for keys; the inverse of `parse`."""
         document: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return document

@@ -115,7 +115,7 @@ def test_one_that_cannot_be_made_later_is_logged_once(caplog: pytest.LogCaptureF
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nothing", "there is no callback 'nothing'. Known: mlflow; one of your own is named as"),
+        ("nothing", "there is no callback 'nothing'. Known: mlflow; name custom code as"),
         ("no_such_module:X", "callback 'no_such_module:X' cannot be imported"),
         ("tests.callbacks.test_told:Nobody", "cannot be imported"),
         ("tests.callbacks.test_told:Greedy", "a class that settings name takes no arguments"),

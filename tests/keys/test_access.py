@@ -147,7 +147,7 @@ def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone
     try:
         (failure,) = federation.verify(decryptor=LeaderDecryptor(federation.weights)).failures
         assert failure.check == "content"
-        assert "under another key than this one" in failure.detail
+        assert "has another key than this one" in failure.detail
         assert federation.verify().passed
     finally:
         keyring.destroy([weights])

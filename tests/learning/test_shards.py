@@ -121,7 +121,7 @@ DIFFERENT: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "a column twice": (
         "cifar10",
         lambda table: table.append_column("label", table["label"]),
-        "has column label 2 times: leave one",
+        "has column label 2 times: keep one",
     ),
 }
 

@@ -12,11 +12,11 @@ from blockful_py.crypto import chameleon, curve, merkle, multisignature, payload
 from blockful_py.crypto.eip712 import Certified, digest
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Action, Certificate, Codec, HeaderUpdate, Position, Update, Uri
+from tests.crypto.committee import collide_together
 from tests.member.processes import WORDS, MemberProcess
 
 

@@ -29,7 +29,7 @@ from tests.pipeline.test_callbacks import Made
 from tests.pipeline.test_own_method import EXAMPLE
 
 OWN = "in_turn_over:InTurn"
-REFUSED = f"there is no method '{OWN}' here: code of one's own runs only where"
+REFUSED = f"there is no method '{OWN}' here: custom code runs only if"
 MODULE = (
     EXAMPLE
     + """

@@ -19,11 +19,11 @@ from blockful_py.committee.service.messages import Complaints, Empty, HeldShare,
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
-from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedError
 from tests.committee.service.dealers import CROOKED, DOMAIN, IDENTITY, LEADER, Hand, Party, party
+from tests.crypto.committee import collide_together
 
 
 def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:

@@ -75,7 +75,7 @@ def test_copies_that_stay_are_said(chains: Nodes, tmp_path: Path) -> None:
     other.train.x[7] = federation.setup.user(start).train.x[2]
     forget = Forget.of_samples([(start, 2)])
     asked = federation.draft_request(("s",), forget, Paradigm.PARALLEL).request
-    left = f"copies of what is forgotten stay, as {other.index}:7 (user:row)"
+    left = f"copies of forgotten samples stay, as {other.index}:7 (user:row)"
     assert left in str(federation.advice(asked).caveat)
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
         report = unlearn_once(federation, ("s",), forget, Paradigm.PARALLEL, None, Silent()).report

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tiny data set for thousands of users: ten Gaussian clouds, as 4x4 grey images.
 
-Only `blockful experiment scale` trains on it, by its path, so it has no name of its own.
+Only `blockful experiment scale` trains on it, by its import path, so it has no name of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from blockful_py.settings import DataOptions
 CLASSES, SIDE = 10, 4
 TRAIN, TEST, PROXY = 20_000, 10_000, 100
 SPREAD = 0.4
-"""Standard deviation within a class; the classes' means have 1."""
+"""Standard deviation within a class; the class means have standard deviation 1."""
 
 
 def load_blobs(seed: int, options: DataOptions) -> Dataset:
-    """Inputs are float32 (n, 1, 4, 4), labels int64 (n,), all classes alike; `options` has nothing to say."""
+    """Draws the clouds: float32 (n, 1, 4, 4), labels int64 (n,), balanced classes; ignores `options`."""
     stream = generator(seed, "blobs")
     means = torch.randn(CLASSES, 1, SIDE, SIDE, generator=stream)
 
