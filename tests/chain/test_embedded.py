@@ -198,7 +198,7 @@ def test_files_that_are_no_such_chain(path: Path, tmp_path: Path) -> None:
         connect(f"embedded:{tmp_path / 'text'}")
     with sqlite3.connect(tmp_path / "other") as other:
         other.execute("CREATE TABLE chain (id)")
-    with pytest.raises(NodeError, match="is no embedded chain: check the path"):
+    with pytest.raises(NodeError, match="is not an embedded chain: check the path"):
         connect(f"embedded:{tmp_path / 'other'}")
     (tmp_path / "file").touch()
     with pytest.raises(NodeError, match=r"cannot be made \(Not a directory\): choose another folder"):
