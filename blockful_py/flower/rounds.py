@@ -143,7 +143,7 @@ class FlowerRounds:
         model = load_model(catalogue[newest], self.federation.weights)
         if not equal(model.weights, arrays):
             raise LearningError(
-                f"the record of {self.federation.run.path} ends with {newest}, and these arrays differ from it: "
+                f"the record of {self.federation.run.path} ends with {newest}, but these arrays differ: "
                 "start from BlockfulStrategy.arrays(), or record in another folder."
             )
         return BegunRound(self.next_round(catalogue), ScoredModel(newest, model.accuracy), arrays)

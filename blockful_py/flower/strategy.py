@@ -106,7 +106,7 @@ class BlockfulStrategy(Strategy, Closable):
             timeout: seconds that nodes have for a round.
 
         Raises:
-            UnlearningError, LearningError: no such node, or a node fails to train again; no model is replaced.
+            UnlearningError, LearningError: no such node, or a node fails to train; no model is replaced.
             QuorumError: the committee refused.
         """
         federation, catalogue = self.federation, self.federation.catalogue()

@@ -83,7 +83,7 @@ def test_one_that_raises_is_logged_and_the_others_are_told(caplog: pytest.LogCap
         callbacks.tell(CHILD)
     assert [event for _, event in heard.events] == [ROOT, CHILD]
     assert [record.getMessage() for record in caplog.records] == [
-        f"callback Broken.training failed, and the work goes on: RuntimeError('no room for {name}')"
+        f"callback Broken.training failed; the work continues: RuntimeError('no room for {name}')"
         for name in ("a", "s")
     ]
     assert all(record.exc_info for record in caplog.records)
@@ -121,7 +121,7 @@ def test_one_that_cannot_be_made_later_is_logged_once(caplog: pytest.LogCaptureF
         ("tests.callbacks.test_told:Greedy", "a class named in settings takes no arguments"),
         (
             "builtins:dict",
-            "'builtins:dict' is not a callback: have the class inherit from blockful_py.Callback",
+            "'builtins:dict' is not a callback: have the class inherit from",
         ),
     ],
 )
