@@ -191,7 +191,7 @@ def test_files_that_are_no_such_chain(path: Path, tmp_path: Path) -> None:
     with pytest.raises(NodeError, match=r"there is no embedded chain at .*: check the path"):
         connect(f"embedded:{path}")
     EmbeddedDevnet(path, ID).close()
-    with pytest.raises(NodeError, match="is on chain 1337, chain 1338 was expected"):
+    with pytest.raises(NodeError, match="is on chain 1337, but chain 1338 was expected"):
         EmbeddedDevnet(path, 1338).close()
     (tmp_path / "text").write_text("no database\n" * 200)
     with pytest.raises(NodeError, match=r"cannot be used \(file is not a database\)"):
