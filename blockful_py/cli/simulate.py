@@ -110,5 +110,5 @@ def _lines(summary: SimulationSummary) -> list[str]:
         unit = "J" if name.startswith("energy") else units.get(name, "s")
         lines.append(f"{name:28} {figure} {unit}".rstrip())
     if settings.members > MAX_MEMBERS:
-        lines.append(f"The contracts allow at most {MAX_MEMBERS} members: more can only be simulated.")
+        lines.append(f"The contracts allow at most {MAX_MEMBERS} members: more are simulated only.")
     return lines
