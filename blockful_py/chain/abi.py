@@ -73,14 +73,16 @@ def file_digest(digest: bytes) -> bytes:
 
 
 def filed_content(by: bytes, request: Uri, blocks: int, height: int) -> bytes:
-    """What ParticipantRegistry stores of a request: H(by || digest || codec || blocks || height), cut to 24
-    bytes."""
+    """Content hash that ParticipantRegistry stores for a request.
+
+    H(by || digest || codec || blocks || height), cut to 24 bytes.
+    """
     types = ["address", "bytes32", "uint8", "uint64", "uint32"]
     return keccak(_encode(types, [by, request.digest, int(request.codec), blocks, height]))[:24]
 
 
 def decision_digest(request: int, content: bytes, admitted: bool) -> bytes:
-    """Digest of `ParticipantRegistry.decide`; `content` is what the contract stores of the request."""
+    """Digest of `ParticipantRegistry.decide`; `content` is the request's `filed_content`."""
     return keccak(_encode(["uint32", "bytes24", "bool"], [request, content, admitted]))
 
 
@@ -135,7 +137,7 @@ def action(value: Action) -> tuple[Any, ...]:
 
 
 def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction:
-    """A `ModelTransaction` as `LiveChain.transaction` returns it, with the first opening.
+    """Converts a model that `LiveChain.transaction` returned; its opening is the first one.
 
     Raises ChainError for a codec that the contract never stores.
     """
@@ -156,25 +158,25 @@ def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction
 
 
 def to_publication(value: Sequence[Any], uri: Uri) -> Publication:
-    """A model as it was published with `uri`, from what `LiveChain.transaction` returns."""
+    """A model as published with `uri`, from the return value of `LiveChain.transaction`."""
     ch, (px, s), _, _, _, _, owner, _, references = value
     return Publication(ch, Opening(px, s), uri, owner, tuple(map(Position.unpack, references)))
 
 
 def to_new_block(value: Sequence[Any], publications: Sequence[Publication]) -> NewBlock:
-    """A block as it was appended with `publications`, from what `LiveChain.header` returns."""
+    """A block as appended with `publications`, from the return value of `LiveChain.header`."""
     parent_hash, ch, (px, s), _, _, _, timestamp, _ = value
     return NewBlock(parent_hash, timestamp, ch, Opening(px, s), tuple(publications))
 
 
 def to_header(height: int, value: Sequence[Any]) -> Header:
-    """A `Header` as `LiveChain.header` returns it, with the first opening."""
+    """Converts a header that `LiveChain.header` returned; its opening is the first one."""
     parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value
     return Header(height, parent_hash, ch, Opening(px, s), version, epoch, merkle_root, timestamp, tx_count)
 
 
 def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
-    """A `StoredRecord` as `ArchiveRegistry.records` returns it.
+    """Converts a record that `ArchiveRegistry.records` returned.
 
     Raises ChainError for a reason or codec that the contract never stores.
     """
@@ -190,13 +192,13 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
 
 
 def to_certificate(value: Mapping[str, Any]) -> Certificate:
-    """The certificate in an event `RecordsCertified`."""
+    """The certificate in a `RecordsCertified` event."""
     decision = (value["epoch"], value["proposal"], value["contentHash"], value["voters"])
     return Certificate(*decision, value["nonce"], value["s"])
 
 
 def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
-    """The record in an event `Archived`."""
+    """The record in an `Archived` event."""
     record = ArchiveRecord(
         Position.unpack(arguments["position"]),
         arguments["version"],
@@ -207,13 +209,13 @@ def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
 
 
 def to_roster(value: Sequence[Any]) -> Roster:
-    """A `Roster` as `IQuorum.roster` returns it."""
+    """Converts a roster that `IQuorum.roster` returned."""
     keys, threshold, unanimous, key_x, key_y = value
     return Roster(tuple(Point(x, y) for x, y in keys), threshold, unanimous, Point(key_x, key_y))
 
 
 def _encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
-    # Imported here: eth_abi takes as long to import as all else that reads a record.
+    # Deferred: eth_abi takes as long to import as everything else that reads a record.
     from eth_abi.abi import encode
 
     return encode(types, values)

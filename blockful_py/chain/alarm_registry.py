@@ -22,7 +22,7 @@ class Alarm:
 
 
 class AlarmRegistryContract(Contract):
-    """Adapter of AlarmRegistry.  Every method raises NodeError when the node fails."""
+    """Adapter of AlarmRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "AlarmRegistry"
 
@@ -32,18 +32,17 @@ class AlarmRegistryContract(Contract):
         return quorum
 
     def alarms(self, epoch: int, proposal: bytes) -> int:
-        """Bit i is set when member i raised an alarm."""
+        """Bitmap of alarms: bit i is set if member i raised one."""
         alarms: int = self._read("alarms", epoch, proposal)
         return alarms
 
     def digest(self, domain: eip712.Domain, epoch: int, proposal: bytes, reason: str) -> bytes:
-        """The digest that a member signs to raise an alarm; `domain` is the committee's."""
+        """The digest that a member signs to raise an alarm; `domain` is the committee's EIP-712 domain."""
         return eip712.digest(domain, Alarm(epoch, proposal, reason))
 
     def alarm(self, epoch: int, proposal: bytes, reason: str, index: int, signature: bytes) -> Receipt:
         """Records why the member at `index` refused; `signature` is 64 bytes over `digest`.
 
-        Raises:
-            ContractError: AlarmOutOfEpoch, ReasonLength, InvalidAlarm, AlarmRepeated or TooManyAlarms.
+        Raises ContractError AlarmOutOfEpoch, ReasonLength, InvalidAlarm, AlarmRepeated or TooManyAlarms.
         """
         return self._send("alarm", epoch, proposal, reason, index, signature)

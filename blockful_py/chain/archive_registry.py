@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive chain: a list of records that only grows (IArchiveRegistry)."""
+"""The archive chain: an append-only list of records (IArchiveRegistry)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from blockful_py.types import (
 )
 
 READ_SIZE = 200
-"""Records in one eth_call."""
+"""Records per eth_call."""
 
 
 class ArchiveRegistryContract(Contract):
-    """Adapter of ArchiveRegistry.  Every method raises NodeError when the node fails."""
+    """Adapter of ArchiveRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ArchiveRegistry"
     _first_head: bytes | None = None
-    """Before the first of its events, where earlier ones are left out."""
+    """Archive head before the first event read, if earlier events are skipped."""
 
     def continuing(self, mark: SettledBlock, head: bytes) -> ArchiveRegistryContract:
-        """As `after`, where the archive's head was `head`."""
+        """Like `after`, for a block at which the archive's head was `head`."""
         other = self.after(mark)
         other._first_head = head
         return other
@@ -52,12 +52,15 @@ class ArchiveRegistryContract(Contract):
         return head
 
     def records(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
-        """Records `start` to `start + count - 1`, in few calls.  Raises ContractError UnknownRecord."""
+        """Reads records `start` to `start + count - 1`, in few calls.
+
+        Raises ContractError UnknownRecord.
+        """
         values = self._answers.each("records", range(start, start + count), self._stored_at)
         return tuple(abi.to_record(start + i, value) for i, value in enumerate(values))
 
     def _stored_at(self, indices: Sequence[int], block: str) -> list[Any]:
-        """Records as the contract returns them; `indices` ascend."""
+        """Reads records in the contract's form; `indices` ascend."""
         groups: list[tuple[int, int]] = []
         for index in indices:
             first, count = groups[-1] if groups else (index, 0)
@@ -69,11 +72,11 @@ class ArchiveRegistryContract(Contract):
         return [value for answer in answers for value in answer]
 
     def archived(self, start: int = 0) -> tuple[StoredArchiveRecord, ...]:
-        """Records as the contract logged them, oldest first, without the first `start`."""
+        """Logged records, oldest first, without the first `start`."""
         return tuple(abi.logged_record(event.arguments) for event in self.events("Archived")[start:])
 
     def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
-        """What each proposal archived, chunk by chunk, and its certificate, as the contract logged them."""
+        """Each proposal's certificate and archived chunks, as the contract logged them."""
         head = self._first_head or payload.archive_genesis_head(self.chain_id, self.address)
         certificates: dict[bytes, Certificate] = {}
         chunks: dict[bytes, list[tuple[bytes, list[StoredArchiveRecord]]]] = {}
@@ -111,8 +114,7 @@ class ArchiveRegistryContract(Contract):
     ) -> Receipt:
         """Appends records; `timestamp` in seconds.
 
-        Raises:
-            ContractError: the contract refused it, by the error's name in IArchiveRegistry or IQuorum.
+        Raises ContractError with the name of an error in IArchiveRegistry or IQuorum if the contract refuses.
         """
         return self.send(self.append_data(expected_head, timestamp, records, action))
 
@@ -124,7 +126,7 @@ class ArchiveRegistryContract(Contract):
         return self.interface.encode("append", expected_head, timestamp, values, abi.action(action))
 
     def set_auditor(self, auditor: bytes, key_x: int, key_y: int, action: Action) -> Receipt:
-        """Registers or replaces an auditor's key; (0, 0) removes it.  Raises: as `append`."""
+        """Registers or replaces an auditor's key; (0, 0) removes it.  Raises as `append`."""
         return self._send("setAuditor", auditor, key_x, key_y, abi.action(action))
 
     def append_leaf(

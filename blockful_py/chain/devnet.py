@@ -24,7 +24,7 @@ ACCOUNTS = 10
 BALANCE = 1_000_000
 """Ether of each account."""
 _DEATH_SECONDS = 1.0
-"""Seconds to wait for the process of a dead node, whose socket closes first."""
+"""Seconds to wait for a dead node's process, whose socket closes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class NodeOptions:
     """Options of a development node.
 
     Attributes:
-        chain_id: of RPC and contracts, and the network id.
-        port: None for a free one.
+        chain_id: chain id of RPC and contracts, and network id.
+        port: None picks a free one.
         kind: "ganache" or "anvil".
         block_time: seconds between blocks; 0 mines every transaction at once.
-        database: directory that keeps the chain; None forgets it (Ganache only).
-        hardfork: the rules of the chain, by their name in both programs.
+        database: directory that stores the chain; None keeps it in memory (Ganache only).
+        hardfork: rules of the chain, by the name that both programs use.
         more: further options of the program.
     """
 
@@ -53,9 +53,8 @@ class NodeOptions:
     def command(self, port: int, *, end_with_parent: bool) -> list[str]:
         """The command line.
 
-        Raises:
-            SettingsError: another kind than "ganache" and "anvil".
-            ToolchainError: the program is not installed, or Node.js is too old.
+        Raises SettingsError for an unknown kind, and ToolchainError if the program is not installed or
+        Node.js is too old.
         """
         if self.kind == "ganache":
             return [*ganache_command(end_with_parent=end_with_parent), *self._ganache(port)]
@@ -101,16 +100,14 @@ class NodeOptions:
 class Devnet(Closable):
     """A running development node; stops with the context, and with this process at the latest.
 
-    The node runs in a session of its own, so Ctrl-C reaches this process alone, which then
-    stops the node when it has finished what it was writing.
+    The node runs in its own session, so Ctrl-C reaches only this process, which finishes its writes before it
+    stops the node.
     """
 
     def __init__(self, options: NodeOptions) -> None:
         """Starts the node and waits until it answers.
 
-        Raises:
-            NodeError: the port is taken, or the node does not start.
-            ToolchainError, SettingsError: as `NodeOptions.command`.
+        Raises NodeError if the port is taken or the node does not start; otherwise as `NodeOptions.command`.
         """
         self.options = options
         self._port = take_port(options.port)
@@ -138,7 +135,7 @@ class Devnet(Closable):
 
     @property
     def pid(self) -> int | None:
-        """Process id of the node; None once it was stopped."""
+        """Process id of the node; None after it is stopped."""
         return self._process.pid if self._process else None
 
     def signer(self, index: int) -> Signer:
@@ -148,15 +145,15 @@ class Devnet(Closable):
     def sender(self, index: int = 0) -> Sender:
         """A sender for one of the node's accounts.
 
-        On Ganache, which takes twice as long for an estimate as for the transaction itself, and
-        gives each a block of its own, the limit is the block's.
+        On Ganache with automatic mining, the gas limit is the block's: each transaction gets its own block,
+        and an estimate takes twice as long as the transaction.
         """
         whole_block = self.options.kind == "ganache" and self.options.block_time == 0
         limit = GAS_LIMIT if whole_block else None
         return Sender(self.node, self.signer(index), gas_limit=limit)
 
     def diagnosis(self) -> str | None:
-        """The reason why the node no longer answers; None while it runs."""
+        """Why the node no longer answers; None while it runs."""
         if self._process is None:
             return "this development node was stopped"
         try:
@@ -167,7 +164,7 @@ class Devnet(Closable):
         return f"the development node {how}; {last_lines(self._log)}; run the command again"
 
     def close(self) -> None:
-        """Terminates the node, and kills it when it does not end in time; can be called twice."""
+        """Terminates the node and kills it if it does not end in time; idempotent."""
         process, self._process = self._process, None
         if process is not None:
             if process.stdin is not None:
@@ -194,9 +191,9 @@ class Devnet(Closable):
 
 
 def start_together(*options: NodeOptions) -> tuple[Devnet, ...]:
-    """Starts several nodes at once; when one does not start, none is left running.
+    """Starts several nodes at once; if one fails to start, stops the others.
 
-    Raises: as `Devnet`.
+    Raises as `Devnet`.
     """
     with ThreadPoolExecutor(len(options)) as pool:
         starting = [pool.submit(Devnet, each) for each in options]

@@ -25,8 +25,8 @@ def archive_leaf(chain_id: int, contract: bytes, call: ArchiveCall) -> bytes:
 
 
 def roster_id(epoch: int, roster: Roster) -> bytes:
-    """Identifier of a roster, over its epoch, members, threshold, rule and group key: 32 bytes.
+    """Identifier of a roster, 32 bytes; covers its epoch, members, threshold, rule and group key.
 
-    It is the digest of the mirror's `advance` (IQuorumMirror).
+    It equals the digest of the mirror's `advance` (IQuorumMirror).
     """
     return abi.roster_digest(epoch, roster)

@@ -16,9 +16,9 @@ class Reader:
     """An account's entry in the registry.
 
     Attributes:
-        key: encryption key; None when it is not registered.
-        joined: height of the first block of models that could follow its registration; 0 without one.
-        barred: the committee has barred it.
+        key: encryption key; None if it is not registered.
+        joined: height of the first block of models that could follow its registration; 0 if not registered.
+        barred: whether the committee barred it.
     """
 
     key: Point | None
@@ -27,7 +27,7 @@ class Reader:
 
 
 class ReaderRegistryContract(Contract):
-    """Adapter of ReaderRegistry.  Every method raises NodeError when the node fails."""
+    """Adapter of ReaderRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ReaderRegistry"
 
@@ -57,7 +57,7 @@ class ReaderRegistryContract(Contract):
     def set_barred(self, account: bytes, barred: bool, action: Action) -> Receipt:
         """Bars or readmits an account.
 
-        Raises ContractError NothingToChange, or what IQuorum and ICertified refuse with.
+        Raises ContractError NothingToChange, or an error of IQuorum or ICertified.
         """
         return self._send("setBarred", account, barred, abi.action(action))
 

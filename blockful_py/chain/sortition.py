@@ -31,7 +31,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters of a committee; reasons in IStakes.  Amounts in wei, times in seconds, trust in ppm."""
+    """Parameters of a committee, explained in IStakes.  Amounts in wei, times in seconds, trust in ppm."""
 
     min_stake: int = 10**18
     forfeit: int = 10**17
@@ -73,8 +73,9 @@ class ElectionState:
 
 @dataclass(frozen=True, slots=True)
 class CandidateState:
-    """State of a candidate (IStakes.Candidate); `stake` in wei, times in seconds, `key` its voting key (x,
-    y).
+    """State of a candidate (IStakes.Candidate).
+
+    `stake` in wei, times in seconds; `key` is its voting key (x, y).
     """
 
     voter: bytes
@@ -98,7 +99,7 @@ class CandidateState:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What a reporter can claim (IStakes.Reward): wei, and since when, seconds."""
+    """A reporter's reward (IStakes.Reward): amount in wei, claimable since a time in seconds."""
 
     amount: int
     claimable: int
@@ -119,6 +120,6 @@ class Equivocation:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The struct that a voting key signs to be registered by an account."""
+    """The struct that a voting key signs so that an account can register it."""
 
     registrant: bytes = typed("address")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful account`: makes and lists the users' Ethereum accounts."""
+"""Makes and lists the users' Ethereum accounts (`blockful account`)."""
 
 from __future__ import annotations
 

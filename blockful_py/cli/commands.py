@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of all commands, in the order and under the headings of `blockful --help`.
 
-The arguments, help and example of a command come from its function. The module of that function is imported
-only when the command runs or prints its own help.
+A command's arguments, help and example come from its function, whose module is imported only when the command
+runs or prints its own help.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ class Command:
     Attributes:
         function: "module:function" within `package`.
         summary: fits a line of 80 columns.
-        log: least level that it logs, if no option says another; None for commands without options for logs,
-            which serve nobody and lead no proposal.
+        log: default log level; None for commands without log options, which neither serve nor lead proposals.
     """
 
     name: str

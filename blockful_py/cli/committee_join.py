@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee join`: registers a member for elections."""
+"""Registers a member for elections (`blockful committee join`)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def join(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register a member with a stake so that the chain may elect it, or raise its stake.
+    """Register a member with a stake so that it may be elected, or raise its stake.
 
-    The member's account pays. Joining cancels an earlier request to leave.
+    The member's account pays.  Joining cancels an earlier request to leave.
 
     Example: blockful committee join members/1 --run runs/mine --stake 1
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee rotate`: elects the next committee."""
+"""Elects the next committee (`blockful committee rotate`)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def rotate(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Elect the next committee, have it generate its key, and let the archive chain follow.
+    """Elect the next committee, have it generate its key, and update the archive chain.
 
-    Waits for the phases of the election. If the command is interrupted, anybody can run it again to
+    Waits for the phases of the election.  If the command is interrupted, anybody can run it again to
     continue.
 
     Example: blockful committee rotate --run runs/mine

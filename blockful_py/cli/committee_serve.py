@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee serve`: runs one committee member."""
+"""Runs one committee member (`blockful committee serve`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def serve(
         str | None,
         typer.Option(
             "--url",
-            help="Where others reach this member, if that is not where it listens.",
+            help="Address at which others reach this member, if another than --host.",
             show_default=False,
         ),
     ] = None,
@@ -60,8 +60,8 @@ def serve(
 ) -> None:
     """Answer proposals and key generations until stopped (SIGTERM or Ctrl-C).
 
-    A member that has joined an elected committee takes part in its elections by itself. The first line
-    on standard output names the member's URL.
+    A member that has joined an elected committee takes part in its elections automatically.  The first line
+    on standard output has the member's URL.
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
@@ -149,7 +149,7 @@ def serve(
 
 @contextmanager
 def _held_back(signals: set[signal.Signals]) -> Iterator[None]:
-    """Blocks `signals` in this thread and in those it starts, so that `sigwait` receives them."""
+    """Blocks `signals` in this thread and in threads that it starts, so that `sigwait` receives them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee status`: shows the state of the committee."""
+"""Shows the state of the committee (`blockful committee status`)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ def status(
 ) -> None:
     """Show the epoch of both chains, the election, the members with stake and trust, and the alarms.
 
-    A member whose account cannot pay for a block's gas may be unable to take a request over.
-
-    Ends with status 6 when fewer members than a quorum are ready.
+    A member whose account cannot pay for a full block of gas may be unable to take over a request.  Ends with
+    status 6 if fewer members than a quorum are ready.
 
     Example: blockful committee status --run runs/mine
     """
@@ -134,5 +133,5 @@ def _state(member: MemberStatus) -> str:
         has = " and ".join(
             f"{format_ether(wei)} ether on chain {chain}" for chain, wei in member.short.items()
         )
-        states.append(f"its account 0x{member.account.hex()} has {has}: send it more, so that it can lead")
+        states.append(f"its account 0x{member.account.hex()} has {has}: send it more so that it can lead")
     return ", ".join(states)

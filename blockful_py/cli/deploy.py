@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful deploy`: deploys the contracts and makes a run directory."""
+"""Deploys the contracts and makes a run directory (`blockful deploy`)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def deploy(
 ) -> None:
     """Deploy the contracts and make a run directory.
 
-    The archive chain of an elected committee follows at its first epoch (`blockful committee rotate`).
-    The command uses chain.live_url and chain.archive_url if they are set, otherwise the devnets of
-    `blockful devnet up` if they run. Otherwise it starts its own devnets in the run directory.
+    The archive chain of an elected committee is deployed at its first epoch (`blockful committee rotate`).
+    The command uses chain.live_url and chain.archive_url if they are set, otherwise the devnets of `blockful
+    devnet up` if they run.  Otherwise it starts its own devnets in the run directory.
 
     Example: blockful deploy examples/paper14.toml --run runs/mine
     """

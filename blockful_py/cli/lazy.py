@@ -46,7 +46,7 @@ class LazyGroup(TyperGroup):
         return loaded.sections
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As typer does, with its own suggestion alone: versions of click add theirs to it.
+        """Resolves a command with typer's suggestion only; some versions of click add their own.
 
         Raises SettingsError for a command whose package is not installed.
         """
@@ -73,15 +73,17 @@ class LazyGroup(TyperGroup):
 
 
 class _PlainCommand(TyperCommand):
-    """A command whose help has no backslashes before brackets: some versions of typer escape them for rich,
-    which does not print it."""
+    """A command whose help has no backslashes before brackets.
+
+    Some versions of typer escape brackets for rich, which does not print this help.
+    """
 
     def get_help(self, ctx: Any) -> str:
         return super().get_help(ctx).replace("\\[", "[")
 
 
 class _Loaded(Mapping[str, Any]):
-    """Click commands by name, made when they are looked up."""
+    """Click commands by name, created on lookup."""
 
     def __init__(self, own: Sections, added: Callable[[], Sections]) -> None:
         self._own = own
@@ -128,7 +130,7 @@ def _group(row: Group) -> LazyGroup:
 
 
 def _command(row: Command) -> Any:
-    """Builds a command whose epilog is the last paragraph of its docstring, the example."""
+    """Builds a command whose epilog is the example, the last paragraph of its docstring."""
     module, _, name = row.function.partition(":")
     function = getattr(import_module(f"{row.package}.{module}"), name)
     text, _, example = cleandoc(function.__doc__ or "").rpartition("\n\nExample: ")
@@ -140,5 +142,5 @@ def _command(row: Command) -> Any:
 
 
 def _unwrapped(line: str) -> str:
-    """A paragraph of help that stays on one line, so that it can be copied."""
+    """A help paragraph that stays on one line, so that it can be copied."""
     return f"\b\n{line}"

@@ -91,13 +91,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def command_line() -> LazyGroup:
-    """All commands, for `main` and for whoever checks what it takes."""
+    """All commands, for `main` and for tests of their arguments."""
     group: Any = typer.main.get_command(app)
     return cast(LazyGroup, group).fill(SECTIONS, added_sections, PACKAGES)
 
 
 def _called(words: list[str]) -> str:
-    """The name of the command among the words, without its arguments."""
+    """The name of the command in the arguments."""
     named = [*takewhile(lambda word: not word.startswith("-"), words), ""][:2]
     known = _groups(SECTIONS)
     if named[0] in PACKAGES:
@@ -110,8 +110,8 @@ def _groups(sections: Sections) -> set[str]:
 
 
 def _no_space(error: OSError) -> int:
-    """The status of a command whose output, or files, could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in it goes nowhere
+    """Reports output or files that could not be written; returns the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards buffered output
     sys.stderr.write(f"error: {error.filename or 'the output'} could not be written: {error.strerror}.\n")
     return 1
 

@@ -33,12 +33,12 @@ Overrides = Annotated[
 
 
 def located_run(path: Path) -> Path:
-    """The run that --run names; says which one it takes of a demo's two.  Raises RunError."""
+    """The run that --run names; for a demo, tells which of its two runs it is.  Raises RunError."""
     from blockful_py.pipeline.run.finding import followed, located
 
     run = located(path)
     if run != followed(path):
-        typer.echo(f"{path} is of a demo: this is about {run}", err=True)
+        typer.echo(f"{path} is a demo: using its run {run}", err=True)
     return run
 
 
@@ -48,17 +48,17 @@ Run = Annotated[
         "--run",
         "-r",
         metavar="DIR",
-        help="The run directory. Of a demo's, the parallel run is taken.",
+        help="The run directory. For a demo, the parallel run is used.",
     ),
 ]
-"""Commands that only read, and `resume`, take LATEST where --run is left out; others require it."""
+"""Read-only commands and `resume` default to LATEST; others require --run."""
 OptionalRun = Annotated[
     Path | None,
     typer.Option(
         "--run",
         "-r",
         metavar="DIR",
-        help="The run directory. Of a demo's, the parallel run is taken.",
+        help="The run directory. For a demo, the parallel run is used.",
         show_default=False,
     ),
 ]
@@ -98,23 +98,21 @@ Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The address of 
 
 LiveUrl = Annotated[
     list[str] | None,
-    typer.Option(
-        "--live-url", help="Node of the live chain; repeat it for further ones. Default: the run's nodes."
-    ),
+    typer.Option("--live-url", help="Node of the live chain. Repeatable. Default: the run's nodes."),
 ]
 ArchiveUrl = Annotated[
     list[str] | None,
     typer.Option(
         "--archive-url",
-        help="Node of the archive chain; repeat it for further ones. Default: the run's nodes.",
+        help="Node of the archive chain. Repeatable. Default: the run's nodes.",
     ),
 ]
 
 MethodName = Annotated[
     str | None,
     typer.Option(
-        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: that of the "
-        "settings, which is the best that the situation allows unless they name one."
+        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: the "
+        "settings' method, or the best one that the situation allows."
     ),
 ]
 AllowedCode = Annotated[
@@ -123,7 +121,7 @@ AllowedCode = Annotated[
         "--allow",
         metavar="MODULE:OBJECT",
         help="Code that the federation file and requests may name here: a model, a trainer, an unlearning "
-        "method. Repeatable; replaces what was allowed before.",
+        "method. Repeatable; replaces the earlier list.",
         show_default=False,
     ),
 ]
@@ -133,7 +131,7 @@ OwnCallbacks = Annotated[
     typer.Option(
         "--callback",
         metavar="NAME",
-        help="Is told what the participant does: mlflow, or module:Class. Repeatable; replaces those before.",
+        help="Receives the participant's events: mlflow, or module:Class. Repeatable; replaces earlier ones.",
         show_default=False,
     ),
 ]
@@ -173,18 +171,18 @@ FederationOption = Annotated[
 
 
 def new_run() -> Path:
-    """`runs/<UTC time>`."""
+    """A new run directory, `runs/<UTC time>`."""
     return RUNS / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
 
 
 def spent(placed: PlacedNode) -> dict[str, float] | None:
-    """Epsilon and delta that a model's training spent; None if it added no noise."""
+    """Privacy loss (epsilon, delta) of a model's training; None if it added no noise."""
     privacy = placed.node.statement.privacy
     return None if privacy is None else {"epsilon": privacy.epsilon, "delta": privacy.delta}
 
 
 def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
-    """Raises SettingsError for one URL without the other."""
+    """The URLs of both chains, or None.  Raises SettingsError for one URL without the other."""
     if bool(live) != bool(archive):
         raise SettingsError("give --live-url and --archive-url, or neither.")
     if not live or not archive:
@@ -195,7 +193,7 @@ def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
 
 
 def address(text: str) -> bytes:
-    """Raises SettingsError unless `text` is an address."""
+    """Parses an address.  Raises SettingsError if `text` is not an address."""
     try:
         raw = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful participant admit`, `bar` and `readmit`: decisions of the committee about participants."""
+"""Has the committee decide on participants (`blockful participant admit`, `bar`, `readmit`)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from blockful_py.cli.passphrase import passphrase_from
 if TYPE_CHECKING:
     from blockful_py.pipeline.administration import Administration
 
-Led = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the member that leads.")]
+Led = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the leading member.")]
 
 
 def admit(
     account: Account, folder: Led, passphrase_file: PassphraseFile = None, as_json: AsJson = False
 ) -> None:
-    """Have the committee let an account join, where access.participants is "admitted".
+    """Have the committee let an account join, if access.participants is "admitted".
 
-    Members vote after their operators have agreed. The command says how to agree.
+    Members vote after their operators have agreed.  The command says how to agree.
 
     Example: blockful participant admit 0x1234567890123456789012345678901234567890 members/1
     """

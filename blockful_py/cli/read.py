@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful read`: decrypts a model for a registered reader."""
+"""Decrypts a model for a registered reader (`blockful read`)."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ def read(
     if data_key is not None and key is not None:
         write_data_key(data_key, key)
     out.result({"model": model, "file": str(output), "bytes": len(data)})
-    out.say(f"{model} is in {output} ({len(data)} bytes), in the clear: keep it to yourself")
+    out.say(f"{model} is decrypted in {output} ({len(data)} bytes): keep it secret")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful resume`: finishes an interrupted job."""
+"""Finishes an interrupted job (`blockful resume`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Job = Annotated[
 
 
 def resume(run: Run = LATEST, job: Job = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Finish a job that a crash, a dead node or Ctrl-C interrupted. No step is taken twice.
+    """Finish a job that a crash, a dead node or Ctrl-C interrupted.  Completed steps are not repeated.
 
     After unlearning, the command writes the report, as `blockful unlearn` does.
 

@@ -21,7 +21,7 @@ STATES = {
     "ParticipantReadmitted": "readmitted",
     "ParticipantAdmitted": "admitted",
 }
-"""State that an event leaves a participant in."""
+"""State of a participant after an event."""
 
 INSERTS = {
     "sent": "INSERT OR IGNORE INTO sent (chain, hash, block) VALUES (?, ?, ?)",
@@ -49,7 +49,7 @@ INSERTS = {
 
 
 class EventRows:
-    """Collects the rows of one batch of events of one contract, and writes them."""
+    """Collects the rows for a batch of one contract's events, and writes them."""
 
     def __init__(self, connection: sqlite3.Connection, source: SourceLog) -> None:
         self._connection = connection
@@ -85,7 +85,7 @@ class EventRows:
         }.get(source.name, {})
 
     def add(self, event: ChainEvent) -> None:
-        """The rows of one event."""
+        """Adds the rows of one event."""
         chain, name, values = self._source.chain, event.name, event.arguments
         sent = event.transaction_hash
         self._rows["sent"].append((chain, sent, event.block_number))
@@ -99,7 +99,7 @@ class EventRows:
             self._rows["happening"].append((self._source.name, name, shown, chain, sent))
 
     def write(self) -> None:
-        """Writes what was collected; the caller holds a transaction."""
+        """Writes the collected rows; the caller holds a transaction."""
         for name, statement in INSERTS.items():
             if rows := self._rows.pop(name, None):
                 self._connection.executemany(statement, rows)
@@ -180,7 +180,7 @@ class EventRows:
 
 
 def apply(connection: sqlite3.Connection, source: SourceLog, events: Sequence[ChainEvent]) -> None:
-    """Writes the rows of events that follow those that were written before; within a transaction."""
+    """Appends new events; the caller holds a transaction."""
     rows = EventRows(connection, source)
     for event in events:
         rows.add(event)
@@ -189,7 +189,7 @@ def apply(connection: sqlite3.Connection, source: SourceLog, events: Sequence[Ch
 
 
 def shown_arguments(values: Arguments) -> dict[str, Any]:
-    """Arguments as JSON: bytes in hexadecimal, integers beyond 53 bits as text."""
+    """Arguments as JSON values: bytes in hexadecimal, integers beyond 53 bits as text."""
     return {name: _shown(value) for name, value in values.items()}
 
 

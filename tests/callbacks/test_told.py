@@ -83,7 +83,7 @@ def test_one_that_raises_is_logged_and_the_others_are_told(caplog: pytest.LogCap
         callbacks.tell(CHILD)
     assert [event for _, event in heard.events] == [ROOT, CHILD]
     assert [record.getMessage() for record in caplog.records] == [
-        f"callback Broken.training failed, and the work goes on: RuntimeError('no room for {name}')"
+        f"callback Broken.training failed; the work continues: RuntimeError('no room for {name}')"
         for name in ("a", "s")
     ]
     assert all(record.exc_info for record in caplog.records)
@@ -108,8 +108,8 @@ def test_one_that_cannot_be_made_later_is_logged_once(caplog: pytest.LogCaptureF
         callbacks.tell(CHILD)
     assert [event for _, event in heard.events] == [ROOT, CHILD]
     first, second = (record.getMessage() for record in caplog.records)
-    assert first.startswith("callback no_such_module:X cannot be made, and is told nothing")
-    assert "a class that settings name takes no arguments" in second
+    assert first.startswith("callback no_such_module:X cannot be created, and receives no events")
+    assert "a class named in settings takes no arguments" in second
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,11 @@ def test_one_that_cannot_be_made_later_is_logged_once(caplog: pytest.LogCaptureF
         ("nothing", "there is no callback 'nothing'. Known: mlflow; name custom code as"),
         ("no_such_module:X", "callback 'no_such_module:X' cannot be imported"),
         ("tests.callbacks.test_told:Nobody", "cannot be imported"),
-        ("tests.callbacks.test_told:Greedy", "a class that settings name takes no arguments"),
-        ("builtins:dict", "'builtins:dict' is no callback: have the class inherit from blockful_py.Callback"),
+        ("tests.callbacks.test_told:Greedy", "a class named in settings takes no arguments"),
+        (
+            "builtins:dict",
+            "'builtins:dict' is not a callback: have the class inherit from",
+        ),
     ],
 )
 def test_what_is_no_callback_is_refused(name: str, why: str) -> None:

@@ -191,14 +191,14 @@ def test_files_that_are_no_such_chain(path: Path, tmp_path: Path) -> None:
     with pytest.raises(NodeError, match=r"there is no embedded chain at .*: check the path"):
         connect(f"embedded:{path}")
     EmbeddedDevnet(path, ID).close()
-    with pytest.raises(NodeError, match="is on chain 1337, chain 1338 was expected"):
+    with pytest.raises(NodeError, match="is on chain 1337, but chain 1338 was expected"):
         EmbeddedDevnet(path, 1338).close()
     (tmp_path / "text").write_text("no database\n" * 200)
     with pytest.raises(NodeError, match=r"cannot be used \(file is not a database\)"):
         connect(f"embedded:{tmp_path / 'text'}")
     with sqlite3.connect(tmp_path / "other") as other:
         other.execute("CREATE TABLE chain (id)")
-    with pytest.raises(NodeError, match="is no embedded chain: check the path"):
+    with pytest.raises(NodeError, match="is not an embedded chain: check the path"):
         connect(f"embedded:{tmp_path / 'other'}")
     (tmp_path / "file").touch()
     with pytest.raises(NodeError, match=r"cannot be made \(Not a directory\): choose another folder"):

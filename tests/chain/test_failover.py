@@ -117,7 +117,7 @@ def test_a_node_of_another_chain_is_passed_over(
 ) -> None:
     node = connect([ganache.url, pair[1].url], 31337)
     assert node.url == pair[1].url
-    assert f"{ganache.url} is on chain 1337, chain 31337 was expected" in caplog.text
+    assert f"{ganache.url} is on chain 1337, but chain 31337 was expected" in caplog.text
     node.close()
     with pytest.raises(NodeError, match=r"no node of chain 31337 can be used.*is on chain 1337"):
         connect([ganache.url, ganache.url], 31337)

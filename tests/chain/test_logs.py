@@ -116,7 +116,7 @@ def test_a_reorganisation_is_told_once_by_the_first_block_that_changed(scene: Sc
         redact(scene, position)
     told = (
         rf"chain {node.chain_id} was reorganised deeper than chain.confirmations = 0: block {first} is the "
-        rf"first.*it was {was} and is 0x.*up to block {unchanged} it is as it was.*blockful resume"
+        rf"first.*it was {was} and is 0x.*unchanged up to block {unchanged}.*blockful resume"
     )
     with pytest.raises(ReorganisedError, match=told):
         kept_in(scene, tmp_path).require_unchanged()

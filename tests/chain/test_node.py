@@ -30,7 +30,7 @@ def test_a_running_node_is_connected_to_by_url(request: pytest.FixtureRequest, k
 
 
 def test_another_chain_is_refused(ganache: Devnet) -> None:
-    with pytest.raises(NodeError, match="is on chain 1337, chain 4242 was expected: use the URL"):
+    with pytest.raises(NodeError, match="is on chain 1337, but chain 4242 was expected: use the URL"):
         connect(ganache.url, 4242)
 
 

@@ -91,7 +91,7 @@ def test_a_node_that_stays_busy_is_named_with_its_words(anvil: Devnet) -> None:
         with StrictNode(anvil.url, Habits(busy=BUSY[words])) as strict:
             strict.reply = lambda asked, reply=BUSY[words]: reply  # type: ignore[method-assign]
             client = JsonRpc(strict.url, patience=0.05)
-            with pytest.raises(NodeError, match=f"asked more than it allows .*{said}"):
+            with pytest.raises(NodeError, match=f"refuses more requests .*{said}"):
                 client.call("eth_chainId")
             client.close()
 

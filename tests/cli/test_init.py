@@ -39,7 +39,7 @@ def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("seed = 7\n")
     outcome = blockful(tmp_path, "init", "--output", "mine.toml")
     assert outcome.status == 2
-    assert "mine.toml exists and was left as it is: choose another --output" in outcome.err
+    assert "mine.toml exists and was not changed: choose another --output" in outcome.err
     assert (tmp_path / "mine.toml").read_text() == "seed = 7\n"
 
 

@@ -325,7 +325,7 @@ def test_a_chain_that_was_started_with_another_id(session: Session) -> None:
     url = session.states()[1338].url
     both = ("--set", f'chain.live_url="{url}"', "--set", f'chain.archive_url="{url}"')
     outcome = session.run("train", "small.toml", "--run", "runs/other", *both)
-    assert "is on chain 1338, chain 1337 was expected" in outcome.error
+    assert "is on chain 1338, but chain 1337 was expected" in outcome.error
     assert outcome.status == 4
     assert not (session.folder / "runs" / "other").exists()
 

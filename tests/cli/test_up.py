@@ -165,7 +165,7 @@ def test_settings_are_refused_before_anything_starts(
 @pytest.mark.parametrize(
     ("names", "rows", "why"),
     [
-        (("north",), "1,2\n3,4\n", "two participants at least"),
+        (("north",), "1,2\n3,4\n", "at least two participants"),
         (("north", "other/north"), "1,2\n3,4\n", "'north', a name that is taken"),
         (("north", "founder"), "1,2\n3,4\n", "'founder', a name that is taken"),
         (("north", "south"), "1,2\n,4\n", "no value in row 2, column 'age'"),

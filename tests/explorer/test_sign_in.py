@@ -140,7 +140,7 @@ def test_an_auditor_that_was_removed_reads_nothing_more(
 def test_an_account_that_is_no_auditor_is_refused(visitor: TestClient) -> None:
     answer = visitor.post("/api/sign-in", json=signed(message_for(visitor, STRANGER), STRANGER))
     assert answer.status_code == 403
-    assert "no auditor" in answer.json()["error"]
+    assert "not an auditor" in answer.json()["error"]
     assert COOKIE not in visitor.cookies
 
 

@@ -108,7 +108,7 @@ def test_a_signature_for_another_domain_is_refused(rules: SignIn) -> None:
     foreign = SignInMessage(
         "http", "evil.example", ACCOUNT, made.chain_id, made.registry, made.nonce, made.issued
     )
-    with pytest.raises(SignInError, match="another key"):
+    with pytest.raises(SignInError, match="key of another account"):
         require(rules, made, signed=signature.sign(AUDITOR.account_secret, foreign.digest))
 
 

@@ -208,7 +208,7 @@ def test_a_member_that_leaves_hands_on_what_it_keeps(machines: Machines) -> None
     for member in others[:2]:
         member.start()
     left = blockful(machines.folder, *command, environment=PASSPHRASE)
-    assert "has the files and keys that this one keeps" in left.out
+    assert "has this member's files and keys" in left.out
     assert _stake(machines, leaving).unbonding_since
     until(lambda: all(stored(each, [version]) and _has_key(each, version) for each in others))
 

@@ -113,7 +113,7 @@ def test_a_page_that_is_not_built_is_one_error(tmp_path: Path) -> None:
         page_assets(tmp_path)
     (tmp_path / "report.css").write_text("a{}")
     (tmp_path / "report.js").write_text("'</script>'")
-    with pytest.raises(RunError, match="cannot stand in a page"):
+    with pytest.raises(RunError, match="cannot be embedded in a page"):
         page_assets(tmp_path)
     (tmp_path / "report.js").write_text("1")
     assert page_assets(tmp_path).script == "1"

@@ -106,7 +106,7 @@ def test_a_block_of_2_mib_is_read_and_a_larger_one_refused_before_it_came() -> N
     block = bytes(MAX_BLOCK_SIZE)
     uri = uri_of(block, Codec.RAW)
     assert list(car.read(written([(uri, block)]))) == [(uri, block)]
-    with pytest.raises(FormatError, match="at most 2097188 are read"):
+    with pytest.raises(FormatError, match="over the maximum of 2097188"):
         list(car.CarReader().feed(HEADER + bytes(varint.encode(MAX_BLOCK_SIZE + 37))))
 
 

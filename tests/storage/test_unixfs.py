@@ -80,7 +80,7 @@ def test_a_child_of_another_size_than_its_parent_says_is_refused() -> None:
     blocks = {uri_of(b"abc", Codec.RAW): b"abc"}
     block = encode((Link(uri_of(b"abc", Codec.RAW), 4, 3),))
     root = uri_of(block, Codec.DAG_PB)
-    with pytest.raises(FormatError, match="holds 3 bytes, its parent says 4"):
+    with pytest.raises(FormatError, match="holds 3 bytes, but its parent says 4"):
         list(read_file(root, {**blocks, root: block}.__getitem__, ANY_SIZE))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inheritance graph: a column for each length of the longest chain of references, oldest left."""
+"""The inheritance graph: one column per length of the longest chain of references, oldest on the left."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
 
 LAYER, WIDE, ROW = 132.0, 172.0, 68.0
-"""Distances of layers, where figures have no decimals and where they have two, and of rows: what is written
-below a model has room where edges are level."""
+"""Distances between layers (for figures without and with two decimals) and between rows.
+
+They leave room for the text below a model, where edges are level.
+"""
 SIDE, TOP, BOTTOM = 52.0, 28.0, 44.0
 RADIUS = 17.0
 SHORT, MOST = 4, 11
-"""Letters of a name that fit into a node, and that are drawn at all."""
+"""Maximum letters of a name that fit into a node, and that are drawn at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnModel:
-    """A model.
+    """A drawn model.
 
     Attributes:
-        number: its place in the report.
-        label: its name, shortened where it is long; `inside`: whether it fits into the node.
+        number: its index in the report.
+        label: its name, possibly shortened; `inside`: whether it fits into the node.
         got: the figure before and after, in short; "" for an untouched model.
     """
 
@@ -44,7 +46,10 @@ class DrawnModel:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From a reference to an heir, by their places in the report; `carries` the forgetting on."""
+    """An edge from a reference to an heir, by their indices in the report.
+
+    `carries` tells whether it passes the forgetting on.
+    """
 
     reference: int
     heir: int
@@ -62,7 +67,7 @@ class Lineage:
 
 
 def lineage(report: Report) -> Lineage:
-    """The drawing, in CSS pixels; the same for the same report."""
+    """The drawing, in CSS pixels; equal reports give equal drawings."""
     drawing = layered_drawing({model.name: model.references for model in report.models})
     number = {model.name: place for place, model in enumerate(report.models)}
     roles = {model.name: role_of(model) for model in report.models}
@@ -98,7 +103,7 @@ def lineage(report: Report) -> Lineage:
 
 
 def _got(report: Report, model: ModelEntry) -> str:
-    """Before, after each paradigm."""
+    """The figure before, and after each paradigm."""
     if role_of(model) is Role.UNTOUCHED or not ran(report):
         return ""
     measure = left(report)
@@ -111,13 +116,13 @@ def _tip(report: Report, model: ModelEntry) -> str:
     role = role_of(model)
     lines = [f"{model.name}, user {model.user}: {role}" + (f", depth {model.depth}" if model.depth else "")]
     if role is Role.UNTOUCHED:
-        return "\n".join([*lines, "does not descend from a start, and is as before"])
+        return "\n".join([*lines, "does not descend from a start, and is unchanged"])
     measure = left(report)
     lines += [f"{measure.name} {state}: {measure.written(v)}" for state, v in passage(report, model, measure)]
     return "\n".join(lines)
 
 
 def _path(curve: Sequence[Place]) -> str:
-    """Cubic Bézier curves as SVG writes them."""
+    """SVG path of cubic Bézier curves."""
     (x, y), *points = curve
     return f"M{x:g},{y:g}C" + " ".join(f"{x:g},{y:g}" for x, y in points)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment attack`: tells models that unlearned from models that never knew."""
+"""Distinguishes models that unlearned from models that never knew (`blockful experiment attack`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def attack(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="Data set, as `blockful data --list` names it, or package.module:object. Repeatable. "
+            help="Data set, from `blockful data --list`, or package.module:object. Repeatable. "
             "Default: digits."
         ),
     ] = None,
@@ -53,11 +53,12 @@ def attack(
     overrides: EngineOverrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack every method with shadow federations, which tell its models from models that never knew.
+    """Attack every method with shadow federations, to tell its models from models that never knew.
 
-    Trains federations that forget, and the same without what is forgotten, from many seeds, and attacks
-    forgotten and retained samples. `--ask canaries` plants mislabelled and unusual samples. Writes one file
-    per federation and row, then attack.md, attack.json and attack.png. A rerun skips rows that have a file.
+    Trains federations that forget, and the same federations without the forgotten data, from many seeds, and
+    attacks forgotten and retained samples.  `--ask canaries` plants mislabelled and unusual samples.  Writes
+    one file per federation and row, then attack.md, attack.json and attack.png.  A rerun skips rows that have
+    a file.
 
     Example: blockful experiment attack --situation all_hold --seeds 5 --output runs/attack
     """

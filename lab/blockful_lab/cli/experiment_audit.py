@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment audit`: audits every method against models that never saw the data."""
+"""Audits every method against models that never saw the data (`blockful experiment audit`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ResultsFolder = Annotated[
 
 DataFiles = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Folder of the data set's files, or a hub id, if not the usual."),
+    typer.Option(metavar="DIR", help="Folder of the data set's files, or a hub id, if not the default."),
 ]
 
 Situations = Annotated[
@@ -58,7 +58,7 @@ def audit(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="Data set, as `blockful data --list` names it, or package.module:object. Repeatable. "
+            help="Data set, from `blockful data --list`, or package.module:object. Repeatable. "
             "Default: digits and shapes."
         ),
     ] = None,
@@ -72,7 +72,7 @@ def audit(
     ] = None,
     scale: Annotated[ScaleName, typer.Option(help="How many users: 14 or 7.")] = ScaleName.FULL,
     tuning: Annotated[
-        bool, typer.Option("--tuning", help="Use seeds 0 to 2, which are not reported.")
+        bool, typer.Option("--tuning", help="Use seeds 0 to 2, whose results are not reported.")
     ] = False,
     render_only: RenderOnly = False,
     overrides: EngineOverrides = None,
@@ -80,9 +80,9 @@ def audit(
 ) -> None:
     """Run every method, and audit its models against models that never saw the data.
 
-    Finds the epochs that the data need on held-out training samples, trains federations, and also measures
-    the reference rows original, gold, gold2 (the noise floor) and head_mask. Writes one file per row, then
-    audit.md, audit.json and audit.png. A rerun skips rows that have a file.
+    Determines the epochs that the data need on held-out training samples, trains federations, and also
+    measures the reference rows original, gold, gold2 (the noise floor) and head_mask.  Writes one file per
+    row, then audit.md, audit.json and audit.png.  A rerun skips rows that have a file.
 
     Example: blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit
     """

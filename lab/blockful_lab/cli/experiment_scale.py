@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment scale`: the paper's scalability section, simulated and real."""
+"""The paper's scalability section, simulated and real (`blockful experiment scale`)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def scale(
     ],
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-9. Repeatable.")],
     size: Annotated[float, typer.Option(help="Share of the paper's number of requests.")] = 0.1,
-    models: Annotated[int, typer.Option(help="Most models simulated in one request.")] = 10_000,
-    members: Annotated[int, typer.Option(help="Most members simulated.")] = 1_000,
+    models: Annotated[int, typer.Option(help="Maximum models simulated in one request.")] = 10_000,
+    members: Annotated[int, typer.Option(help="Maximum members simulated.")] = 1_000,
     requests: Annotated[
-        int, typer.Option(min=0, help="Most parallel requests carried out, over twice as many models.")
+        int, typer.Option(min=0, help="Maximum parallel requests executed, over twice as many models.")
     ] = 0,
-    sequential: Annotated[int, typer.Option(min=0, help="Most sequential requests carried out.")] = 0,
-    deep: Annotated[int, typer.Option(min=0, help="Requests carried out at each depth up to 8.")] = 0,
+    sequential: Annotated[int, typer.Option(min=0, help="Maximum sequential requests executed.")] = 0,
+    deep: Annotated[int, typer.Option(min=0, help="Requests executed at each depth up to 8.")] = 0,
     devnet: Annotated[
         Devnets | None, typer.Option(help="Chains of the real runs. Default: Ganache where it is installed.")
     ] = None,
@@ -44,10 +44,10 @@ def scale(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Simulate throughput and latency, carry some requests out, and judge the paper's claims.
+    """Simulate throughput and latency, execute some requests, and judge the paper's claims.
 
-    Writes a file for each point, then scale.md, scale.json and scale.png. A rerun skips points that have a
-    file, and goes on with an interrupted federation.
+    Writes a file for each point, then scale.md, scale.json and scale.png.  A rerun skips points that have a
+    file, and continues an interrupted federation.
 
     Example: blockful experiment scale --seeds 5-9 --size 1 --requests 8 --output runs/scale
     """

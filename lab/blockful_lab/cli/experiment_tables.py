@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment tables`: measures the paper's tables again."""
+"""Repeats the measurements of the paper's tables (`blockful experiment tables`)."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ def tables(
     seeds: Annotated[list[str], typer.Option(help="Seeds, such as 5-7. Repeatable.")],
     scale: Annotated[
         ScaleName,
-        typer.Option(help="Take the paper's data and networks, or embedded data and a small network."),
+        typer.Option(help="Use the paper's data and networks, or embedded data and a small network."),
     ] = ScaleName.SMALL,
     table: Annotated[
         list[str] | None, typer.Option(help="Part of a table's title, such as TinyImageNet. Repeatable.")
     ] = None,
     classes: Annotated[
-        list[int] | None, typer.Option(help="Rows that forget so many classes. Repeatable.", min=1)
+        list[int] | None,
+        typer.Option(help="Rows with this number of classes. Repeatable.", min=1),
     ] = None,
     network: Annotated[
         list[str] | None,
-        typer.Option(help="Network in place of the row's, such as resnet18. Repeatable: one after another."),
+        typer.Option(help="Network in place of the row's, such as resnet18. Repeatable."),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Epochs of a model, in place of the scale's; the paper has 100.", min=1)
+        int | None, typer.Option(help="Epochs per model, in place of the scale's; the paper uses 100.", min=1)
     ] = None,
     data_limit: Annotated[
-        int | None, typer.Option(help="At most so many samples of each split, drawn by seed.", min=1)
+        int | None, typer.Option(help="Maximum samples of each split, drawn by seed.", min=1)
     ] = None,
     render_only: RenderOnly = False,
     overrides: EngineOverrides = None,
@@ -48,8 +49,8 @@ def tables(
 ) -> None:
     """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
 
-    Measures retraining, gradient passing, fine-tuning and distillation, with the paper's numbers of
-    classes. Writes one file per case, then tables.md and tables.png. A rerun skips cases that have a file.
+    Measures retraining, gradient passing, fine-tuning and distillation, with the paper's numbers of classes.
+    Writes one file per case, then tables.md and tables.png.  A rerun skips cases that have a file.
 
     Example: blockful experiment tables --scale small --seeds 5-7 --output runs/tables
     """

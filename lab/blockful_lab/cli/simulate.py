@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful simulate`: requests, committee and chains in simulated time."""
+"""Simulates requests, committee and chains in virtual time (`blockful simulate`)."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ class Machines(StrEnum):
 
 def simulate(
     paradigm: Annotated[
-        ParadigmName, typer.Option(help="One certificate for all requests that wait, or one a model.")
+        ParadigmName, typer.Option(help="One certificate for all waiting requests, or one per model.")
     ] = ParadigmName.PARALLEL,
     consensus: Annotated[
-        ConsensusName, typer.Option(help="Agreement on the blocks of both chains.")
+        ConsensusName, typer.Option(help="Consensus protocol of both chains.")
     ] = ConsensusName.PBFT,
-    members: Annotated[int, typer.Option(help="Members of the committee, who make the blocks too.")] = 4,
+    members: Annotated[int, typer.Option(help="Members of the committee, who also make the blocks.")] = 4,
     requests: Annotated[int, typer.Option(help="Number of requests.")] = 100,
-    rate: Annotated[float, typer.Option(help="Requests a second (Poisson); 0: all at the beginning.")] = 0.0,
-    depth: Annotated[int, typer.Option(help="Models of a request: a start and a chain that inherits.")] = 1,
-    references: Annotated[int, typer.Option(help="Models that an owner fetches before it retrains.")] = 1,
-    per_block: Annotated[int, typer.Option(help="Models of a live block that change together.")] = 1,
+    rate: Annotated[float, typer.Option(help="Requests per second (Poisson); 0: all at the start.")] = 0.0,
+    depth: Annotated[int, typer.Option(help="Models per request: a start and a chain of heirs.")] = 1,
+    references: Annotated[int, typer.Option(help="Models that an owner fetches before retraining.")] = 1,
+    per_block: Annotated[int, typer.Option(help="Models of one live block that change together.")] = 1,
     network: Annotated[str, typer.Option(help="Measured network, such as resnet18-cifar100.")] = "cnn-digits",
     samples: Annotated[int, typer.Option(help="Samples that an owner trains on.")] = 500,
     epochs: Annotated[int, typer.Option(help="Epochs of retraining a model (sequential).")] = 10,
     start_epochs: Annotated[int, typer.Option(help="Epochs of unlearning a start (parallel).")] = 1,
     claim_samples: Annotated[int, typer.Option(help="Test samples that measure a model's claims.")] = 100,
-    interval: Annotated[float, typer.Option(help="Seconds between blocks; 0: a block at once.")] = 15.0,
+    interval: Annotated[float, typer.Option(help="Seconds between blocks; 0: no delay.")] = 15.0,
     block_bytes: Annotated[int, typer.Option(help="Bytes of a block.")] = 1_000_000,
     block_gas: Annotated[int, typer.Option(help="Gas of a block.")] = 30_000_000,
-    chunk: Annotated[int, typer.Option(help="Models of a transaction, at most 128.")] = 100,
+    chunk: Annotated[int, typer.Option(help="Models per transaction, at most 128.")] = 100,
     confirmations: Annotated[int, typer.Option(help="Blocks that settle a mined block.")] = 12,
     latency: Annotated[str, typer.Option(help="Distribution of a message's seconds.")] = "lognormal:0.05,0.5",
     bandwidth: Annotated[str, typer.Option(help="Distribution of a member's Mbit/s.")] = "1000",
     power: Annotated[str, typer.Option(help="Distribution of a member's hash power.")] = "1",
     machines: Annotated[
-        Machines, typer.Option(help="A machine for each member, or one core for all.")
+        Machines, typer.Option(help="One machine per member, or one core for all.")
     ] = Machines.OWN,
     seed: Annotated[int, typer.Option(help="First seed.")] = 1,
     repeats: Annotated[int, typer.Option(help="Number of seeds.")] = 5,
@@ -110,5 +110,5 @@ def _lines(summary: SimulationSummary) -> list[str]:
         unit = "J" if name.startswith("energy") else units.get(name, "s")
         lines.append(f"{name:28} {figure} {unit}".rstrip())
     if settings.members > MAX_MEMBERS:
-        lines.append(f"The contracts take {MAX_MEMBERS} members at most: more are simulated only.")
+        lines.append(f"The contracts allow at most {MAX_MEMBERS} members: more are simulated only.")
     return lines
