@@ -57,7 +57,7 @@ def docstrings(path: Path) -> Iterator[Text]:
 
 
 def paragraphs(path: Path) -> Iterator[Text]:
-    """Paragraphs of a page, without its code."""
+    """Paragraphs of a page, without its code and quoted blocks."""
     text = re.sub(
         r"^```.*?^```",
         lambda m: re.sub(r"[^\n]", "", m[0]),
@@ -66,7 +66,7 @@ def paragraphs(path: Path) -> Iterator[Text]:
     )
     line = 1
     for part in re.split(r"(\n\s*\n)", text):
-        if part.strip():
+        if part.strip() and not part.startswith(">"):
             yield line, part.strip(), False
         line += part.count("\n")
 
