@@ -182,13 +182,14 @@ $(STAMPS)/ipfs: $(wildcard tests/ipfs/node/*) | $(STAMPS)/npm
 	@npm ci --prefix build/ipfs --omit=optional --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
-check: setup ## Run the linters: ruff, mypy, solhint, forge fmt, slither
+check: setup ## Run the linters: ruff, mypy, words, solhint, forge fmt, slither
 	@$(MAKE) --no-print-directory -j2 check-python check-contracts
 
 check-python: setup
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/python scripts/check_words.py
 
 check-contracts: setup
 	@node_modules/.bin/solhint --disc --quiet --max-warnings 0 'contracts/**/*.sol'

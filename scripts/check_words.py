@@ -41,7 +41,6 @@ EXCEPTIONS: dict[str, tuple[str, ...]] = {}
 Text = tuple[int, str, bool]
 """Line, text, and whether it is a docstring."""
 
-
 def docstrings(path: Path) -> Iterator[Text]:
     """Docstrings, strings below an assignment among them, and comments of a Python file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -55,28 +54,25 @@ def docstrings(path: Path) -> Iterator[Text]:
             if token.type == tokenize.COMMENT:
                 yield token.start[0], token.string.lstrip("# "), False
 
-
 def paragraphs(path: Path) -> Iterator[Text]:
-    """Paragraphs of a page, without its code."""
+    """Paragraphs of a page, without its code and quoted blocks."""
     text = re.sub(
-        r"^```.*?^```",
+        r"^ *```.*?^ *```",
         lambda m: re.sub(r"[^\n]", "", m[0]),
         path.read_text(encoding="utf-8"),
         flags=re.M | re.S,
     )
     line = 1
     for part in re.split(r"(\n\s*\n)", text):
-        if part.strip():
+        if part.strip() and not part.startswith(">"):
             yield line, part.strip(), False
         line += part.count("\n")
-
 
 def prose(text: str) -> str:
     """A text on one line, without code, quotations and the addresses of links."""
     text = re.sub(r"`[^`]*`", "`code`", text)
     text = re.sub(r'"[^"]*"|“[^”]*”', '""', text)
     return re.sub(r"\s+", " ", re.sub(r"\]\([^)]*\)", "]", text)).strip()
-
 
 def found(text: str, is_docstring: bool) -> list[str]:
     """The turns of a text, each with what to write instead."""
@@ -86,13 +82,11 @@ def found(text: str, is_docstring: bool) -> list[str]:
         f"{match[0].strip()!r}: {say}" for turn, say in patterns.items() if (match := re.search(turn, plain))
     ]
 
-
 def files(paths: list[str]) -> Iterator[Path]:
     for root in map(Path, paths):
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
             if path.suffix in (".py", ".md") and not ELSEWHERE & set(path.parts):
                 yield path
-
 
 def main() -> None:
     arguments = sys.argv[1:]
@@ -114,7 +108,6 @@ def main() -> None:
         sys.exit(
             f"{faults} of {texts} texts have a turn that has to be read twice: see CONTRIBUTING.md, Prose"
         )
-
 
 if __name__ == "__main__":
     main()

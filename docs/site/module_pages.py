@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of the Python library: its face, and the rooms that programs of others import."""
+"""Pages of the Python library: its main classes, and the rooms for other programs."""
 
 from __future__ import annotations
 
