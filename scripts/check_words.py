@@ -41,6 +41,7 @@ EXCEPTIONS: dict[str, tuple[str, ...]] = {}
 Text = tuple[int, str, bool]
 """Line, text, and whether it is a docstring."""
 
+
 def docstrings(path: Path) -> Iterator[Text]:
     """Docstrings, strings below an assignment among them, and comments of a Python file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -53,6 +54,7 @@ def docstrings(path: Path) -> Iterator[Text]:
         for token in tokenize.tokenize(file.readline):
             if token.type == tokenize.COMMENT:
                 yield token.start[0], token.string.lstrip("# "), False
+
 
 def paragraphs(path: Path) -> Iterator[Text]:
     """Paragraphs of a page, without its code and quoted blocks."""
@@ -68,11 +70,13 @@ def paragraphs(path: Path) -> Iterator[Text]:
             yield line, part.strip(), False
         line += part.count("\n")
 
+
 def prose(text: str) -> str:
     """A text on one line, without code, quotations and the addresses of links."""
     text = re.sub(r"`[^`]*`", "`code`", text)
     text = re.sub(r'"[^"]*"|“[^”]*”', '""', text)
     return re.sub(r"\s+", " ", re.sub(r"\]\([^)]*\)", "]", text)).strip()
+
 
 def found(text: str, is_docstring: bool) -> list[str]:
     """The turns of a text, each with what to write instead."""
@@ -82,11 +86,13 @@ def found(text: str, is_docstring: bool) -> list[str]:
         f"{match[0].strip()!r}: {say}" for turn, say in patterns.items() if (match := re.search(turn, plain))
     ]
 
+
 def files(paths: list[str]) -> Iterator[Path]:
     for root in map(Path, paths):
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
             if path.suffix in (".py", ".md") and not ELSEWHERE & set(path.parts):
                 yield path
+
 
 def main() -> None:
     arguments = sys.argv[1:]
@@ -108,6 +114,7 @@ def main() -> None:
         sys.exit(
             f"{faults} of {texts} texts have a turn that has to be read twice: see CONTRIBUTING.md, Prose"
         )
+
 
 if __name__ == "__main__":
     main()
