@@ -7,9 +7,11 @@ import atexit
 import signal
 import subprocess
 import tempfile
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from blockful_py.chain.node import Node
 from blockful_py.chain.processes import HOST, end, last_lines, launch, take_port, wait_for
@@ -34,7 +36,7 @@ class NodeOptions:
     Attributes:
         chain_id: chain id of RPC and contracts, and network id.
         port: None picks a free one.
-        kind: "ganache" or "anvil".
+        kind: one of KINDS.
         block_time: seconds between blocks; 0 mines every transaction at once.
         database: directory that stores the chain; None keeps it in memory (Ganache only).
         hardfork: rules of the chain, by the name that both programs use.
@@ -56,45 +58,64 @@ class NodeOptions:
         Raises SettingsError for an unknown kind, and ToolchainError if the program is not installed or
         Node.js is too old.
         """
-        if self.kind == "ganache":
-            return [*ganache_command(end_with_parent=end_with_parent), *self._ganache(port)]
-        if self.kind == "anvil":
-            return [*anvil_command(), *self._anvil(port)]
-        raise SettingsError(f"a development node is of kind 'ganache' or 'anvil', not {self.kind!r}.")
+        if self.kind not in KINDS:
+            known = " or ".join(map(repr, KINDS))
+            raise SettingsError(f"a development node is of kind {known}, not {self.kind!r}.")
+        kind = KINDS[self.kind]
+        options = [f"--{name}={value}" for name, value in kind.options(self, port).items()]
+        return [*kind.program(end_with_parent=end_with_parent), *options, *self.more]
 
-    def _ganache(self, port: int) -> list[str]:
-        options = {
-            "server.host": HOST,
-            "server.port": port,
-            "chain.chainId": self.chain_id,
-            "chain.networkId": self.chain_id,
-            "chain.hardfork": self.hardfork,
-            "miner.blockGasLimit": GAS_LIMIT,
-            "miner.callGasLimit": GAS_LIMIT,
-            "miner.blockTime": self.block_time,
-            "wallet.mnemonic": self.mnemonic,
-            "wallet.totalAccounts": ACCOUNTS,
-            "wallet.defaultBalance": BALANCE,
-            "logging.quiet": "true",
-        }
-        if self.database is not None:
-            options["database.dbPath"] = str(self.database)
-        return [*(f"--{name}={value}" for name, value in options.items()), *self.more]
 
-    def _anvil(self, port: int) -> list[str]:
-        options = {
-            "host": HOST,
-            "port": port,
-            "chain-id": self.chain_id,
-            "hardfork": self.hardfork,
-            "gas-limit": GAS_LIMIT,
-            "mnemonic": self.mnemonic,
-            "accounts": ACCOUNTS,
-            "balance": BALANCE,
-        }
-        if self.block_time:
-            options["block-time"] = self.block_time
-        return [*(f"--{name}={value}" for name, value in options.items()), *self.more]
+class Program(Protocol):
+    """The command that starts a kind's program; with `end_with_parent` it ends with this process."""
+
+    def __call__(self, *, end_with_parent: bool) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DevnetKind:
+    """A program that runs development nodes, and its options for a node at a port."""
+
+    program: Program
+    options: Callable[[NodeOptions, int], dict[str, object]]
+
+
+def _ganache(node: NodeOptions, port: int) -> dict[str, object]:
+    options: dict[str, object] = {
+        "server.host": HOST,
+        "server.port": port,
+        "chain.chainId": node.chain_id,
+        "chain.networkId": node.chain_id,
+        "chain.hardfork": node.hardfork,
+        "miner.blockGasLimit": GAS_LIMIT,
+        "miner.callGasLimit": GAS_LIMIT,
+        "miner.blockTime": node.block_time,
+        "wallet.mnemonic": node.mnemonic,
+        "wallet.totalAccounts": ACCOUNTS,
+        "wallet.defaultBalance": BALANCE,
+        "logging.quiet": "true",
+    }
+    return options if node.database is None else options | {"database.dbPath": node.database}
+
+
+def _anvil(node: NodeOptions, port: int) -> dict[str, object]:
+    options: dict[str, object] = {
+        "host": HOST,
+        "port": port,
+        "chain-id": node.chain_id,
+        "hardfork": node.hardfork,
+        "gas-limit": GAS_LIMIT,
+        "mnemonic": node.mnemonic,
+        "accounts": ACCOUNTS,
+        "balance": BALANCE,
+    }
+    return options | {"block-time": node.block_time} if node.block_time else options
+
+
+KINDS: Mapping[str, DevnetKind] = {
+    "ganache": DevnetKind(ganache_command, _ganache),
+    "anvil": DevnetKind(lambda *, end_with_parent: anvil_command(), _anvil),
+}
 
 
 class Devnet(Closable):
