@@ -204,8 +204,7 @@ def passed_change(
 def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
     """The weights `w + change`, rounded once to float32; see `with_sound_variances` for variances.
 
-    `change` is (D,).  Raises:
-        LearningError: the change and the weights differ in length.
+    `change` is (D,).  Raises LearningError if it and the weights differ in length.
     """
     return with_sound_variances(unflatten((flatten(weights) + change).astype(np.float32), weights), weights)
 
