@@ -85,8 +85,7 @@ class Prices:
 def expected_parallel(models: int, blocks: int) -> Operations:
     """Expected operations of a parallel request: (K + L) CH, 1 consensus, K uploads and K downloads.
 
-    Raises:
-        ValueError: unless 1 <= blocks <= models.
+    Raises ValueError unless 1 <= blocks <= models.
     """
     _check_models(models)
     if not 1 <= blocks <= models:
@@ -99,8 +98,7 @@ def expected_sequential(models: int, references: Fraction | int) -> Operations:
 
     `references` is N.
 
-    Raises:
-        ValueError: if there is no model, or N (K - 1) is not a whole number of downloads.
+    Raises ValueError if there is no model, or N (K - 1) is not a whole number of downloads.
     """
     _check_models(models)
     fetched = Fraction(references) * (models - 1)

@@ -121,7 +121,7 @@ def collide(secret: int, label: bytes, message: bytes, h: int, rng: Rng = system
 def collide_with(
     secret: int, key_id: bytes, label: bytes, message: bytes, h: int, rng: Rng = system_rng
 ) -> Opening:
-    """Does `collide` for a known identifier of the secret's key."""
+    """Computes an opening as `collide` does, given the identifier of the secret's key."""
     if not 0 <= h < N:
         raise CryptoError("a chameleon hash is a number below the order of secp256k1.")
     while True:

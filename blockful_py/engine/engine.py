@@ -46,7 +46,6 @@ class InThisProcess:
     """Runs orders in this process, one after the other."""
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
-        """See Engine."""
         for key, order in orders.items():
             yield key, carry_out(order.text)
 

@@ -45,7 +45,6 @@ class LocalProcesses:
                     ) from None
 
     def close(self) -> None:
-        """See Engine."""
         if self._alive is not None:
             self._alive.close()
         if self._pool is not None:

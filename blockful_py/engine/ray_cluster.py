@@ -53,7 +53,6 @@ class RayCluster:
         self._ray = ray
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
-        """See Engine."""
         ray = self._ray
         self._require_room(orders)
         remote = ray.remote(carry_out)
@@ -83,7 +82,6 @@ class RayCluster:
             yield pending.pop(done), answer
 
     def close(self) -> None:
-        """See Engine."""
         self._ray.shutdown()
 
     def _require_room(self, orders: Mapping[str, Order]) -> None:

@@ -17,8 +17,7 @@ def depth_bound(update_norm: float, epsilon: float, single_reference_models: int
     alone; if several paths meet, their sum can exceed epsilon deeper (docs/explanation/unlearning.md).
     Returns None if epsilon is 0: no update is ever cut.
 
-    Raises:
-        GraphError: a norm or epsilon is negative or not finite.
+    Raises GraphError: a norm or epsilon is negative or not finite.
     """
     if not (math.isfinite(update_norm) and update_norm >= 0 and math.isfinite(epsilon) and epsilon >= 0):
         raise GraphError(

@@ -26,8 +26,7 @@ def topological_order(names: tuple[str, ...], indptr: Indices, indices: Indices)
     Keeps the order of `names` if it is topological; otherwise uses Kahn's algorithm (1962), first come first
     served.
 
-    Raises:
-        CycleError: names the models of one cycle in order.
+    Raises CycleError, which names the models of one cycle in order.
     """
     size = len(indptr) - 1
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(indptr))

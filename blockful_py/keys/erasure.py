@@ -129,6 +129,7 @@ class ReplacedVersions:
 
     def require_another_look(self, versions: Collection[ReplacedVersion]) -> None:
         """Reads both chains again, through other nodes if configured, before keys are destroyed.
+
         Raises NodeError unless both readings agree.
         """
         newest: dict[Position, int] = {}

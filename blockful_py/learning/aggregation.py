@@ -14,8 +14,7 @@ def aggregate(references: Sequence[Weights]) -> Weights:
 
     Returns a state dict in the references' form; integer tensors come from the first reference.
 
-    Raises:
-        LearningError: no reference, or references of different architectures.
+    Raises LearningError: no reference, or references of different architectures.
     """
     if not references:
         raise LearningError("an aggregate needs at least one reference; roots start from initial weights.")

@@ -26,8 +26,7 @@ class ScoredModel:
 def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) -> tuple[str, ...]:
     """Draws `count` names of the pool without replacement, or all names if it has fewer.
 
-    Raises:
-        SettingsError: count is below 1.
+    Raises SettingsError: count is below 1.
     """
     if count < 1:
         raise SettingsError(f"candidates must be at least 1, not {count}.")
@@ -44,8 +43,7 @@ def score(
         models: state dicts, at least of the models in `names`.
         samples: n test samples, n at least 1.
 
-    Raises:
-        LearningError: no samples, or weights of another architecture.
+    Raises LearningError: no samples, or weights of another architecture.
     """
     scored = accuracies(architecture, {name: models[name] for name in names}, samples)
     return tuple(ScoredModel(name, scored[name]) for name in names)
@@ -58,8 +56,7 @@ def select(
 
     Every scored model in `forced` is selected, in place of the least accurate other models.
 
-    Raises:
-        SettingsError: count is below 1.
+    Raises SettingsError: count is below 1.
     """
     if count < 1:
         raise SettingsError(f"references must be at least 1, not {count}.")

@@ -20,8 +20,7 @@ def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
 
     A model trained again after a crash gets a second line with the same curve.
 
-    Raises:
-        RunError: the file cannot be written.
+    Raises RunError: the file cannot be written.
     """
     lines = "".join(
         json.dumps({"name": model.name, "loss": model.curve.loss, "accuracy": model.curve.accuracy}) + "\n"

@@ -57,8 +57,7 @@ def use_repeatable_kernels(device: torch.device) -> None:
 def resolve_device(name: str) -> torch.device:
     """The device of a name; "auto" is the GPU if there is one, else the CPU.
 
-    Raises:
-        SettingsError: not a device of torch, or not one of this machine.
+    Raises SettingsError: not a device of torch, or not one of this machine.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

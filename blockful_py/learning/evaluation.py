@@ -37,8 +37,7 @@ def accuracies(
         models: state dicts by name.
         samples: n samples, n at least 1.
 
-    Raises:
-        LearningError: no samples, weights of another architecture, or the device is out of memory.
+    Raises LearningError: no samples, weights of another architecture, or the device is out of memory.
     """
     if not len(samples):
         raise LearningError("accuracy needs at least one sample; this user or class has none.")
@@ -59,8 +58,7 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
         models: state dicts by name.
         samples: n samples, n at least 1; the result is on their device.
 
-    Raises:
-        LearningError: weights of another architecture, or the device is out of memory.
+    Raises LearningError: weights of another architecture, or the device is out of memory.
     """
     if not models:
         return {}

@@ -207,8 +207,7 @@ def choose_references(
 ) -> tuple[ScoredModel, ...]:
     """The scripted references, or the top N of K candidates (paper, eq. 1), scored on the user's test data.
 
-    Raises:
-        LearningError: a needed model is not in `published`, or there is no candidate.
+    Raises LearningError: a needed model is not in `published`, or there is no candidate.
     """
     if spec.is_root:
         return ()

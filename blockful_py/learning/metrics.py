@@ -75,8 +75,7 @@ class Quality:
 def predict(architecture: Architecture, weights: Weights, samples: Samples) -> Predictions:
     """Predictions of a model on n samples, in evaluation mode.
 
-    Raises:
-        LearningError: no samples, weights of another architecture, or the device is out of memory.
+    Raises LearningError: no samples, weights of another architecture, or the device is out of memory.
     """
     if not len(samples):
         raise LearningError("metrics need at least one sample; this user or class has none.")

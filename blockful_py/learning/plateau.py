@@ -51,8 +51,7 @@ def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau
     and with a(E) more than such an error above the share of the commonest class.  If there is no such E, the
     result is 64.  One doubling does not suffice, because accuracy can rest before it rises.
 
-    Raises:
-        SettingsError, LearningError: a user has fewer than two samples, or as `train_federation`.
+    Raises SettingsError, LearningError: a user has fewer than two samples, or as `train_federation`.
     """
     split = [_split(user, settings.seed) for user in users]
     held = pooled(user.test for user in split)

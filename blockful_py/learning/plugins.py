@@ -35,8 +35,7 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     Args:
         what: kind of object, for error messages, such as "model".
 
-    Raises:
-        SettingsError: no object has this name (lists the known ones), or it cannot be imported.
+    Raises SettingsError: no object has this name (lists the known ones), or it cannot be imported.
     """
     if name in builtin:
         return builtin[name]

@@ -60,8 +60,7 @@ def epsilon_of(noise: float, sample_rate: float, steps: int, delta: float) -> fl
     Args:
         noise: standard deviation of the noise, in multiples of the clipping norm.
 
-    Raises:
-        SettingsError: Opacus is not installed.
+    Raises SettingsError: Opacus is not installed.
     """
     _opacus()
     from opacus.accountants import RDPAccountant

@@ -75,8 +75,7 @@ def samples_from_bytes(data: bytes) -> Dataset:
 def own_data(name: str, seed: int, options: DataOptions) -> Dataset:
     """A participant's data, on the CPU: a file of samples, or a data set by name.
 
-    Raises:
-        SettingsError, LearningError, FormatError: it cannot be loaded, or lacks samples.
+    Raises SettingsError, LearningError, FormatError: it cannot be loaded, or lacks samples.
     """
     if name.endswith(SUFFIX):
         try:

@@ -66,8 +66,7 @@ def stacks_well(architecture: Architecture, device: torch.device) -> bool:
 def stack_weights(architecture: Architecture, models: Mapping[str, Weights], device: torch.device) -> Stack:
     """Stacks M state dicts: each tensor (...) becomes (M, ...), on the device.
 
-    Raises:
-        LearningError: weights of another architecture.
+    Raises LearningError: weights of another architecture.
     """
     first = next(iter(models.values()))
     architecture.module(first, torch.device("cpu"))

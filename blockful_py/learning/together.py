@@ -103,8 +103,7 @@ def is_stacked(architecture: Architecture, settings: TrainingSettings, device: t
 
     The settings, the network, its input size and the kind of device decide, never the number of models.
 
-    Raises:
-        SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
+    Raises SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
     """
     if settings.together == "loop":
         return False

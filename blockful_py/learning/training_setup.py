@@ -67,8 +67,7 @@ class TrainingSetup:
     def of(cls, settings: Settings) -> TrainingSetup:
         """Loads and divides the data, and configures torch (`set_torch_up`).
 
-        Raises:
-            SettingsError, LearningError: a name, class or number that does not fit the data.
+        Raises SettingsError, LearningError: a name, class or number that does not fit the data.
         """
         federation, learning = settings.federation, settings.learning
         dataset = load_dataset(learning.dataset, settings.seed, CPU, learning)
@@ -109,8 +108,7 @@ class TrainingSetup:
             initial: the shared initialisation, a state dict.
             own: the party's data; empty for a member.
 
-        Raises:
-            SettingsError, LearningError: the files or the data do not fit the settings.
+        Raises SettingsError, LearningError: the files or the data do not fit the settings.
         """
         learning = settings.learning
         holders = holders_of(settings)

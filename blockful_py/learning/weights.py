@@ -90,8 +90,7 @@ def unflatten(vector: Vector, like: Weights) -> Weights:
         vector: float32 (D,).
         like: weights with D floating-point numbers; their integer tensors are copied.
 
-    Raises:
-        LearningError: the vector has another length.
+    Raises LearningError: the vector has another length.
     """
     names = _floating(like)
     expected = sum(like[name].numel() for name in names)

@@ -30,7 +30,7 @@ def named_code(settings: Settings) -> dict[str, str]:
 
 
 def code_of(settings: Settings) -> RunSettings:
-    """The section `run`, extended to allow all code named by settings whose author owns this machine."""
+    """The section `run`, extended to allow all code that the settings name: their author is the owner."""
     return replace(settings.run, allow=tuple(sorted({*settings.run.allow, *named_code(settings).values()})))
 
 

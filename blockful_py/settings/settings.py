@@ -53,8 +53,7 @@ class Settings(Section):
     def load(cls, path: str | Path | None = None, overrides: Sequence[str] = ()) -> Settings:
         """Reads a TOML file and applies overrides such as `learning.epochs=5`.
 
-        Raises:
-            SettingsError: names the file or the key, the fault, and the allowed values.
+        Raises SettingsError, which names the file or the key, the fault, and the allowed values.
         """
         document: dict[str, Any] = {}
         if path is not None:
@@ -67,8 +66,7 @@ class Settings(Section):
     def parse(cls, document: Mapping[str, Any]) -> Settings:
         """Settings from the tables of a TOML or JSON file.
 
-        Raises:
-            SettingsError: lists every wrong key and value, or otherwise every broken rule.
+        Raises SettingsError, which lists every wrong key and value, or otherwise every broken rule.
         """
         from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 

@@ -30,8 +30,7 @@ KINDS = {
 def validated(root: type[T], document: Mapping[str, Any]) -> T:
     """Builds `root`, a dataclass of sections, from the document.
 
-    Raises:
-        SettingsError: lists every unknown or missing key, and every value of a wrong type or range.
+    Raises SettingsError, which lists every unknown or missing key, and every value of a wrong type or range.
     """
     if not isinstance(document, Mapping):
         raise SettingsError(f"the document must be a table, not {document!r:.60}.")

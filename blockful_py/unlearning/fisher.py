@@ -31,8 +31,7 @@ def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch
         batch: samples of a batch; the last one may have fewer.
         work: counts the sample passes.
 
-    Raises:
-        LearningError: weights of another architecture.
+    Raises LearningError: weights of another architecture.
     """
     module = work.watch(architecture.module(weights, samples.x.device).eval())
     parameters = trainable(module)

@@ -99,8 +99,7 @@ class Fiun(AllAtOnce):
 def parameters(task: UnlearningTask, layers: str) -> tuple[str, ...]:
     """Names of the parameters of the output layer ("head"), or of all layers ("all").
 
-    Raises:
-        UnlearningError: "head", but the network does not end in a linear layer.
+    Raises UnlearningError: "head", but the network does not end in a linear layer.
     """
     module = task.architecture.module(task.initial, torch.device("cpu"))
     if layers == "all":

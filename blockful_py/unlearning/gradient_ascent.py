@@ -81,8 +81,7 @@ class GradientAscent(AllAtOnce):
     def run(self, task: UnlearningTask, meter: Meter) -> Outcome:
         """Runs `unlearn` without its check of the level, counted by a meter shared with other steps.
 
-        Raises:
-            UnlearningError: the owner of an ascended start holds none of the forgotten samples.
+        Raises UnlearningError: the owner of an ascended start holds none of the forgotten samples.
         """
         began = perf_counter()
         paths = path_weights(task.graph, task.starts)

@@ -20,8 +20,7 @@ SILENT = -5.0
 def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
     """Name and module of the last linear layer with one output per class: weights (classes, d).
 
-    Raises:
-        UnlearningError: the network has no such layer.
+    Raises UnlearningError: the network has no such layer.
     """
     linear = ((name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear))
     layers = [(name, part) for name, part in linear if part.out_features == class_count]

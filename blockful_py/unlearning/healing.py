@@ -46,8 +46,7 @@ def heal(
 
     Returns a state dict on the CPU.
 
-    Raises:
-        LearningError: a result that is not finite.
+    Raises LearningError: a result that is not finite.
     """
     steps = -(-len(retained) // batch) if most is None else most
     batches = batches_of(retained, batch, steps, stream)

@@ -24,8 +24,7 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
 
     Root ancestors are omitted (see `CleanIncrements`).
 
-    Raises:
-        UnlearningError: a model, one of its references or its owner's data is missing.
+    Raises UnlearningError: a model, one of its references or its owner's data is missing.
     """
     affected = set(task.affected())
     above = set(task.graph.ancestors(task.starts)) | set(task.graph.ancestors(affected))
@@ -51,8 +50,7 @@ def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 
     agg_j is the mean of the published references.  The training repeats the model's own, or a share of its
     epochs, with a random stream of its own; if an owner keeps no samples, it returns agg_j.
 
-    Raises:
-        LearningError: a result that is not finite.
+    Raises LearningError: a result that is not finite.
     """
     return _changes(task, retrain_wave(task, names, {}, CLEAN, share))
 

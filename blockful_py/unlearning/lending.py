@@ -14,8 +14,7 @@ def lent(task: UnlearningTask, name: str) -> Samples:
 
     The owner uses its own; without any, it borrows from the owners of the starts above the model.
 
-    Raises:
-        UnlearningError: these owners hold none either.
+    Raises UnlearningError: these owners hold none either.
     """
     own = task.forgotten(name)
     if len(own):

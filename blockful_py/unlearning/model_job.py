@@ -54,8 +54,7 @@ class Changing(Protocol):
     def changed(self, job: ModelJob, work: Work) -> Weights:
         """Changes one model; returns its new state dict, on the CPU, and counts its sample passes.
 
-        Raises:
-            LearningError: a result that is not finite.
+        Raises LearningError: a result that is not finite.
         """
         ...
 

@@ -17,8 +17,7 @@ from blockful_py.unlearning.head import output_layer, said_by
 def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Module]:
     """Name and module of the last linear or convolutional layer that gives the output layer's d inputs.
 
-    Raises:
-        UnlearningError: there is no such layer, or the network does not end in a linear layer.
+    Raises UnlearningError: there is no such layer, or the network does not end in a linear layer.
     """
     head, layer = output_layer(module, class_count)
     layers = [

@@ -126,8 +126,7 @@ def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: floa
     other, the computed norm may be up to 1e-8 of their norms.  With epsilon = 0 a model is skipped if no
     start that reaches it has changed.
 
-    Raises:
-        UnlearningError: alpha or epsilon out of range, or a start's change missing.
+    Raises UnlearningError: alpha or epsilon out of range, or a start's change missing.
     """
     if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(epsilon) and epsilon >= 0):
         raise UnlearningError(f"alpha must be positive and epsilon at least 0, not {alpha} and {epsilon}.")
@@ -205,8 +204,7 @@ def passed_change(
 def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
     """The weights `w + change`, rounded once to float32; see `with_sound_variances` for variances.
 
-    `change` is (D,).  Raises:
-        LearningError: the change and the weights differ in length.
+    `change` is (D,).  Raises LearningError if it and the weights differ in length.
     """
     return with_sound_variances(unflatten((flatten(weights) + change).astype(np.float32), weights), weights)
 

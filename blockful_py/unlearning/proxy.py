@@ -19,8 +19,7 @@ def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
 
     Returns (classes * per_class, ...) of the pool's (n, ...), class after class.
 
-    Raises:
-        UnlearningError: a class has fewer, or no class is retained.
+    Raises UnlearningError: a class has fewer, or no class is retained.
     """
     chosen: list[Tensor] = []
     for label in pool.classes():

@@ -77,8 +77,7 @@ def reached(task: UnlearningTask) -> tuple[str, ...]:
 
     Samples reach a model by its owner's data or by a reference.
 
-    Raises:
-        UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.
+    Raises UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.
     """
     affected = task.affected()
     needed = {*affected, *task.graph.ancestors(affected)}

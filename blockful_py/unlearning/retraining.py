@@ -28,8 +28,7 @@ def retrain_model(
 
     Returns a state dict on the CPU.
 
-    Raises:
-        LearningError: a result that is not finite.
+    Raises LearningError: a result that is not finite.
     """
     if work is not None and task.keeps(name):
         work.trained(passes_of(task, name))

@@ -100,8 +100,7 @@ class AuditOutcome:
     def from_json(cls, document: Mapping[str, Any]) -> AuditOutcome:
         """Parses the output of `to_json`.
 
-        Raises:
-            FormatError: another format, a missing field, or a verdict that contradicts its figures.
+        Raises FormatError: another format, a missing field, or a verdict that contradicts its figures.
         """
         if document.get("format") != FORMAT:
             raise FormatError(f"expected an audit of format {FORMAT!r}, found {document.get('format')!r}.")

@@ -84,11 +84,7 @@ class Verdict:
 
 
 def place(row: Row, gold: Row, original: Row, federation: int = 0) -> list[Placed]:
-    """Gaps of a row's models.
-
-    Raises:
-        UnlearningError: the rows are of different models.
-    """
+    """Gaps of a row's models.  Raises UnlearningError: the rows are of different models."""
     names = [[model.model for model in each.models] for each in (row, gold, original)]
     if not names[0] == names[1] == names[2]:
         raise UnlearningError(f"rows {row.method}, {gold.method} and {original.method} are of other models.")

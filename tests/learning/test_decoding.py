@@ -148,7 +148,7 @@ REFUSED = {
     "nearly a bomb": (bomb(10_000), "has 10000x10000 pixels, not 8x8"),
     "another size": (saved(RGB.resize((9, 8))), "has 9x8 pixels, not 8x8: resize"),
     "truncated": (saved(RGB)[:50], "is damaged .*: fetch the file again or take the row out"),
-    "truncated jpeg": (saved(RGB, "JPEG")[:-300], "is damaged|is no image"),
+    "truncated jpeg": (saved(RGB, "JPEG")[:-300], "is damaged|is not a readable image"),
     "a text": (b"no image", r"is not a readable image \(PNG, JPEG"),
     "a program": (saved(RGB, "EPS"), "is not a readable image"),
     "nothing": (b"", "is not a readable image"),

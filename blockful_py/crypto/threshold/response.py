@@ -16,8 +16,7 @@ class Responder:
         secret: x_i.
         weight: lambda_i.
 
-    Raises:
-        CryptoError: a scalar is not below the group order, or a product or a sum is zero.
+    Raises CryptoError: a scalar is not below the group order, or a product or a sum is zero.
     """
 
     def __init__(self, secret: int, weight: int) -> None:

@@ -49,8 +49,7 @@ def load_digits(seed: int, options: DataOptions) -> Dataset:
 def digits_file() -> Path:
     """Path of the digits, found without importing scikit-learn, which takes seconds.
 
-    Raises:
-        LearningError: scikit-learn is not installed, or lacks its data.
+    Raises LearningError: scikit-learn is not installed, or lacks its data.
     """
     package = find_spec("sklearn")
     for folder in (package and package.submodule_search_locations) or ():

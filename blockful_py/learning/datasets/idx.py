@@ -64,8 +64,7 @@ def read_table(files: IdxFiles, pair: tuple[Path, Path], column: str, label: str
         pair: the files of n images and of their n labels.
         column, label: names of the table's columns.
 
-    Raises:
-        LearningError: a file is damaged, or the images have an unexpected size or number.
+    Raises LearningError: a file is damaged, or the images have an unexpected size or number.
     """
     import pyarrow as pa
 

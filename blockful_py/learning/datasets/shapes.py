@@ -32,8 +32,7 @@ def load_shapes(seed: int, options: DataOptions) -> Dataset:
     The label is shape * 4 + texture.  Position, radius, rotation, the stripes' period and phase, contrast and
     noise are drawn by seed.  Inputs are float32 (n, 1, 16, 16), labels int64 (n,), on the CPU.
 
-    Raises:
-        SettingsError: data files are configured, but this data set needs none.
+    Raises SettingsError: data files are configured, but this data set needs none.
     """
     refuse_files("shapes", options)
     total = TRAIN + TEST + PROXY

@@ -55,8 +55,7 @@ def load_yahoo_answers(seed: int, options: DataOptions) -> Dataset:
 def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
     """The configured tokenizer and the number of its ids.
 
-    Raises:
-        SettingsError: `transformers` or the tokenizer is missing, or its padding id is not 0.
+    Raises SettingsError: `transformers` or the tokenizer is missing, or its padding id is not 0.
     """
     if options.tokenizer == WORDS:
         return (lambda texts: word_ids(texts, options.text_length)), BUCKETS

@@ -75,8 +75,7 @@ class Architecture:
         In training mode, batch normalisation uses its running statistics for a batch of one sample; torch
         itself would raise, because the batch has no variance.
 
-        Raises:
-            LearningError: the weights have another architecture.
+        Raises LearningError: the weights have another architecture.
         """
         module = self._empty(device)
         self.load(module, weights)
@@ -85,8 +84,7 @@ class Architecture:
     def load(self, module: nn.Module, weights: Weights) -> None:
         """Copies weights, a state dict, into a module of this architecture.
 
-        Raises:
-            LearningError: the weights have another architecture.
+        Raises LearningError: the weights have another architecture.
         """
         expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
         shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
@@ -107,8 +105,7 @@ class Architecture:
 
         Buffers keep the values of the constructor, which draws from a generator with the same seed.
 
-        Raises:
-            SettingsError: the network leaves a tensor without initial values.
+        Raises SettingsError: the network leaves a tensor without initial values.
         """
         module = self._empty(torch.device("cpu"))
         initialise(module, self.name, generator, self._constants(module, generator.initial_seed()))

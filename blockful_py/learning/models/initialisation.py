@@ -20,8 +20,7 @@ def initialise(module: nn.Module, name: str, generator: torch.Generator, constan
     for padding.  Normalisation: ones and zeros, as in torch.  The network's own method
     `initialise(generator)` is called last; it fills layers of other kinds and may change any.
 
-    Raises:
-        SettingsError: a tensor was left unfilled.
+    Raises SettingsError: a tensor was left unfilled.
     """
     with torch.no_grad():
         for tensor in (*module.parameters(), *module.buffers()):

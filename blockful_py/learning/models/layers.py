@@ -28,8 +28,7 @@ def normalisation(kind: str, channels: int, device: torch.device) -> nn.Module:
     "batch" is batch normalisation.  "group" is group normalisation (Wu and He 2018) with at most 32 groups;
     it keeps no running statistics and does not mix samples.
 
-    Raises:
-        ValueError: another kind.
+    Raises ValueError: another kind.
     """
     if kind == "batch":
         return nn.BatchNorm2d(channels, device=device)

@@ -24,8 +24,7 @@ def audit(
         weights: new state dicts by model; models without new weights are audited as published.
         references: result of `bench.references()`, if it was computed before.
 
-    Raises:
-        LearningError: weights of another architecture, or not finite.
+    Raises LearningError: weights of another architecture, or not finite.
     """
     row = bench.measure(method, weights)
     known = bench.references() if references is None else tuple(references)

@@ -52,8 +52,7 @@ class Bench:
     def reference(self, name: str) -> Mapping[str, Weights]:
         """State dicts of a reference row's models, by name; every call for gold2 trains them.
 
-        Raises:
-            UnlearningError: there is no such row, or no head to mask at this level.
+        Raises UnlearningError: there is no such row, or no head to mask at this level.
         """
         original = self.task.weights(self.task.affected())
         if name == ORIGINAL:
@@ -70,8 +69,7 @@ class Bench:
     def measure(self, method: str, weights: Mapping[str, Weights]) -> Row:
         """Figures of every affected model; models without new weights are measured as published.
 
-        Raises:
-            LearningError: weights of another architecture, or not finite.
+        Raises LearningError: weights of another architecture, or not finite.
         """
         affected = self.task.affected()
         complete = {name: weights.get(name, self.task.models[name].weights) for name in affected}
@@ -118,8 +116,7 @@ class Bench:
 def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
     """Trains gold, and prepares the samples and lessons that all methods share.
 
-    Raises:
-        UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
+    Raises UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
     """
     missing = sorted(set(task.graph.names) - task.models.keys())
     missing += [name for name in task.affected() if not len(samples.members.get(name, ()))]

@@ -37,8 +37,7 @@ def plant(
 
     Returns all users, the request to forget the canaries, and each kind's planted and similar samples.
 
-    Raises:
-        LearningError: fewer than 4 x 8 spare proxy samples.
+    Raises LearningError: fewer than 4 x 8 spare proxy samples.
     """
     stream = generator(seed, "canaries")
     spare = _spare(data.proxy)

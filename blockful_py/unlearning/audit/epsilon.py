@@ -37,8 +37,7 @@ class EpsilonBound:
 def rate_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Exact two-sided interval of a rate (Clopper and Pearson 1934).
 
-    Raises:
-        UnlearningError: no trial, or more hits than trials.
+    Raises UnlearningError: no trial, or more hits than trials.
     """
     if not 0 <= hits <= trials or trials < 1:
         raise UnlearningError(
@@ -66,8 +65,7 @@ def epsilon_bound(
         true_positives: models of `unlearned` that the attack calls unlearned.
         false_positives: models of `never_knew` that it calls unlearned.
 
-    Raises:
-        UnlearningError: as `rate_interval`.
+    Raises UnlearningError as `rate_interval`.
     """
     each = 1 - (1 - confidence) / (2 * tests)  # two rates in each of the tests
     p_low, p_high = rate_interval(true_positives, unlearned, each)

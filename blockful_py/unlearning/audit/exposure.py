@@ -17,8 +17,7 @@ def auc(above: Floats, below: Floats) -> float:
     Args:
         above, below: scores, float64 (n,) and (m,).
 
-    Raises:
-        UnlearningError: one of the two is empty.
+    Raises UnlearningError: one of the two is empty.
     """
     if not (len(above) and len(below)):
         raise UnlearningError("an AUC needs samples on both sides.")

@@ -50,8 +50,7 @@ def above_floor(unlearned: ArrayLike, floor: ArrayLike, never_knew: ArrayLike) -
     Args:
         unlearned, floor, never_knew: margins, (S, n), S at least 4.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     models = len(require_shadows(unlearned, never_knew)[0])
     counts = np.vstack([np.ones(models, dtype=np.int64), 1 - np.eye(models, dtype=np.int64)])
@@ -71,8 +70,7 @@ def divergences(unlearned: ArrayLike, never_knew: ArrayLike) -> Floats:
     Args:
         unlearned, never_knew: margins, (S, n), S at least 4.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     once = np.ones((1, len(np.asarray(unlearned))), dtype=np.int64)
     found: Floats = _by_draw(unlearned, never_knew, once)[0]

@@ -23,8 +23,7 @@ def margins(logits: ArrayLike, labels: ArrayLike) -> Floats:
 
     Returns float64 (n,).
 
-    Raises:
-        UnlearningError: shapes that do not fit, or a logit that is not finite.
+    Raises UnlearningError: shapes that do not fit, or a logit that is not finite.
     """
     said, asked = np.asarray(logits, dtype=np.float64), np.asarray(labels)
     if said.ndim != 2 or said.shape[1] < 2 or asked.shape != said.shape[:1]:
@@ -43,8 +42,7 @@ def margins(logits: ArrayLike, labels: ArrayLike) -> Floats:
 def require_shadows(unlearned: ArrayLike, never_knew: ArrayLike) -> tuple[Floats, Floats]:
     """Converts both to float64 (S, n): margins of S models on the same n examples.
 
-    Raises:
-        UnlearningError: other shapes, fewer than 4 models of a kind, or a margin that is not finite.
+    Raises UnlearningError: other shapes, fewer than 4 models of a kind, or a margin that is not finite.
     """
     known, strange = np.asarray(unlearned, dtype=np.float64), np.asarray(never_knew, dtype=np.float64)
     if known.ndim != 2 or known.shape != strange.shape or len(known) < LEAST_MODELS or not known.shape[1]:

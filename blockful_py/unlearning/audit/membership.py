@@ -38,8 +38,7 @@ def membership_rate(members: Floats, strangers: Floats, questioned: Floats) -> f
     Args:
         members, strangers, questioned: log-probabilities of the model, float64 (n, classes) each.
 
-    Raises:
-        UnlearningError: one of the three is empty.
+    Raises UnlearningError: one of the three is empty.
     """
     for what, values in (("member", members), ("stranger", strangers), ("questioned sample", questioned)):
         if not len(values):

@@ -49,8 +49,7 @@ class Observation:
 def observe(module: nn.Module, class_count: int, samples: Samples) -> Observation:
     """Runs a network over samples as `outputs` does, in evaluation mode, without gradients.
 
-    Raises:
-        UnlearningError: the network does not end in a linear layer with one output per class.
+    Raises UnlearningError: the network does not end in a linear layer with one output per class.
     """
     seen: list[Tensor] = []
 

@@ -24,8 +24,7 @@ def recognition(
 
     None without samples on one side, or if a model's outputs are not finite.
 
-    Raises:
-        LearningError: weights of another architecture, or the device is out of memory.
+    Raises LearningError: weights of another architecture, or the device is out of memory.
     """
     if not (len(trained) and len(unseen)):
         return dict.fromkeys(models)

@@ -40,8 +40,7 @@ def residual_knowledge(unlearned: ArrayLike, never_knew: ArrayLike) -> ResidualK
         unlearned, never_knew: margins on perturbed forgotten samples, (S, n), S at least 4; a sample is
             recognised if its margin is above 0.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     known, strange = ((each > 0).mean(1) for each in require_shadows(unlearned, never_knew))
     counts = resample(range(len(known)))

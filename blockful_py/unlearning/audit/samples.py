@@ -82,8 +82,7 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
 def first_of_each(samples: Samples, classes: tuple[int, ...], count: int) -> Samples:
     """The first `count` samples of each class: (classes * count, ...), class after class.
 
-    Raises:
-        UnlearningError: a class has fewer.
+    Raises UnlearningError: a class has fewer.
     """
     rows = {label: torch.nonzero(samples.y == label).flatten()[:count] for label in classes}
     short = [str(label) for label, indices in rows.items() if len(indices) < count]

@@ -50,8 +50,7 @@ def u_lira(unlearned: ArrayLike, never_knew: ArrayLike) -> ULira:
     Args:
         unlearned, never_knew: margins, (S, n), S at least 4; models are independent of each other.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     known, strange = require_shadows(unlearned, never_knew)
     of_unlearned, of_strangers = leave_pair_out(known, strange)
@@ -86,8 +85,7 @@ def likelihood_ratios(unlearned: ArrayLike, never_knew: ArrayLike, targets: Arra
 
     Returns float64 (T, n).
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     return _ratios(*require_shadows(unlearned, never_knew), np.asarray(targets, dtype=np.float64))
 
