@@ -11,6 +11,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, EngineOverrides, engine_settings
+from blockful_py.forget import Level
 
 
 class Situation(StrEnum):
@@ -90,7 +91,6 @@ def audit(
     from blockful_py.experiments.seeds import parse_seeds
     from blockful_py.experiments.variants import variants
     from blockful_py.experiments.writing import rewrite_report, write_report
-    from blockful_py.forget import Level
 
     out = Output(as_json)
     plan = Plan(

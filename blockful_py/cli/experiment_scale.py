@@ -13,6 +13,7 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.experiment_audit import RenderOnly
 from blockful_py.cli.options import AsJson, Quiet
 from blockful_py.errors import SettingsError
+from blockful_py.experiments.machine import describe
 
 if TYPE_CHECKING:
     from blockful_py.experiments.scale.writing import ScaleResults
@@ -51,7 +52,6 @@ def scale(
 
     Example: blockful experiment scale --seeds 5-9 --size 1 --requests 8 --output runs/scale
     """
-    from blockful_py.experiments.machine import describe
     from blockful_py.experiments.scale import real
     from blockful_py.experiments.scale.growth import grow, points_of
     from blockful_py.experiments.scale.plan import plan
