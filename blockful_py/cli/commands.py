@@ -157,7 +157,7 @@ EXPERIMENT = Group(
     "experiment",
     "Rerun the experiments.",
     (
-        Command("audit", "experiment_audit:audit", "Audit every method beside models that never knew."),
+        Command("audit", "experiment_audit:audit", "Audit every method against models that never knew."),
         Command("attack", "experiment_attack:attack", "Tell models that forgot from ones that never knew."),
         Command("tables", "experiment_tables:tables", "Measure the paper's tables."),
         Command("scale", "experiment_scale:scale", "Simulate the paper's scalability section."),

@@ -103,6 +103,7 @@ def train(
         named = ", ".join(map(str, untested))
         out.say(f"no test sample of class {named}: requests for it are executed without AD_f")
     for user, forgets in opted_out.items():
-        out.say(f"user {user} asked to forget {'; '.join(map(str, forgets))}: it is never trained on again")
+        what = "; ".join(map(str, forgets))
+        out.say(f"user {user} asked to forget {what}: no model is trained on that data again")
     for each in excluded:
         out.say(f"excluded from decisions: {each}")
