@@ -109,15 +109,6 @@ class ArchiveRegistryContract(Contract):
         key_x, key_y = self._read("auditorKey", auditor)
         return key_x, key_y
 
-    def append(
-        self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
-    ) -> Receipt:
-        """Appends records; `timestamp` in seconds.
-
-        Raises ContractError with the name of an error in IArchiveRegistry or IQuorum if the contract refuses.
-        """
-        return self.send(self.append_data(expected_head, timestamp, records, action))
-
     def append_data(
         self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
     ) -> bytes:
@@ -126,7 +117,10 @@ class ArchiveRegistryContract(Contract):
         return self.interface.encode("append", expected_head, timestamp, values, abi.action(action))
 
     def set_auditor(self, auditor: bytes, key_x: int, key_y: int, action: Action) -> Receipt:
-        """Registers or replaces an auditor's key; (0, 0) removes it.  Raises as `append`."""
+        """Registers or replaces an auditor's key; (0, 0) removes it.
+
+        Raises ContractError with the name of an error in IArchiveRegistry or IQuorum if the contract refuses.
+        """
         return self._send("setAuditor", auditor, key_x, key_y, abi.action(action))
 
     def append_leaf(

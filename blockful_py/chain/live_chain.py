@@ -19,7 +19,6 @@ from blockful_py.types import (
     NewBlock,
     Opening,
     Position,
-    Receipt,
     RedactedChunk,
     Update,
     Uri,
@@ -135,19 +134,6 @@ class LiveChainContract(Contract):
             return super().executed_in(proposal, chunk)
         return naming[0].transaction_hash if naming and chunk == 0 else None
 
-    def append(self, block: NewBlock, action: Action) -> Receipt:
-        """Appends a block of models.
-
-        Raises ContractError with the name of an error in ILiveChain or IQuorum if the contract refuses.
-        """
-        return self.send(self.append_data(block, action))
-
-    def redact(
-        self, updates: Sequence[Update], header_updates: Sequence[HeaderUpdate], action: Action
-    ) -> Receipt:
-        """Replaces models and re-opens the headers of their blocks.  Raises as `append`."""
-        return self.send(self.redact_data(updates, header_updates, action))
-
     def append_data(self, block: NewBlock, action: Action) -> bytes:
         """Call data of `append`."""
         return self.interface.encode("append", abi.new_block(block), abi.action(action))
@@ -170,7 +156,7 @@ class LiveChainContract(Contract):
         """Leaf of `redact(updates, header_updates)` in a certificate's content."""
         return self._leaf("redact", chunk, chunks, abi.redaction_digest(updates, header_updates))
 
-    def published(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
+    def published(self) -> tuple[VersionEvent, ...]:
         """Version 0 of every published model, oldest first."""
         return tuple(
             VersionEvent(
@@ -180,10 +166,10 @@ class LiveChainContract(Contract):
                 block_number=event.block_number,
                 transaction_hash=event.transaction_hash,
             )
-            for event in self.events("ModelPublished", first_block)
+            for event in self.events("ModelPublished")
         )
 
-    def redactions(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
+    def redactions(self) -> tuple[VersionEvent, ...]:
         """Every replacement, oldest first."""
         return tuple(
             VersionEvent(
@@ -193,7 +179,7 @@ class LiveChainContract(Contract):
                 block_number=event.block_number,
                 transaction_hash=event.transaction_hash,
             )
-            for event in self.events("ModelRedacted", first_block)
+            for event in self.events("ModelRedacted")
         )
 
     def redacted(self) -> dict[bytes, tuple[RedactedChunk, ...]]:

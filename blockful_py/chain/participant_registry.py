@@ -175,14 +175,14 @@ class ParticipantRegistryContract(Contract):
         content, deadline, by, height, blocks, _place, state = self._read("filed", number)
         return StoredRequest(content, deadline, by, height, blocks, RequestState(state))
 
-    def filed_requests(self, first_block: int = 0) -> tuple[FiledRequest, ...]:
+    def filed_requests(self) -> tuple[FiledRequest, ...]:
         """Every filed request with its decision, oldest first."""
         decided = {
             event.arguments["number"]: (state, event.block_number)
             for name, state in DECISIONS.items()
-            for event in self.events(name, first_block)
+            for event in self.events(name)
         }
-        filed = map(_filed_request, self.events("Filed", first_block))
+        filed = map(_filed_request, self.events("Filed"))
         undecided = RequestState.FILED, 0
         return tuple(_decided(each, *decided.get(each.number, undecided)) for each in filed)
 

@@ -11,7 +11,7 @@ from blockful_py.chain.event_list import EventCount
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
-from blockful_py.types import Action, Certificate, Receipt
+from blockful_py.types import Action, Receipt
 
 
 class QuorumContract(Contract):
@@ -36,16 +36,6 @@ class QuorumContract(Contract):
         """EIP-712 domain separator of votes."""
         separator: bytes = self._read("domainSeparator")
         return separator
-
-    def decision_digest(self, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
-        """The digest that a member signs to vote, computed by the contract."""
-        digest: bytes = self._read("decisionDigest", epoch, proposal, content_hash)
-        return digest
-
-    def certified_digest(self, certificate: Certificate, chain_id: int, executor: bytes) -> bytes:
-        """The digest that a certificate's voters sign together, computed by the contract."""
-        digest: bytes = self._read("certifiedDigest", abi.certificate(certificate), chain_id, executor)
-        return digest
 
 
 class HomeCommitteeContract(QuorumContract):

@@ -15,6 +15,7 @@ from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import UnknownModelError
 
 if TYPE_CHECKING:
     from blockful_py.record.audit import Timeline
@@ -50,7 +51,6 @@ def audit(
     Example: blockful audit --run runs/latest/parallel --model r6 --remember seen.json
     """
     run = located_run(run)
-    from blockful_py.errors import UnknownModelError
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.decryptors import AuditorDecryptor
     from blockful_py.pipeline.federation import Federation

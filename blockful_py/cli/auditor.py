@@ -9,6 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, Run, address, located_run
+from blockful_py.errors import SettingsError
 
 
 def add(
@@ -28,7 +29,6 @@ def add(
     """
     run = located_run(run)
     from blockful_py.crypto import curve
-    from blockful_py.errors import SettingsError
     from blockful_py.pipeline.federation import Federation
 
     out, account_bytes = Output(as_json), address(account)

@@ -11,6 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.explorer.origin import require_origin
 
 
 def sign_in(
@@ -27,7 +28,6 @@ def sign_in(
 
     Example: blockful auditor sign-in auditor.json http://127.0.0.1:8000/
     """
-    from blockful_py.explorer.origin import require_origin
     from blockful_py.explorer.sign_in_link import asked_message, signed_link
     from blockful_py.keys.reader_keys import ReaderKeys
 

@@ -190,6 +190,7 @@ SECTIONS: Sections = {
         Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
         Command("cid", "cid:cid", "Print the CID of a file."),
+        Command("sweep", "sweep:sweep", "Remove what a crash left in a store."),
     ),
     "Readers and auditors": (
         Command("read", "read:read", "Decrypt a model for a registered reader."),

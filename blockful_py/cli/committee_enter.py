@@ -10,6 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AllowedCode, ArchiveUrl, AsJson, LiveUrl, PassphraseFile
+from blockful_py.cli.parties import member_run
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -30,7 +31,6 @@ def enter(
 
     Example: blockful committee enter members/1 --federation federation.toml
     """
-    from blockful_py.cli.parties import member_run
     from blockful_py.committee.service.folder import keys_in
 
     out = Output(as_json)

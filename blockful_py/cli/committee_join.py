@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from blockful_py.chain.ether import format_ether, parse_ether
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
     ArchiveUrl,
@@ -19,6 +20,7 @@ from blockful_py.cli.options import (
     located_run,
     urls,
 )
+from blockful_py.cli.parties import member_run
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -43,12 +45,10 @@ def join(
     Example: blockful committee join members/1 --run runs/mine --stake 1
     """
     run = located_run(run) if run else None
-    from blockful_py.chain.ether import format_ether, parse_ether
     from blockful_py.committee.service.folder import keys_in
 
     out, wei = Output(as_json), parse_ether(stake)
     keys = keys_in(folder, passphrase_from(passphrase_file, folder))
-    from blockful_py.cli.parties import member_run
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.place import place_for, signer_of
     from blockful_py.pipeline.run.directory import RunDirectory

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from blockful_py.chain.ether import format_ether
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, PassphraseFile, Run, located_run, urls
 from blockful_py.cli.passphrase import passphrase_from
@@ -37,7 +38,6 @@ def leave(
     from blockful_py.committee.service.folder import VAULT, keys_in
 
     out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file, folder))
-    from blockful_py.chain.ether import format_ether
     from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate
     from blockful_py.member.leaving import hand_on

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,7 +106,6 @@ def _advice(target: str, smallest: int | None, lasting: int | None, pool: int) -
 
 def _plotted(pool: Pool, size: int, target: Fraction | None) -> RiskPlot:
     """Plot of the requested pool, and of pools up to twice its size with the nearest malicious share."""
-    from dataclasses import replace
 
     from blockful_py.committee.risk import MAX_POOL, attack_probabilities
     from blockful_py.report.plots.risk import RiskCurve, RiskPlot

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, MemberOption, OptionalRun, PassphraseFile, Quiet, located_run
+from blockful_py.cli.parties import opened
 
 
 def rotate(
@@ -22,7 +23,6 @@ def rotate(
     Example: blockful committee rotate --run runs/mine
     """
     run = located_run(run) if run else None
-    from blockful_py.cli.parties import opened
 
     out = Output(as_json, quiet)
     with opened(run, member, passphrase_file) as federation:

@@ -6,11 +6,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
     AllowedCode,
@@ -23,7 +25,9 @@ from blockful_py.cli.options import (
     address,
     urls,
 )
+from blockful_py.cli.parties import blocks_of, member_run, once_reached
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.committee.service.duties import Duties, Duty
 
 
 def serve(
@@ -69,13 +73,9 @@ def serve(
 
     place, trusted = urls(live_url, archive_url), frozenset(map(address, leaders or ()))
     member = MemberFolder.open(folder, passphrase_from(passphrase_file, folder))
-    from functools import partial
 
-    from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import blocks_of, member_run, once_reached
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
-    from blockful_py.committee.service.duties import Duties, Duty
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, counted, is_loopback

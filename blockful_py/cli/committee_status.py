@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from blockful_py.chain.ether import format_ether
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MemberOption, OptionalRun, PassphraseFile, located_run
+from blockful_py.cli.parties import opened
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
@@ -32,7 +34,6 @@ def status(
     """
     if member is None:
         run = located_run(run or LATEST)
-    from blockful_py.cli.parties import opened
 
     out = Output(as_json)
     with opened(run, member, passphrase_file) as federation:
@@ -85,7 +86,6 @@ def _election(election: ElectionState | None) -> dict[str, Any] | None:
 
 
 def _member(member: MemberStatus) -> dict[str, Any]:
-    from blockful_py.chain.ether import format_ether
 
     document: dict[str, Any] = {
         "url": member.url,
@@ -119,7 +119,6 @@ def _phase(election: ElectionState) -> str:
 
 
 def _state(member: MemberStatus) -> str:
-    from blockful_py.chain.ether import format_ether
 
     if member.problem is not None:
         return member.problem

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
+from blockful_py.cli.devnet import with_running_devnets
 from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile
 
 
@@ -32,7 +33,6 @@ def deploy(
     from blockful_py.settings import Settings
 
     chosen = Settings.load(settings_file, overrides or ())
-    from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.finding import point_latest
 

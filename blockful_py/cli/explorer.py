@@ -22,6 +22,7 @@ from blockful_py.cli.options import (
     urls,
 )
 from blockful_py.errors import SettingsError
+from blockful_py.explorer.origin import require_origin
 
 FOLDER = Path(".blockful/explorer")
 
@@ -74,7 +75,6 @@ def explorer(
         shown, file = None, _file(federation, run, live_url, archive_url)
     out, place = Output(as_json), urls(live_url, archive_url)
     from blockful_py.explorer.explorer import Explorer
-    from blockful_py.explorer.origin import require_origin
     from blockful_py.explorer.watched import folder_of, watched_federation, watched_run
 
     page = None if origin is None else require_origin(origin)

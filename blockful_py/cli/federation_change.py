@@ -11,6 +11,7 @@ from rich.text import Text
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
+from blockful_py.cli.parties import led_by_member
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -27,7 +28,6 @@ def change(
 
     Example: blockful federation change federation.toml members/1
     """
-    from blockful_py.cli.parties import led_by_member
     from blockful_py.committee.service.folder import keys_in
     from blockful_py.record.federation_file import read_federation_file, uri_of
 

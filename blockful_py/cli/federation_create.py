@@ -10,6 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, Overrides, PassphraseFile, SettingsFile
+from blockful_py.cli.parties import founder, nodes_of, require_funds
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -33,7 +34,6 @@ def create(
     from blockful_py.settings import Settings
 
     settings = Settings.load(settings_file, overrides or ())
-    from blockful_py.cli.parties import founder, nodes_of, require_funds
     from blockful_py.pipeline.founding import create
     from blockful_py.pipeline.run.entering import FILE, RUN
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from blockful_py.cli import jobs_follow
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Run, located_run
 
@@ -39,8 +40,6 @@ def jobs(
 
     out = Output(as_json)
     if follow:
-        from blockful_py.cli import jobs_follow
-
         raise typer.Exit(jobs_follow.follow(run, out))
     jobs = jobs_of(RunDirectory.open(run))
     out.result({"jobs": [job_document(job) for job in jobs]})

@@ -41,6 +41,7 @@ from blockful_py.errors import RunError, SettingsError
 from blockful_py.monitoring import logs
 from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
+from blockful_py.record.federation_file import FederationFile
 from blockful_py.settings import RunSettings, Settings
 from blockful_py.settings.code import code_of
 from blockful_py.settings.text import apply_override, read_document
@@ -152,7 +153,6 @@ class LocalFederation:
         """Folder names of the participants, in the order of their numbers."""
         if files := self._files():
             return tuple(files)
-        from blockful_py.record.federation_file import FederationFile
 
         users = FederationFile.parse(self.file.read_bytes()).federation.users
         return tuple(f"participant-{number}" for number in range(1, users + 1))

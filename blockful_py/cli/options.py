@@ -34,6 +34,7 @@ Overrides = Annotated[
 
 def located_run(path: Path) -> Path:
     """The run that --run names; for a demo, tells which of its two runs it is.  Raises RunError."""
+
     from blockful_py.pipeline.run.finding import followed, located
 
     run = located(path)

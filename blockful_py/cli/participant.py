@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import ExitStack
 from dataclasses import asdict
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blockful_py.child_process import ChildProcesses
+from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
     AllowedCode,
@@ -21,8 +27,12 @@ from blockful_py.cli.options import (
     OwnCallbacks,
     PassphraseFile,
 )
+from blockful_py.cli.parties import called, nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.errors import SettingsError
+from blockful_py.committee.service.duties import Duties
+from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.participant.task import MODULE
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -118,7 +128,6 @@ def join(
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     file = read_federation_file(federation)
-    from blockful_py.cli.parties import called, nodes_of, own_code, require_funds
     from blockful_py.participant.joining import join
 
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
@@ -173,17 +182,10 @@ def serve(
     Example: blockful participant serve hospital --passphrase-file words
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    import signal
-    from contextlib import ExitStack
-    from functools import partial
 
-    from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import once_reached, serving_blocks
-    from blockful_py.committee.service.duties import Duties
     from blockful_py.monitoring.page import monitor_page, registry_of
     from blockful_py.participant.monitoring import ParticipantMetrics, ParticipantMonitor
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.participant.task import MODULE
 
     stopping = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
@@ -217,10 +219,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import called
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.participant.task import MODULE
 
     with (
         ChildProcesses(MODULE) as processes,
@@ -292,7 +291,6 @@ def log(
 
     Example: blockful participant log hospital --last 5
     """
-    from datetime import datetime
 
     from blockful_py.participant.folder import ParticipantFolder
 
@@ -347,10 +345,8 @@ def leave(
     Example: blockful participant leave hospital
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.child_process import ChildProcesses
     from blockful_py.participant.leaving import leave
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.participant.task import MODULE
 
     with (
         ChildProcesses(MODULE) as processes,
@@ -389,9 +385,6 @@ def request(
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.chain.signer import Signer
-    from blockful_py.cli.advice_shown import advised, show_advice
-    from blockful_py.errors import UnlearningError
-    from blockful_py.forget import Forget
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes
 

@@ -11,6 +11,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, PassphraseFile, address
+from blockful_py.cli.parties import led_by_member
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def _decide(
     done: str,
     decide: Callable[[Administration, bytes], None],
 ) -> None:
-    from blockful_py.cli.parties import led_by_member
     from blockful_py.committee.service.folder import keys_in
 
     out, account = Output(as_json), address(text)

@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import NodeError, SettingsError
+from blockful_py.monitoring.request_id import RequestIds
 
 FOUNDED = "founded"
 """A file that marks a federation founded by `blockful up`."""
@@ -160,7 +162,6 @@ def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) 
         with Federation.open(run) as federation:
             yield federation
     else:
-        from blockful_py.cli.passphrase import passphrase_from
         from blockful_py.committee.service.folder import keys_in
 
         with led_by_member(member, keys_in(member, passphrase_from(passphrase_file, member))) as federation:
@@ -192,7 +193,6 @@ def serving_blocks(
     """A server for the blocks of a party; uses TLS under its key beyond the loopback interface."""
     from blockful_py.committee.service.server import Server, counted, is_loopback
     from blockful_py.crypto.tls import server_context
-    from blockful_py.monitoring.request_id import RequestIds
     from blockful_py.pipeline.run.stores import PartyBlocks
     from blockful_py.storage.gateway import gateway
 

@@ -36,8 +36,8 @@ def passphrase_from(
     if ask is None:
         if not sys.stdin.isatty():
             raise SettingsError(
-                f"a passphrase is needed and there is no terminal to ask on: set ${PASSPHRASE}, or name a "
-                "file with --passphrase-file."
+                f"a passphrase is needed, but there is no terminal to prompt on: set ${PASSPHRASE}, or name "
+                "a file with --passphrase-file."
             )
         ask = getpass.getpass
     words = _given(ask("Passphrase: "), "the answer")

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MethodName, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.cli.unlearn import Classes, Clients, ParadigmOption, Samples, Starts
+from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ def make(
 
     Example: blockful request make request.json --start r5 --start r7 --class 3
     """
-    from blockful_py.errors import FormatError
 
     if file.exists():
         raise FormatError(f"{file} exists already: choose another file.")
@@ -80,7 +81,6 @@ def add(
 
     Example: blockful request add request.json 0x1f2e...
     """
-    from blockful_py.errors import InvalidSignatureError
     from blockful_py.record.request_file import RequestFile
 
     request_file = RequestFile.read(file)
@@ -109,7 +109,6 @@ def _add(out: Output, file: Path, request_file: RequestFile, signature: bytes) -
 
 def _show(out: Output, file: Path, request_file: RequestFile, advice: Advice | None = None) -> None:
     """Shows a request; `advice` on its method is given if the federation is available."""
-    from blockful_py.cli.advice_shown import advised, show_advice
 
     request = request_file.request
     starts = ", ".join(f"{start.name} at {start.position}" for start in request.starts)

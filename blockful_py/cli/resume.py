@@ -11,6 +11,7 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, located_run
 from blockful_py.cli.unlearn import show
+from blockful_py.types import Paradigm
 
 Job = Annotated[
     int | None,
@@ -33,7 +34,6 @@ def resume(run: Run = LATEST, job: Job = None, as_json: AsJson = False, quiet: Q
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.lease import request_of
     from blockful_py.report.runs.single import unlearn_once
-    from blockful_py.types import Paradigm
 
     out = Output(as_json, quiet)
     unfinished = unfinished_job(RunDirectory.open(run), job)

@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
+from blockful_py.cli.devnet import with_running_devnets
 from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, spent
+from blockful_py.errors import RunError
 
 
 def train(
@@ -39,7 +41,6 @@ def train(
 
     Example: blockful train examples/paper14.toml --run runs/mine
     """
-    from blockful_py.errors import RunError
     from blockful_py.settings import Settings
 
     settings: Settings | None = None
@@ -52,7 +53,6 @@ def train(
     else:
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])
-    from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.learning.copies import copies_in
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import jobs_of
@@ -103,6 +103,7 @@ def train(
         named = ", ".join(map(str, untested))
         out.say(f"no test sample of class {named}: requests for it are executed without AD_f")
     for user, forgets in opted_out.items():
-        out.say(f"user {user} asked to forget {'; '.join(map(str, forgets))}: it is never trained on again")
+        what = "; ".join(map(str, forgets))
+        out.say(f"user {user} asked to forget {what}: no model is trained on that data again")
     for each in excluded:
         out.say(f"excluded from decisions: {each}")

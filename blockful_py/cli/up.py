@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, LabelColumn, Overrides
+from blockful_py.cli.own_files import OwnFiles
 from blockful_py.errors import RunError
 from blockful_py.settings.text import read_document
 
@@ -51,7 +53,6 @@ def up(
     settings_file = settings_file or next(filter(Path.exists, (EXAMPLE, PACKAGE / EXAMPLE)))
     read_document(settings_file)  # before the imports, which take seconds
     from blockful_py.cli.local_federation import LocalFederation
-    from blockful_py.cli.own_files import OwnFiles
 
     out = Output(as_json)
     federation = LocalFederation(folder, out.progress)
@@ -115,7 +116,6 @@ def ps(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
     """
     if not folder.exists():
         raise RunError(f"there is no federation in {folder}: name its folder with --folder.")
-    from rich.table import Table
 
     from blockful_py.chain.processes import last_lines
     from blockful_py.cli.local_federation import LocalFederation

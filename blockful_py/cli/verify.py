@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Quiet, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
+
+if TYPE_CHECKING:
+    from blockful_py.record.decryption import Decryptor
 
 
 def verify(
@@ -64,7 +67,6 @@ def verify(
     from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.reader import ReaderSession
-    from blockful_py.record.decryption import Decryptor
 
     out = Output(as_json, quiet)
     keys = None if reader is None else ReaderKeys.load(reader, passphrase_from(passphrase_file))

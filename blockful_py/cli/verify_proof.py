@@ -20,6 +20,7 @@ from blockful_py.cli.trust import (
     digests,
     sources,
 )
+from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
     from blockful_py.record.proofs.proof import ProofOutcome
@@ -59,7 +60,6 @@ def verify_proof(
     Example: blockful verify-proof r6.proof.json --run runs/latest/parallel
     """
     run = located_run(run) if run else None
-    from blockful_py.errors import SettingsError
     from blockful_py.keys.data_key import read_data_key
     from blockful_py.record.proofs.anchors import Anchors
     from blockful_py.record.proofs.fields import read_document

@@ -15,8 +15,8 @@ CHECKED = {
     "how its owner made it.",
     Checked.SPOT_CHECKED: "Before they voted, members tested every new version on public data, and repeated "
     "parts of its owner's training that were drawn by lot.",
-    Checked.ATTESTED: "That the data was left out is the word of the models' owners, who signed it. No "
-    "public data can show it. Members tested how well the new versions do on everything else.",
+    Checked.ATTESTED: "The models' owners signed that they left the data out. No public data can show "
+    "it. Members tested how well the new versions do on everything else.",
 }
 
 

@@ -33,11 +33,11 @@ SITUATIONS = {
 
 
 CHECKED = {
-    Checked.RECOMPUTED: "each member computed the weights itself, from what the starts' owners announced",
+    Checked.RECOMPUTED: "each member computed the weights itself, from data announced by the starts' owners",
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
-    Checked.SPOT_CHECKED: "members measured what public data shows, and computed drawn parts of each owner's "
-    "training again",
-    Checked.ATTESTED: "the owners attest it; members measured AD_r alone",
+    Checked.SPOT_CHECKED: "members measured on public data, and recomputed randomly drawn parts of each "
+    "owner's training",
+    Checked.ATTESTED: "the owners attest it; members measured only AD_r",
 }
 
 
@@ -190,8 +190,8 @@ def limits(report: Report) -> list[str]:
         "Local development chains stand in for two BFT networks, and the committee's members "
         "run on one machine.",
         "Replacing a model on the chain changes what the record points to, and its members destroy the old "
-        "version's data key. Copies that others made of the sealed bytes stay, unreadable without it; what "
-        "somebody has read in the clear stays readable to them.",
+        "version's data key. Copies that others made of the sealed bytes stay, unreadable without it; "
+        "weights that somebody has already decrypted stay readable to them.",
     ]
     if report.scenario == "paper14":
         lines.append(
@@ -205,7 +205,7 @@ def limits(report: Report) -> list[str]:
         )
     lines += [
         f"{paradigm.capitalize()} ({method.name}): the models' owners attest that they left out "
-        f"{_forgotten(report.forget)}. No public data shows it; members measured AD_r alone."
+        f"{_forgotten(report.forget)}. No public data shows it; members measured only AD_r."
         for paradigm, method in report.method.each()
         if method.checked is Checked.ATTESTED
     ]

@@ -117,7 +117,7 @@ class Search:
             raise self.failure(f" within {self.seconds:g} s")
         if rest and self.is_absent_somewhere:
             self._reasons[machine] = StoreUnreachableError(
-                f"it cost time and brought nothing, and is not asked for {rest:.0f} s"
+                f"it cost time without result, and rests for {rest:.0f} s"
             )
             return False
         try:

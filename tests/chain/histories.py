@@ -56,23 +56,23 @@ def models(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
     archive = ArchiveRegistryContract(node, deployed.address("ArchiveRegistry"), sender)
     for references in ((), (Position(1, 0), Position(1, 23))):
         block = council.block(live, 24, references)  # more than 24 slots: an access list is declared
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     records = [ArchiveRecord(Position(1, i), 0, ArchiveReason.PUBLISHED, uri(f"{i}")) for i in range(24)]
     head, timestamp = archive.head(), node.timestamp()
     (action,) = council.certify(archive, [archive.append_leaf(head, timestamp, records, 0, 1)])
-    archive.append(head, timestamp, records, action)
+    archive.send(archive.append_data(head, timestamp, records, action))
     chunk = council.redaction(live, [Position(height, i) for height in (1, 2) for i in range(24)])
     (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
-    live.redact(*chunk, action)
+    live.send(live.redact_data(*chunk, action))
     assert all(each.version == 1 for each in live.transactions([Position(1, 3), Position(2, 23)]))
 
     def append_after(block: NewBlock, voters: Sequence[int] = (0, 1, 3)) -> Receipt:
         (action,) = council.certify(live, [live.append_leaf(block, 0, 1)], voters)
-        return live.append(block, action)
+        return live.send(live.append_data(block, action))
 
     block, again = council.block(live, 2), action
     refusals = [
-        refused(lambda: live.redact(*chunk, again)),
+        refused(lambda: live.send(live.redact_data(*chunk, again))),
         refused(lambda: append_after(replace(block, parent_hash=bytes(32)))),
         refused(lambda: append_after(replace(block, publications=block.publications[::-1]))),
         refused(lambda: append_after(block, (0, 2))),
@@ -81,7 +81,7 @@ def models(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
     ]
     (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
     forged = replace(action, certificate=replace(action.certificate, s=1))
-    refusals.append(refused(lambda: live.append(block, forged)))
+    refusals.append(refused(lambda: live.send(live.append_data(block, forged))))
     call = Call(live.interface, live.address, live.append_data(block, action))
     return [*refusals, refused(lambda: Sender(node, sender._account, gas_limit=100_000).send(call))]
 

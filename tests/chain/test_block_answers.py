@@ -37,7 +37,7 @@ def counted(scene: Scene) -> Iterator[Counter[str]]:
 def append(scene: Scene, count: int) -> list[Position]:
     live, council = scene.live, scene.council
     block = council.block(live, count)
-    live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+    live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     return [Position(live.height(), index) for index in range(count)]
 
 
@@ -45,7 +45,11 @@ def redact(scene: Scene, positions: Sequence[Position]) -> None:
     """To their next versions, by way of another adapter than the one that reads."""
     live, council = scene.live, scene.council
     updates, headers = council.redaction(live, positions)
-    live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
+    live.send(
+        live.redact_data(
+            updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0]
+        )
+    )
 
 
 def versions(live: LiveChainContract, positions: Sequence[Position]) -> list[int]:
@@ -109,7 +113,11 @@ def test_of_the_archive_only_records_that_are_new_to_it_are_asked_for(scene: Sce
         ArchiveRecord(Position(1, index), 0, ArchiveReason.PUBLISHED, uri(f"record {start}:{index}"))
         for index in range(4)
     ]
-    archive.append(archive.head(), archive.node.timestamp(), records, council.archive(archive, records))
+    archive.send(
+        archive.append_data(
+            archive.head(), archive.node.timestamp(), records, council.archive(archive, records)
+        )
+    )
     middle = archive.records(start + 1, 2)
     with counted(scene) as calls:
         whole = archive.records(start, 4)

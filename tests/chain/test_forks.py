@@ -30,10 +30,14 @@ def test_from_shanghai_on_the_contracts_run(hardfork: str) -> None:
         council.domain = Domain(node.chain_id, committee)
         live = LiveChainContract(node, deployed.address("LiveChain"), sender)
         block = council.block(live, 2)
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
         position = Position(live.height(), 0)
         updates, headers = council.redaction(live, [position])
-        live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
+        live.send(
+            live.redact_data(
+                updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0]
+            )
+        )
         assert live.transaction(position).version == 1
         registry = ArchiveRegistryContract(node, archive.address("ArchiveRegistry"), sender)
         assert registry.length() == 0
@@ -70,16 +74,16 @@ def test_the_largest_transactions_fit_the_limit_of_osaka() -> None:
         for references in ([], [Position(1, index) for index in range(9)]):
             block = council.block(live, 128, references)
             (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
-            used.append(live.append(block, action).gas_used)
+            used.append(live.send(live.append_data(block, action)).gas_used)
         chunk = council.redaction(live, [Position(2, index) for index in range(128)])
         (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
-        used.append(live.redact(*chunk, action).gas_used)
+        used.append(live.send(live.redact_data(*chunk, action)).gas_used)
         records = [
             ArchiveRecord(Position(2, index), 0, ArchiveReason.PUBLISHED, uri(f"2:{index}"))
             for index in range(128)
         ]
         action, now = council.archive(archive, records), archive.node.timestamp()
-        used.append(archive.append(archive.head(), now, records, action).gas_used)
+        used.append(archive.send(archive.append_data(archive.head(), now, records, action)).gas_used)
         assert max(used) * ESTIMATE_MARGIN < MAX_TRANSACTION_GAS
         beyond = Call(live.interface, live.address, b"", gas=MAX_TRANSACTION_GAS + 1)
         with pytest.raises(NodeError, match="gas"):

@@ -32,13 +32,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def publish(scene: Scene) -> None:
     block = scene.council.block(scene.live, 2)
-    scene.live.append(block, scene.council.certify(scene.live, [scene.live.append_leaf(block, 0, 1)])[0])
+    action = scene.council.certify(scene.live, [scene.live.append_leaf(block, 0, 1)])[0]
+    scene.live.send(scene.live.append_data(block, action))
 
 
 def archive(scene: Scene) -> None:
     book = scene.archive
     record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.PUBLISHED, uri(f"record {book.length()}"))
-    book.append(book.head(), book.node.timestamp(), [record], scene.council.archive(book, [record]))
+    action = scene.council.archive(book, [record])
+    book.send(book.append_data(book.head(), book.node.timestamp(), [record], action))
 
 
 def announce(scene: Scene) -> None:

@@ -19,7 +19,7 @@ def redacted(scene: Scene) -> Position:
     """A model of a new block, in version 1."""
     live, council = scene.live, scene.council
     block = council.block(live, 1)
-    live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+    live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     position = Position(live.height(), 0)
     redact(scene, position)
     return position
@@ -29,7 +29,11 @@ def redact(scene: Scene, position: Position) -> None:
     """Its next version."""
     live, council = scene.live, scene.council
     updates, headers = council.redaction(live, [position])
-    live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
+    live.send(
+        live.redact_data(
+            updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0]
+        )
+    )
 
 
 def kept_in(scene: Scene, folder: Path, node: Node | None = None) -> LiveChainContract:
@@ -157,14 +161,14 @@ def test_a_contract_is_read_as_deep_as_its_confirmations(scene: Scene, tmp_path:
     height = scene.live.height()
     block = scene.council.block(scene.live, 1)
     leaves = [scene.live.append_leaf(block, 0, 1)]
-    scene.live.append(block, scene.council.certify(scene.live, leaves)[0])
+    scene.live.send(scene.live.append_data(block, scene.council.certify(scene.live, leaves)[0]))
     node.rpc.call("evm_mine")
     assert (scene.live.height(), deep.height(), len(deep.log())) == (height + 1, height, events)
     assert node.rpc.call("evm_revert", mark)
     node.rpc.call("evm_mine")
     deep.require_unchanged()
     assert scene.live.height() == deep.height() == height
-    scene.live.append(block, scene.council.certify(scene.live, leaves)[0])
+    scene.live.send(scene.live.append_data(block, scene.council.certify(scene.live, leaves)[0]))
     for _ in range(2):
         node.rpc.call("evm_mine")
     assert deep.height() == height + 1

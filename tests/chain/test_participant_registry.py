@@ -93,7 +93,6 @@ def test_requests_and_their_parts(scene: Scene, ann: Sender, ben: Sender) -> Non
     receipt = scene.participants_for(ann).file(REQUEST, blocks=2)
     place = (receipt.block_number, receipt.transaction_hash)
     assert book.filed_requests() == (FiledRequest(1, ann.address, REQUEST, 2, 0, *place),)
-    assert book.filed_requests(receipt.block_number + 1) == ()
     hand_in = scene.participants_for(ben).hand_in
     assert refused(lambda: hand_in(1, Position(3, 4), PART)) == "RequestNotAdmitted"
 

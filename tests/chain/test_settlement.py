@@ -65,7 +65,7 @@ def published(scene: Scene, *sizes: int, references: Sequence[Position] = ()) ->
     live, council, places = scene.live, scene.council, []
     for size in sizes:
         block = council.block(live, size, references)
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
         places.append([Position(live.height(), index) for index in range(size)])
     return places
 

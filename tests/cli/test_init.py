@@ -46,5 +46,5 @@ def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 def test_an_example_that_does_not_exist(tmp_path: Path) -> None:
     outcome = blockful(tmp_path, "init", "paper15")
     assert outcome.status == 2
-    assert f"there is no example 'paper15': take one of {', '.join(NAMES)}." in outcome.err
+    assert f"there is no example 'paper15': choose one of {', '.join(NAMES)}." in outcome.err
     assert list(tmp_path.iterdir()) == []

@@ -273,7 +273,7 @@ def test_archive_before_live_no_member_signs_for_the_live_chain_first(case: Case
     signed = replace(certified.live[0], certificate=certified.certificate)
     chunk = certified.chunks[0]
     with pytest.raises(ContractError, match="InvalidCertificate"):
-        contracts.live.redact(chunk.updates, chunk.header_updates, signed)
+        contracts.live.send(contracts.live.redact_data(chunk.updates, chunk.header_updates, signed))
     with put_back(case.federation.nodes.live, case.federation.nodes.archive):
         case.roster.execute(certified, coordinator)
         assert transactions(case.federation)["s"].version == 1

@@ -174,7 +174,7 @@ def test_outside_the_server_app_the_run_says_who_can_forget(recorded: BlockfulSt
 def test_more_nodes_than_there_is_room_for_are_refused(chains: Nodes, tmp_path: Path) -> None:
     with (
         BlockfulStrategy(FedAvg(), tmp_path / "run", settings(chains, users=3)) as strategy,
-        pytest.raises(SettingsError, match="3 nodes have taken part, the record has room for 2"),
+        pytest.raises(SettingsError, match="3 nodes have taken part, but the record has room for 2"),
     ):
         run(strategy, LocalGrid(honest(), 3), 1)
 

@@ -96,10 +96,12 @@ def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
 
     def redact(decryptor: EpochCommittee, voter: EpochCommittee) -> None:
         updates, headers = decryptor.redaction(position)
-        contracts.live.redact(
-            updates,
-            headers,
-            voter.certify(contracts.live, contracts.live.redact_leaf(updates, headers, 0, 1)),
+        contracts.live.send(
+            contracts.live.redact_data(
+                updates,
+                headers,
+                voter.certify(contracts.live, contracts.live.redact_leaf(updates, headers, 0, 1)),
+            )
         )
 
     current = transactions(town.federation)
@@ -123,10 +125,10 @@ def test_the_archive_obeys_the_new_committee_only(town: Electorate) -> None:
     leaf = archive.append_leaf(head, last.timestamp, [last.record], 0, 1)
     old, new = (EpochCommittee(town.federation.contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
     with pytest.raises(ContractError) as stale:
-        archive.append(head, last.timestamp, [last.record], old.certify(archive, leaf))
+        archive.send(archive.append_data(head, last.timestamp, [last.record], old.certify(archive, leaf)))
     assert stale.value.name == "StaleEpoch"
     with put_back(archive.node):
-        archive.append(head, last.timestamp, [last.record], new.certify(archive, leaf))
+        archive.send(archive.append_data(head, last.timestamp, [last.record], new.certify(archive, leaf)))
         assert archive.head() != head
 
 

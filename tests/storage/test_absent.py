@@ -201,7 +201,7 @@ def test_a_participant_that_drags_rests_and_the_next_files_are_not_held_up(
         for uri in FILED:
             absent(store, uri)
         assert len(liar.asked) == 1
-        assert "is not asked for" in str(absent(store, file_uri(b"another")))
+        assert "rests for" in str(absent(store, file_uri(b"another")))
         clock.time += 310.0
         absent(store, file_uri(b"yet another"))
         assert len(liar.asked) == 2

@@ -12,6 +12,7 @@ import typer
 from blockful_lab.cli.options import EngineOverrides, engine_settings
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson
+from blockful_py.forget import Level
 
 
 class Situation(StrEnum):
@@ -91,7 +92,6 @@ def audit(
     from blockful_lab.experiments.seeds import parse_seeds
     from blockful_lab.experiments.variants import variants
     from blockful_lab.experiments.writing import rewrite_report, write_report
-    from blockful_py.forget import Level
 
     out = Output(as_json)
     plan = Plan(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_lab.cli.experiment_audit import RenderOnly
+from blockful_lab.experiments.machine import describe
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Quiet
 from blockful_py.errors import SettingsError
@@ -51,7 +52,6 @@ def scale(
 
     Example: blockful experiment scale --seeds 5-9 --size 1 --requests 8 --output runs/scale
     """
-    from blockful_lab.experiments.machine import describe
     from blockful_lab.experiments.scale import real
     from blockful_lab.experiments.scale.growth import grow, points_of
     from blockful_lab.experiments.scale.plan import plan
