@@ -44,8 +44,10 @@ def exported(modules: list[str]) -> set[str]:
 
 
 def imported(text: str) -> Iterator[str]:
-    """Full names that the code blocks of a page import from the package."""
+    """Full names that the code blocks of a page import from the package, without changes of the package."""
     for block in text.split("```")[1::2]:
+        if block.startswith("diff"):
+            continue
         for module, names in IMPORT.findall(block):
             yield from (f"{module}.{name}" for name in re.findall(r"(?:^|[(,])\s*(\w+)", names))
 

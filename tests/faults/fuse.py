@@ -14,7 +14,6 @@ from blockful_py.chain.calls import Call
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.errors import ChainError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.run.contracts import Followers, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
@@ -115,8 +114,8 @@ def fused(
     live = FusedLive(nodes.live, deployed.live.address, nodes.live_sender)
     archive.fuse = live.fuse = fuse
     contracts = replace(deployed, live=live, followers=Followers(deployed.mirror, archive))
-    opened = OperatedRun(run, nodes, contracts)
+    federation = Federation(run, nodes, contracts)
     store = FusedStore(run.live_store)
     store.adding, store.deleting = Fuse(adding), Fuse(deleting)
-    opened.stores = replace(opened.stores, live=store)
-    return Federation(opened)
+    federation.stores = replace(federation.stores, live=store)
+    return federation

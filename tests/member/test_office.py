@@ -25,9 +25,13 @@ def test_a_run_that_is_replaced_while_it_is_read_is_read_again(
     class Reading:
         """A view that reads the file, which another process replaces at that moment."""
 
-        def __init__(self, *_: Any) -> None:
+        def __init__(self) -> None:
             self.read = file.read_text()
             write_whole(file, "after")
+
+        @classmethod
+        def of(cls, *_: Any) -> Reading:
+            return cls()
 
         def close(self) -> None:
             pass

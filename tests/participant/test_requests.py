@@ -174,7 +174,7 @@ def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
             Doing(waiting) as doing,
             ParticipantService(participant.folder, participant.keys, doing, doing.now) as service,
         ):
-            monkeypatch.setattr(service, "_docket", doing)
+            monkeypatch.setattr(service._opened, "docket", doing)
             while work := service.next_work(service.catalogue()):
                 service._do(work, participant.folder.limits())
             return doing.done
