@@ -14,8 +14,10 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
 from blockful_py.types import (
     Action,
+    Address,
     ArchiveReason,
     ArchiveRecord,
+    Bytes32,
     Certificate,
     Codec,
     Header,
@@ -51,23 +53,23 @@ def redaction_digest(updates: Sequence[Update], header_updates: Sequence[HeaderU
     return keccak(_encode([f"{UPDATE}[]", f"{HEADER_UPDATE}[]"], values))
 
 
-def archive_digest(expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord]) -> bytes:
+def archive_digest(expected_head: Bytes32, timestamp: int, records: Sequence[ArchiveRecord]) -> bytes:
     """Digest of `ArchiveRegistry.append`; `timestamp` in seconds."""
     values = [expected_head, timestamp, [record(each) for each in records]]
     return keccak(_encode(["bytes32", "uint64", f"{RECORD}[]"], values))
 
 
-def barred_digest(account: bytes, barred: bool) -> bytes:
+def barred_digest(account: Address, barred: bool) -> bytes:
     """Digest of `setBarred` of both registries; `account` is a 20-byte address."""
     return keccak(_encode(["address", "bool"], [account, barred]))
 
 
-def admission_digest(account: bytes) -> bytes:
+def admission_digest(account: Address) -> bytes:
     """Digest of `ParticipantRegistry.admit`; `account` is a 20-byte address."""
     return keccak(_encode(["address"], [account]))
 
 
-def file_digest(digest: bytes) -> bytes:
+def file_digest(digest: Bytes32) -> Bytes32:
     """Digest of `ParticipantRegistry.changeFile`."""
     return keccak(_encode(["bytes32"], [digest]))
 
@@ -86,7 +88,7 @@ def decision_digest(request: int, content: bytes, admitted: bool) -> bytes:
     return keccak(_encode(["uint32", "bytes24", "bool"], [request, content, admitted]))
 
 
-def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:
+def auditor_digest(auditor: Address, key_x: int, key_y: int) -> bytes:
     """Digest of `ArchiveRegistry.setAuditor`; `auditor` is a 20-byte address."""
     return keccak(_encode(["address", "uint256", "uint256"], [auditor, key_x, key_y]))
 

@@ -12,8 +12,10 @@ from blockful_py.chain.logs import SettledBlock
 from blockful_py.crypto import payload
 from blockful_py.types import (
     Action,
+    Address,
     ArchivedChunk,
     ArchiveRecord,
+    Bytes32,
     Certificate,
     Receipt,
     StoredArchiveRecord,
@@ -30,7 +32,7 @@ class ArchiveRegistryContract(Contract):
     _first_head: bytes | None = None
     """Archive head before the first event read, if earlier events are skipped."""
 
-    def continuing(self, mark: SettledBlock, head: bytes) -> ArchiveRegistryContract:
+    def continuing(self, mark: SettledBlock, head: Bytes32) -> ArchiveRegistryContract:
         """Like `after`, for a block at which the archive's head was `head`."""
         other = self.after(mark)
         other._first_head = head
@@ -46,7 +48,7 @@ class ArchiveRegistryContract(Contract):
         length: int = self._read("length")
         return length
 
-    def head(self) -> bytes:
+    def head(self) -> Bytes32:
         """Head of the hash chain."""
         head: bytes = self._read("head")
         return head
@@ -99,24 +101,24 @@ class ArchiveRegistryContract(Contract):
             for each, certificate in certificates.items()
         }
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first."""
         done, chunks = self._read("progress", proposal)
         return done, chunks
 
-    def auditor_key(self, auditor: bytes) -> tuple[int, int]:
+    def auditor_key(self, auditor: Address) -> tuple[int, int]:
         """An auditor's encryption key, affine; (0, 0) when not registered."""
         key_x, key_y = self._read("auditorKey", auditor)
         return key_x, key_y
 
     def append_data(
-        self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
+        self, expected_head: Bytes32, timestamp: int, records: Sequence[ArchiveRecord], action: Action
     ) -> bytes:
         """Call data of `append`."""
         values = [abi.record(each) for each in records]
         return self.interface.encode("append", expected_head, timestamp, values, abi.action(action))
 
-    def set_auditor(self, auditor: bytes, key_x: int, key_y: int, action: Action) -> Receipt:
+    def set_auditor(self, auditor: Address, key_x: int, key_y: int, action: Action) -> Receipt:
         """Registers or replaces an auditor's key; (0, 0) removes it.
 
         Raises ContractError with the name of an error in IArchiveRegistry or IQuorum if the contract refuses.
@@ -125,7 +127,7 @@ class ArchiveRegistryContract(Contract):
 
     def append_leaf(
         self,
-        expected_head: bytes,
+        expected_head: Bytes32,
         timestamp: int,
         records: Sequence[ArchiveRecord],
         chunk: int,
@@ -134,6 +136,6 @@ class ArchiveRegistryContract(Contract):
         """Leaf of `append(expected_head, timestamp, records)` in a certificate's content."""
         return self._leaf("append", chunk, chunks, abi.archive_digest(expected_head, timestamp, records))
 
-    def set_auditor_leaf(self, auditor: bytes, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
+    def set_auditor_leaf(self, auditor: Address, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
         """Leaf of `set_auditor(auditor, key_x, key_y)` in a certificate's content."""
         return self._leaf("setAuditor", chunk, chunks, abi.auditor_digest(auditor, key_x, key_y))

@@ -20,7 +20,7 @@ from blockful_py.chain.sortition import (
 )
 from blockful_py.crypto import curve, eip712, multisignature, vrf
 from blockful_py.crypto.keccak import keccak, words
-from blockful_py.types import Certificate, Point, Receipt
+from blockful_py.types import Address, Bytes32, Certificate, Point, Receipt
 
 COMMITMENT = keccak(b"BlockFUL/sortition/v1/commitment")
 
@@ -37,18 +37,18 @@ class CommitteeContract(HomeCommitteeContract):
         phase, *others = self._read("election")
         return ElectionState(Phase(phase), *others)
 
-    def candidate(self, registrant: bytes) -> CandidateState:
+    def candidate(self, registrant: Address) -> CandidateState:
         """State of a candidate; all zero for an unknown account."""
         values = list(self._read("candidate", registrant))
         values[4] = Stage(values[4])
         return CandidateState(*values)
 
-    def trust(self, registrant: bytes) -> int:
+    def trust(self, registrant: Address) -> int:
         """Trust of an account in parts per million."""
         trust: int = self._read("trust", registrant)
         return trust
 
-    def registrant_of(self, voter: bytes) -> bytes:
+    def registrant_of(self, voter: Address) -> bytes:
         """The account that registered a voting address; zeros for an unknown address."""
         registrant: bytes = self._read("registrantOf", voter)
         return registrant
@@ -85,12 +85,12 @@ class CommitteeContract(HomeCommitteeContract):
         epoch: int = self._read("acknowledged")
         return epoch
 
-    def credited(self, epoch: int, proposal: bytes) -> int:
+    def credited(self, epoch: int, proposal: Bytes32) -> int:
         """Bitmap: bit i is set if the vote of member i was credited."""
         credited: int = self._read("credited", epoch, proposal)
         return credited
 
-    def register(self, registrant: bytes, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
+    def register(self, registrant: Address, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
         """Registers the sender, whose address is `registrant`, with `stake` wei.
 
         The secrets are not sent.
@@ -122,7 +122,7 @@ class CommitteeContract(HomeCommitteeContract):
         """Ends a phase that is over.  Raises ContractError TooEarly or WrongPhase otherwise."""
         return self._send("proceed")
 
-    def commit(self, registrant: bytes, draw: int, secret: bytes) -> Receipt:
+    def commit(self, registrant: Address, draw: int, secret: bytes) -> Receipt:
         """Commits the sender, whose address is `registrant`, to a 32-byte secret for this draw."""
         place = (self.chain_id, self.address, draw, registrant)
         return self._send("commit", keccak(words(COMMITMENT, *place, secret)))
@@ -137,7 +137,7 @@ class CommitteeContract(HomeCommitteeContract):
     def confirm_key(self, key: Point, threshold: int) -> Receipt:
         return self._send("confirmKey", key.x, key.y, threshold)
 
-    def report(self, certificate: Certificate, chain_id: int, executor: bytes) -> Receipt:
+    def report(self, certificate: Certificate, chain_id: int, executor: Address) -> Receipt:
         """Credits the voters of a certificate of the current epoch, signed for `executor`."""
         return self._send("report", abi.certificate(certificate), chain_id, executor)
 

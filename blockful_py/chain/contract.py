@@ -19,7 +19,7 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
 from blockful_py.errors import ChainError, NodeError, ReorganisedError
-from blockful_py.types import Certificate, Receipt
+from blockful_py.types import Address, Bytes32, Certificate, Receipt
 
 
 class Contract:
@@ -32,7 +32,7 @@ class Contract:
     def __init__(
         self,
         node: Node,
-        address: bytes,
+        address: Address,
         sender: Sender | None = None,
         kept: Path | None = None,
         since: int = 0,
@@ -79,7 +79,7 @@ class Contract:
         self.node.await_settled()
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Address of the contract, 20 bytes."""
         return self._address
 
@@ -132,7 +132,7 @@ class Contract:
         """All events `name` from block `first_block` on, oldest first."""
         return tuple(each for each in self.log() if each.name == name and each.block_number >= first_block)
 
-    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
         for event in self.events("ChunkExecuted"):
             if event.arguments["proposal"] == proposal and event.arguments["done"] == chunk + 1:
@@ -205,7 +205,7 @@ class Contract:
     def _send(self, function: str, *arguments: Any, value: int = 0) -> Receipt:
         return self.send(self.interface.encode(function, *arguments), value)
 
-    def _leaf(self, function: str, chunk: int, chunks: int, digest: bytes) -> bytes:
+    def _leaf(self, function: str, chunk: int, chunks: int, digest: Bytes32) -> bytes:
         """Leaf of one chunk of an action in a certificate's content (IQuorum.Action)."""
         selector = self.interface.selector(function)
         return action_leaf(self.chain_id, self.address, selector, chunk, chunks, digest)

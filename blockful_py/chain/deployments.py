@@ -24,7 +24,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import Parameters
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import DeploymentError
-from blockful_py.types import Receipt
+from blockful_py.types import Address, Receipt
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-deployments/1"
@@ -36,7 +36,7 @@ PUSH0 = "0x5f5ff3"
 class DeployedContract:
     """A deployed contract: its address (20 bytes), and the block and hash of its deployment transaction."""
 
-    address: bytes
+    address: Address
     block: int
     transaction: bytes
 
@@ -49,7 +49,7 @@ class Deployment:
     contracts: Mapping[str, DeployedContract]
     compiler: Mapping[str, Any]
 
-    def address(self, name: str) -> bytes:
+    def address(self, name: str) -> Address:
         """20-byte address of a contract.  Raises DeploymentError if it is not deployed here."""
         contract = self.contracts.get(name)
         if contract is None:
@@ -147,7 +147,7 @@ def _require_push0(node: Node) -> None:
 
 
 def _models(
-    sender: Sender, committee: bytes, seats: int, is_open: bool = True
+    sender: Sender, committee: Address, seats: int, is_open: bool = True
 ) -> dict[str, tuple[bytes, Receipt]]:
     """Deploys LiveChain, ParticipantRegistry, ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)

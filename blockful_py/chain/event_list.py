@@ -16,6 +16,7 @@ from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import pruned
 from blockful_py.chain.rpc import Request, RpcError
 from blockful_py.errors import MissingEventsError, NodeError
+from blockful_py.types import Address, Bytes32
 
 LOG_RANGE = 10_000
 """Blocks per eth_getLogs, unless the node accepts fewer."""
@@ -32,7 +33,7 @@ class PastEvent:
     name: str
     arguments: Mapping[str, Any]
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class EventList:
     """A contract's events as its node lists them."""
 
     def __init__(
-        self, node: Node, address: bytes, interface: Interface, count: EventCount, since: int = 0
+        self, node: Node, address: Address, interface: Interface, count: EventCount, since: int = 0
     ) -> None:
         """Prepares to list events from block `since` on; the contract emitted nothing earlier."""
         self._node = node

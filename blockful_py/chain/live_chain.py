@@ -12,6 +12,7 @@ from blockful_py.chain.contract import Contract
 from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import (
     Action,
+    Bytes32,
     Codec,
     Header,
     HeaderUpdate,
@@ -36,7 +37,7 @@ class VersionEvent:
     version: int
     uri: Uri
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
 
 
 class LiveChainContract(Contract):
@@ -61,7 +62,7 @@ class LiveChainContract(Contract):
         height: int = self._read("height")
         return height
 
-    def block_hash(self, height: int) -> bytes:
+    def block_hash(self, height: int) -> Bytes32:
         """Hash over the immutable fields of a block.  Raises ContractError UnknownPosition."""
         return self.block_hashes([height])[0]
 
@@ -113,7 +114,7 @@ class LiveChainContract(Contract):
         publications = [abi.to_publication(*pair) for pair in zip(values, uris, strict=True)]
         return abi.to_new_block(self._read_each("header", [height])[0], publications)
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first.
 
         The contract counts only proposals of several chunks; the others are found in its events.
@@ -127,7 +128,7 @@ class LiveChainContract(Contract):
             return counted[-1]["done"], counted[-1]["chunks"]
         return (1, 1) if naming else (0, 0)
 
-    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
         naming = self._naming(proposal)
         if any(each.name == "ChunkExecuted" for each in naming):
@@ -220,7 +221,7 @@ class LiveChainContract(Contract):
         calls = [("transactions", ([each.packed for each in group],)) for group in groups]
         return [value for answer in self._read_many(calls, block) for value in answer]
 
-    def _naming(self, proposal: bytes) -> list[PastEvent]:
+    def _naming(self, proposal: Bytes32) -> list[PastEvent]:
         """Events with this proposal, oldest first."""
         return [each for each in self.log() if each.arguments.get("proposal") == proposal]
 

@@ -25,6 +25,7 @@ from blockful_py.chain.log_file import LogFile
 from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import MissingEventsError, NodeError, ReorganisedError
+from blockful_py.types import Address
 
 TRIES = 4
 """Attempts on a node that omits events: it may lag, or another machine behind its URL may have them."""
@@ -70,7 +71,7 @@ class ContractLogs:
     def __init__(
         self,
         node: Node,
-        address: bytes,
+        address: Address,
         interface: Interface,
         count: EventCount,
         kept: Path | None = None,

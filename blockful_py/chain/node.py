@@ -14,6 +14,7 @@ from blockful_py.chain.failover import Failover
 from blockful_py.chain.rpc import JsonRpc, Rpc
 from blockful_py.errors import NodeError
 from blockful_py.extras import needed_by
+from blockful_py.types import Address, Bytes32
 
 EMBEDDED = "embedded:"
 """Prefix for the path of an embedded chain's file, in place of a URL."""
@@ -84,7 +85,7 @@ class Node:
         """Timestamp of the newest block in seconds."""
         return int(self.latest_block()["timestamp"], 16)
 
-    def block_hash(self, number: int) -> bytes:
+    def block_hash(self, number: int) -> Bytes32:
         """Hash of a block, 32 bytes.  Raises NodeError if the node lacks the block."""
         block = self.rpc.call("eth_getBlockByNumber", hex(number), False)
         if block is None:
@@ -95,11 +96,11 @@ class Node:
         block: dict[str, Any] = self.rpc.call("eth_getBlockByNumber", "latest", False)
         return block
 
-    def code(self, address: bytes) -> bytes:
+    def code(self, address: Address) -> bytes:
         """Runtime code of a contract as of the newest settled block; empty if there is no contract."""
         return bytes.fromhex(self.rpc.call("eth_getCode", hexadecimal(address), self.settled())[2:])
 
-    def balance(self, address: bytes) -> int:
+    def balance(self, address: Address) -> int:
         """Balance of an account in wei."""
         return int(self.rpc.call("eth_getBalance", hexadecimal(address), "latest"), 16)
 

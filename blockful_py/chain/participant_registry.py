@@ -9,7 +9,7 @@ from typing import ClassVar
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.event_list import PastEvent
-from blockful_py.types import Action, Codec, Position, Receipt, RequestState, Uri
+from blockful_py.types import Action, Address, Bytes32, Codec, Position, Receipt, RequestState, Uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class FiledRequest:
     blocks: int
     height: int
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
     state: RequestState = RequestState.FILED
     decided: int = 0
 
@@ -103,7 +103,7 @@ class HandIn:
     by: bytes
     uri: Uri
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
 
 
 DECISIONS = {"RequestAdmitted": RequestState.ADMITTED, "RequestDismissed": RequestState.DISMISSED}
@@ -125,7 +125,7 @@ class ParticipantRegistryContract(Contract):
         live: bytes = self._read("live")
         return live
 
-    def deployer(self) -> bytes:
+    def deployer(self) -> Address:
         """Account that founds the federation, 20 bytes."""
         deployer: bytes = self._read("deployer")
         return deployer
@@ -140,12 +140,12 @@ class ParticipantRegistryContract(Contract):
         is_open: bool = self._read("open")
         return is_open
 
-    def file_digest(self) -> bytes | None:
+    def file_digest(self) -> Bytes32 | None:
         """Digest of the federation file (32 bytes); None before the federation is founded."""
         digest: bytes = self._read("fileDigest")
         return digest if any(digest) else None
 
-    def participant(self, account: bytes) -> RegisteredParticipant:
+    def participant(self, account: Address) -> RegisteredParticipant:
         """The entry of an account (20 bytes)."""
         return RegisteredParticipant(*self._read("participant", account))
 
@@ -160,7 +160,7 @@ class ParticipantRegistryContract(Contract):
         entries = (RegisteredParticipant(*each) for each in self._read_each("participant", accounts))
         return frozenset(account for account, entry in zip(accounts, entries, strict=True) if entry.since)
 
-    def endpoint(self, account: bytes) -> Endpoint | None:
+    def endpoint(self, account: Address) -> Endpoint | None:
         """Network address of an account; None if it announced none."""
         key, url = self._read("endpoint", account)
         return Endpoint(key, url) if url else None
@@ -199,7 +199,7 @@ class ParticipantRegistryContract(Contract):
         }
         return {account: endpoint for account, endpoint in announced.items() if endpoint.url}
 
-    def found(self, digest: bytes) -> Receipt:
+    def found(self, digest: Bytes32) -> Receipt:
         """Sets the federation file's digest.
 
         Raises ContractError NotDeployer, AlreadyFounded or InvalidFile.
@@ -249,25 +249,25 @@ class ParticipantRegistryContract(Contract):
         """
         return self._send("decide", request, admitted, abi.action(action))
 
-    def change_file(self, digest: bytes, action: Action) -> Receipt:
+    def change_file(self, digest: Bytes32, action: Action) -> Receipt:
         """Replaces the federation file's digest.
 
         Raises ContractError InvalidFile, or an error of IQuorum or ICertified.
         """
         return self._send("changeFile", digest, abi.action(action))
 
-    def admit(self, account: bytes, action: Action) -> Receipt:
+    def admit(self, account: Address, action: Action) -> Receipt:
         """Lets an account join a registry that is not open.
 
         Raises ContractError NothingToChange, or an error of IQuorum or ICertified.
         """
         return self._send("admit", account, abi.action(action))
 
-    def set_barred(self, account: bytes, barred: bool, action: Action) -> Receipt:
+    def set_barred(self, account: Address, barred: bool, action: Action) -> Receipt:
         """Bars or readmits an account.  Raises as `admit`."""
         return self._send("setBarred", account, barred, abi.action(action))
 
-    def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+    def change_file_leaf(self, digest: Bytes32, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `change_file(digest)` in a certificate's content."""
         return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
 
@@ -277,11 +277,11 @@ class ParticipantRegistryContract(Contract):
         """Leaf of `decide(request, admitted)` in a certificate's content, bound to that `content`."""
         return self._leaf("decide", chunk, chunks, abi.decision_digest(request, content, admitted))
 
-    def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+    def admit_leaf(self, account: Address, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
         return self._leaf("admit", chunk, chunks, abi.admission_digest(account))
 
-    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `set_barred(account, barred)` in a certificate's content."""
         return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))
 

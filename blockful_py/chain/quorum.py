@@ -11,7 +11,7 @@ from blockful_py.chain.event_list import EventCount
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
-from blockful_py.types import Action, Receipt
+from blockful_py.types import Action, Bytes32, Receipt
 
 
 class QuorumContract(Contract):
@@ -22,7 +22,7 @@ class QuorumContract(Contract):
         epoch: int = self._read("currentEpoch")
         return epoch
 
-    def key_id(self, epoch: int) -> bytes:
+    def key_id(self, epoch: int) -> Bytes32:
         """keccak256(Y.x || Y.y) of an epoch's group key; zeros for an unknown epoch."""
         key_id: bytes = self._read("keyId", epoch)
         return key_id

@@ -20,7 +20,7 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.turn import turn
 from blockful_py.errors import ChainError, ContractError, NodeError
-from blockful_py.types import Receipt
+from blockful_py.types import Address, Receipt
 
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
 """Environment variable with the private key that pays for transactions on nodes given by URL."""
@@ -56,7 +56,7 @@ class Sender:
         self._lock = threading.Lock()
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         return self._account.address
 
     @property

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from blockful_py.chain.calls import Call
 from blockful_py.errors import ChainError, ContractError, NodeError
-from blockful_py.types import Certificate, Receipt
+from blockful_py.types import Bytes32, Certificate, Receipt
 
 ARCHIVE, LIVE = "archive", "live"
 IN_FLIGHT = 16
@@ -28,10 +28,10 @@ Every node's pool holds this many transactions of an account (geth's `txpool.acc
 class SettlementContract(Protocol):
     """A contract that executes chunks of a proposal in order."""
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks; (0, 0) before the first."""
 
-    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk, if the node knows it."""
 
     def signed(self, data: bytes, certificate: Certificate) -> bytes:
@@ -82,7 +82,7 @@ class Settlement:
     note: str = ""
 
     @property
-    def proposal(self) -> bytes:
+    def proposal(self) -> Bytes32:
         return self.decision.proposal
 
 

@@ -9,6 +9,7 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 
 from blockful_py.errors import InvalidKeyError
+from blockful_py.types import Address
 
 DEV_MNEMONIC = "test test test test test test test test test test test junk"
 """Mnemonic of the development nodes.  Its keys are public: never send anything of value to them."""
@@ -45,7 +46,7 @@ class Signer:
         return [cls(key_from_seed(seed, f"m/44'/60'/0'/0/{index}")) for index in indices]
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         return bytes.fromhex(self._account.address[2:])
 
     def sign(self, transaction: dict[str, Any]) -> tuple[bytes, bytes]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 
 from blockful_py.crypto.eip712 import typed
+from blockful_py.types import Address, Bytes32
 
 
 class Phase(IntEnum):
@@ -78,7 +79,7 @@ class CandidateState:
     `stake` in wei, times in seconds; `key` is its voting key (x, y).
     """
 
-    voter: bytes
+    voter: Address
     unbonding_since: int
     draw: int
     attempt: int
@@ -110,7 +111,7 @@ class Equivocation:
     """Two votes (64 bytes each) of the member at `index` on one proposal, with different content."""
 
     epoch: int
-    proposal: bytes
+    proposal: Bytes32
     index: int
     first_content: bytes
     first_vote: bytes
@@ -122,4 +123,4 @@ class Equivocation:
 class Registration:
     """The struct that a voting key signs so that an account can register it."""
 
-    registrant: bytes = typed("address")
+    registrant: Address = typed("address")

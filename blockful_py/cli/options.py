@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.errors import SettingsError
+from blockful_py.types import Address
 
 if TYPE_CHECKING:
     from blockful_py.member.place import Urls
@@ -193,7 +194,7 @@ def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
     return Urls(tuple(live), tuple(archive))
 
 
-def address(text: str) -> bytes:
+def address(text: str) -> Address:
     """Parses an address.  Raises SettingsError if `text` is not an address."""
     try:
         raw = bytes.fromhex(text.removeprefix("0x"))

@@ -13,6 +13,7 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, PassphraseFile, address
 from blockful_py.cli.parties import led_by_member
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.types import Address
 
 if TYPE_CHECKING:
     from blockful_py.pipeline.administration import Administration
@@ -30,7 +31,7 @@ def admit(
     Example: blockful participant admit 0x1234567890123456789012345678901234567890 members/1
     """
 
-    def decide(by: Administration, who: bytes) -> None:
+    def decide(by: Administration, who: Address) -> None:
         by.admit_participant(who)
 
     _decide(account, folder, passphrase_file, as_json, "admitted", decide)
@@ -44,7 +45,7 @@ def bar(
     Example: blockful participant bar 0x1234567890123456789012345678901234567890 members/1
     """
 
-    def decide(by: Administration, who: bytes) -> None:
+    def decide(by: Administration, who: Address) -> None:
         by.set_participant_barred(who, True)
 
     _decide(account, folder, passphrase_file, as_json, "barred", decide)
@@ -58,7 +59,7 @@ def readmit(
     Example: blockful participant readmit 0x1234567890123456789012345678901234567890 members/1
     """
 
-    def decide(by: Administration, who: bytes) -> None:
+    def decide(by: Administration, who: Address) -> None:
         by.set_participant_barred(who, False)
 
     _decide(account, folder, passphrase_file, as_json, "readmitted", decide)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import NodeError, SettingsError
 from blockful_py.monitoring.request_id import RequestIds
+from blockful_py.types import Address
 
 FOUNDED = "founded"
 """A file that marks a federation founded by `blockful up`."""
@@ -201,7 +202,7 @@ def serving_blocks(
     return Server(None, host, port, tls, gateway(PartyBlocks(run)), state, around)
 
 
-def require_funds(nodes: Nodes, account: bytes) -> None:
+def require_funds(nodes: Nodes, account: Address) -> None:
     """Funds an empty account on a development chain.
 
     Raises SettingsError if an account is empty on another chain.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.errors import SettingsError
+from blockful_py.types import Bytes32
 
 if TYPE_CHECKING:
     from blockful_py.record.proofs.proof import Sources
@@ -67,7 +68,7 @@ def digests(texts: list[str] | None, option: str) -> frozenset[bytes]:
     return frozenset(_octets(text, 32, option) for text in texts or ())
 
 
-def digest(text: str | None, option: str) -> bytes | None:
+def digest(text: str | None, option: str) -> Bytes32 | None:
     """Parses a 32-byte hash.  Raises SettingsError for other text."""
     return None if text is None else _octets(text, 32, option)
 

@@ -11,7 +11,7 @@ from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError
-from blockful_py.types import Opening, Point, Rng
+from blockful_py.types import Address, Bytes32, Opening, Point, Rng
 
 
 def tag(name: str) -> bytes:
@@ -31,7 +31,7 @@ def keygen(rng: Rng = system_rng) -> tuple[int, Point]:
     return secret, curve.multiply_base(secret)
 
 
-def label(chain_id: int, contract: bytes, position: int) -> bytes:
+def label(chain_id: int, contract: Address, position: int) -> bytes:
     """Label of a position, L = H(DST_label || chainid || contract || position); `position` is packed.
 
     Raises ValueError unless `contract` has 20 bytes.
@@ -56,7 +56,7 @@ def phi(px: int) -> int:
     return int.from_bytes(keccak(DST_PHI + px.to_bytes(32, "big")), "big") % N
 
 
-def challenge(key_id: bytes, label: bytes, message: bytes, r: int) -> int:
+def challenge(key_id: Bytes32, label: bytes, message: bytes, r: int) -> int:
     """Challenge c = H(DST_challenge || keyId || L || m || r) mod n.
 
     Raises ValueError unless keyId, L and m have 32 bytes each; fixed lengths make the encoding unambiguous.
@@ -119,7 +119,7 @@ def collide(secret: int, label: bytes, message: bytes, h: int, rng: Rng = system
 
 
 def collide_with(
-    secret: int, key_id: bytes, label: bytes, message: bytes, h: int, rng: Rng = system_rng
+    secret: int, key_id: Bytes32, label: bytes, message: bytes, h: int, rng: Rng = system_rng
 ) -> Opening:
     """Computes an opening as `collide` does, given the identifier of the secret's key."""
     if not 0 <= h < N:

@@ -15,7 +15,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.library import GLOBAL_CONTEXT, ffi, lib
 from blockful_py.crypto.workspace import Workspace, parse
 from blockful_py.errors import CryptoError, InvalidKeyError, InvalidSignatureError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Bytes32, Point, Rng
 
 P = 2**256 - 2**32 - 977
 """Order of the coordinate field."""
@@ -182,17 +182,17 @@ def decode(data: bytes) -> Point:
     return point
 
 
-def key_id(point: Point) -> bytes:
+def key_id(point: Point) -> Bytes32:
     """Identifier of a key, H(Y.x || Y.y), 32 bytes."""
     return keccak(encode(point))
 
 
-def address(point: Point) -> bytes:
+def address(point: Point) -> Address:
     """The Ethereum address of a key: the low 160 bits of its key id."""
     return key_id(point)[12:]
 
 
-def nonce(secret: int, digest: bytes, purpose: bytes, fresh: bytes) -> int:
+def nonce(secret: int, digest: Bytes32, purpose: bytes, fresh: bytes) -> int:
     """A secret scalar in [1, N) by RFC 6979 with additional data (section 3.6), HMAC-SHA-256.
 
     `digest` and `fresh` have 32 bytes, `purpose` 16.  Scalars for different purposes, and the nonces of
@@ -210,7 +210,7 @@ def nonce(secret: int, digest: bytes, purpose: bytes, fresh: bytes) -> int:
     raise CryptoError(f"no scalar below the group order in {_DRAWS} attempts.")
 
 
-def sign(secret: int, digest: bytes) -> tuple[int, int, int]:
+def sign(secret: int, digest: Bytes32) -> tuple[int, int, int]:
     """ECDSA signature (r, s, y parity) of a 32-byte digest, s low, nonce by RFC 6979.
 
     Raises InvalidKeyError unless 0 < secret < N, ValueError unless the digest has 32 bytes.

@@ -22,6 +22,7 @@ from typing import Any
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.signature import recover as recover
 from blockful_py.crypto.signature import sign as sign
+from blockful_py.types import Address, Bytes32
 
 Encoder = Callable[[Any], bytes]
 
@@ -41,7 +42,7 @@ class Domain:
     """The domain of signatures; `contract` has 20 bytes."""
 
     chain_id: int
-    contract: bytes
+    contract: Address
     name: str = "BlockFUL"
     version: str = "1"
 
@@ -55,8 +56,8 @@ class Decision:
     """The struct that members vote on; `content_hash` is the root over the actions."""
 
     epoch: int = typed("uint64")
-    proposal: bytes = typed("bytes32")
-    content_hash: bytes = typed("bytes32")
+    proposal: Bytes32 = typed("bytes32")
+    content_hash: Bytes32 = typed("bytes32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ class Certified:
     """The struct that the voters of a certificate sign jointly, for one contract."""
 
     chain_id: int = typed("uint256")
-    executor: bytes = typed("address")
+    executor: Address = typed("address")
     epoch: int = typed("uint64")
-    proposal: bytes = typed("bytes32")
-    content_hash: bytes = typed("bytes32")
+    proposal: Bytes32 = typed("bytes32")
+    content_hash: Bytes32 = typed("bytes32")
     voters: int = typed("uint256")
 
 
@@ -141,12 +142,12 @@ def _separator(domain: Domain) -> bytes:
     return keccak(words(keccak(kind), *encoded, domain.chain_id, _encoder("address")(domain.contract)))
 
 
-def digest(domain: Domain, value: Any) -> bytes:
+def digest(domain: Domain, value: Any) -> Bytes32:
     """The signed digest, keccak256(0x1901 || domain separator || hashStruct(value))."""
     return keccak(b"\x19\x01" + domain.separator() + hash_struct(value))
 
 
-def decision_digest(domain: Domain, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
+def decision_digest(domain: Domain, epoch: int, proposal: Bytes32, content_hash: Bytes32) -> bytes:
     """The digest of a vote (IQuorum.decisionDigest)."""
     return digest(domain, Decision(epoch, proposal, content_hash))
 

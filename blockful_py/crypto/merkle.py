@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.crypto.keccak import keccak, words
+from blockful_py.types import Bytes32
 
 
 def standard_leaf(encoded: bytes) -> bytes:
@@ -24,7 +25,7 @@ def standard_leaf(encoded: bytes) -> bytes:
 
 
 def action_leaf(
-    chain_id: int, target: bytes, selector: bytes, chunk: int, chunks: int, digest: bytes
+    chain_id: int, target: bytes, selector: bytes, chunk: int, chunks: int, digest: Bytes32
 ) -> bytes:
     """Leaf of one chunk of one action in a certificate's content (IQuorum, `Action`).
 

@@ -25,7 +25,7 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.nonces import commitment, draw
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError
-from blockful_py.types import Address, Point, Rng
+from blockful_py.types import Address, Bytes32, Point, Rng
 
 DST_CHALLENGE = keccak(b"BlockFUL/certificate/v1/challenge")
 DST_BINDING = keccak(b"BlockFUL/certificate/v1/binding")
@@ -57,13 +57,13 @@ class SigningRound:
     challenge: int
 
 
-def challenge(key: Point, nonce: bytes, digest: bytes) -> int:
+def challenge(key: Point, nonce: bytes, digest: Bytes32) -> int:
     """Challenge e of a signature under `key` with `nonce` (20 bytes) over `digest` (32 bytes)."""
     words = (DST_CHALLENGE, curve.encode(key), bytes(12), nonce, digest)
     return int.from_bytes(keccak(b"".join(words)), "big") % N
 
 
-def verify(key: Point, digest: bytes, signature: SchnorrSignature) -> bool:
+def verify(key: Point, digest: Bytes32, signature: SchnorrSignature) -> bool:
     """Whether `key` signed `digest` (32 bytes); malformed signatures give False."""
     if not 0 < signature.s < N or len(signature.nonce) != 20 or len(digest) != 32:
         return False
@@ -76,7 +76,7 @@ def verify(key: Point, digest: bytes, signature: SchnorrSignature) -> bool:
     return nonce is not None and curve.address(nonce) == signature.nonce
 
 
-def sign(secret: int, digest: bytes, rng: Rng = system_rng) -> SchnorrSignature:
+def sign(secret: int, digest: Bytes32, rng: Rng = system_rng) -> SchnorrSignature:
     """Signs `digest` (32 bytes) with one key, as a proof of its possession."""
     key = curve.multiply_base(secret)
     while True:
@@ -91,7 +91,7 @@ def total(keys: Iterable[Point]) -> Point:
     return curve.total(keys)
 
 
-def begin(key: Point, digest: bytes, nonces: Sequence[NoncePoints]) -> SigningRound | None:
+def begin(key: Point, digest: Bytes32, nonces: Sequence[NoncePoints]) -> SigningRound | None:
     """Starts round 2 of the signers whose keys sum up to `key`; None if their nonces give no signature.
 
     Raises InvalidKeyError if a nonce is not on the curve.
@@ -124,7 +124,7 @@ def responded(key: Point, nonces: NoncePoints, begun: SigningRound, response: in
 
 
 def combine(
-    keys: Sequence[Point], digest: bytes, nonces: Sequence[NoncePoints], responses: Sequence[int]
+    keys: Sequence[Point], digest: Bytes32, nonces: Sequence[NoncePoints], responses: Sequence[int]
 ) -> SchnorrSignature:
     """Combines the signers' responses to one signature; the lists have the same order of signers.
 

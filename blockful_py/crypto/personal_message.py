@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from blockful_py.crypto.keccak import keccak
+from blockful_py.types import Address, Bytes32
 
 
-def digest(text: str) -> bytes:
+def digest(text: str) -> Bytes32:
     """keccak256(0x19 || "Ethereum Signed Message:\\n" || decimal length || message), version 0x45."""
     message = text.encode()
     return keccak(b"\x19Ethereum Signed Message:\n%d%b" % (len(message), message))
 
 
-def checksummed(address: bytes) -> str:
+def checksummed(address: Address) -> str:
     """An address in hexadecimal, with the letter case given by its hash (EIP-55)."""
     text = address.hex()
     marks = keccak(text.encode()).hex()

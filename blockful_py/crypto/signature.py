@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from blockful_py.crypto import curve
 from blockful_py.errors import InvalidSignatureError
+from blockful_py.types import Address, Bytes32, Bytes64
 
 _PARITY = 1 << 255
 
 
-def sign(secret: int, digest: bytes) -> bytes:
+def sign(secret: int, digest: Bytes32) -> bytes:
     """Signs a 32-byte digest; deterministic for a secret and digest (RFC 6979).
 
     Raises InvalidKeyError unless the secret is in [1, n).
@@ -18,7 +19,7 @@ def sign(secret: int, digest: bytes) -> bytes:
     return r.to_bytes(32, "big") + (parity << 255 | s).to_bytes(32, "big")
 
 
-def recover(digest: bytes, signature: bytes) -> bytes:
+def recover(digest: Bytes32, signature: Bytes64) -> Address:
     """The signer's address, 20 bytes.
 
     Raises InvalidSignatureError for another length, a high s (EIP-2) or numbers that no key gives.
@@ -40,7 +41,7 @@ def recover(digest: bytes, signature: bytes) -> bytes:
     return curve.address(key)
 
 
-def compact(signature: bytes) -> bytes:
+def compact(signature: bytes) -> Bytes64:
     """Converts a wallet's signature r || s || v (65 bytes; v 0, 1, 27 or 28) to the 64 bytes of EIP-2098.
 
     Signatures of 64 bytes are returned unchanged.  Raises InvalidSignatureError for another length or v, or a
@@ -58,7 +59,7 @@ def compact(signature: bytes) -> bytes:
     return signature[:32] + (parity | s).to_bytes(32, "big")
 
 
-def is_by(address: bytes, digest: bytes, signature: bytes) -> bool:
+def is_by(address: Address, digest: Bytes32, signature: Bytes64) -> bool:
     """Whether `address` signed `digest`; malformed signatures give False."""
     try:
         return recover(digest, signature) == address

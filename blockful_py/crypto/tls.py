@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.transport import make_transport_key, voter_of
 from blockful_py.errors import CryptoError, MessageError
+from blockful_py.types import Address
 
 
 def server_context(voting_secret: int) -> ssl.SSLContext:
@@ -38,7 +39,7 @@ def client_context() -> ssl.SSLContext:
     return context
 
 
-def require_voter(certificate: bytes | None, voter: bytes | None) -> None:
+def require_voter(certificate: bytes | None, voter: Address | None) -> None:
     """Checks that a certificate (DER) is bound to the voting key `voter`, or to any if None.
 
     Raises MessageError otherwise.

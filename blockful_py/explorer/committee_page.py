@@ -14,6 +14,7 @@ from blockful_py.explorer.lists import Document, hexed
 from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.storage.fetch import Machine
+from blockful_py.types import Address
 
 LATEST = 100
 """Maximum number of alarms, slashes and other events listed."""
@@ -101,7 +102,7 @@ def _endpoints(connection: sqlite3.Connection, watched: Watched) -> dict[bytes, 
 
 
 def _standing(
-    watched: Watched, voter: bytes, endpoints: dict[bytes, Document], alive: dict[str, bool]
+    watched: Watched, voter: Address, endpoints: dict[bytes, Document], alive: dict[str, bool]
 ) -> Document:
     """Endpoint of a member, and for an elected one its stake (wei, as text) and trust (0 to 1)."""
     endpoint = endpoints.get(voter)

@@ -11,6 +11,7 @@ from typing import Any
 
 from blockful_py.explorer.database import raise_counter
 from blockful_py.explorer.sources import ARCHIVE, LIVE, ChainEvent, SourceLog
+from blockful_py.types import Bytes32
 
 Arguments = Mapping[str, Any]
 
@@ -111,7 +112,7 @@ class EventRows:
             self._rows["tick"].append((self._ticks, sent))
         return self._ticks
 
-    def _names(self, proposal: bytes, sent: bytes) -> None:
+    def _names(self, proposal: Bytes32, sent: bytes) -> None:
         self._rows["proposal"].append((proposal, self._source.chain, sent))
 
     def _chunk_executed(self, values: Arguments, sent: bytes) -> None:

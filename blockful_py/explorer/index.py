@@ -22,6 +22,7 @@ from blockful_py.explorer.documents import DocumentReader
 from blockful_py.explorer.events import apply
 from blockful_py.explorer.sources import ChainEvent, IndexSources, SourceLog
 from blockful_py.pipeline.run.progress import Progress, Silent
+from blockful_py.types import Bytes32
 
 BATCH = 5_000
 """Events per transaction of the index."""
@@ -77,7 +78,7 @@ class RecordIndex(Closable):
         self._seen[source.name] = log, total, digest
         return total - read
 
-    def _take_up(self, source: SourceLog, part: Sequence[ChainEvent], read: int, digest: bytes) -> None:
+    def _take_up(self, source: SourceLog, part: Sequence[ChainEvent], read: int, digest: Bytes32) -> None:
         """Adds events; `read` and `digest` are of all events up to the last one in `part`."""
         with change(self._connection):
             apply(self._connection, source, part)

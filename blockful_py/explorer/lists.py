@@ -11,7 +11,7 @@ from typing import Any
 from blockful_py.explorer.database import REVISION, counter
 from blockful_py.explorer.places import parsed
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Codec, Position, Uri
+from blockful_py.types import Bytes32, Codec, Position, Uri
 
 Document = dict[str, Any]
 
@@ -46,7 +46,7 @@ def place(packed: int) -> str:
     return str(Position.unpack(packed))
 
 
-def cid(digest: bytes, codec: int) -> str:
+def cid(digest: Bytes32, codec: int) -> str:
     return cid_string(Uri(digest, Codec(codec)))
 
 

@@ -18,7 +18,7 @@ from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
+from blockful_py.types import ArchiveReason, Bytes32, Codec, Header, ModelTransaction, Opening, Position, Uri
 
 
 def model_document(connection: sqlite3.Connection, watched: Watched, place: str, audited: bool) -> Document:
@@ -56,7 +56,7 @@ def _heirs(connection: sqlite3.Connection, position: Position, most: int = 200) 
     return {"total": total, "models": models_at(connection, [row[0] for row in rows])}
 
 
-def _block(header: Header, members: Sequence[ModelTransaction], index: int, block_hash: bytes) -> Document:
+def _block(header: Header, members: Sequence[ModelTransaction], index: int, block_hash: Bytes32) -> Document:
     """The block, and the Merkle path from the leaf at `index` to its root."""
     leaves = [payload.block_leaf(each.position, each.ch) for each in members]
     path = merkle.proof(leaves, index)

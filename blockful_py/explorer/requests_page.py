@@ -16,7 +16,7 @@ from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import checked_by_members
-from blockful_py.types import Checked, Position
+from blockful_py.types import Bytes32, Checked, Position
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
@@ -213,7 +213,7 @@ def _decisions(connection: sqlite3.Connection, key: bytes) -> list[Document]:
     return [_decision(connection, row["proposal"], key) for row in rows]
 
 
-def _decision(connection: sqlite3.Connection, proposal: bytes, key: bytes) -> Document:
+def _decision(connection: sqlite3.Connection, proposal: Bytes32, key: bytes) -> Document:
     sent = connection.execute(
         "SELECT * FROM sent WHERE proposal = ? ORDER BY chain, block", (proposal,)
     ).fetchall()

@@ -9,10 +9,11 @@ import sqlite3
 from blockful_py.explorer.lists import Document, hexed
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import checked_by_members
+from blockful_py.types import Bytes32
 
 
 def reviewers(
-    connection: sqlite3.Connection, proposal: bytes | None, request: bytes | None = None
+    connection: sqlite3.Connection, proposal: Bytes32 | None, request: bytes | None = None
 ) -> Document | None:
     """Signers of a decision's certificate, among all members of its epoch; None without a certificate."""
     row = connection.execute("SELECT * FROM certificate WHERE proposal = ?", (proposal,)).fetchone()

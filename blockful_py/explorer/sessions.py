@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from blockful_py.types import Address
+
 SESSION_SECONDS = 1800
 MAX_SESSIONS = 1000
 """Maximum number of sessions; a new one then replaces the oldest."""
@@ -20,7 +22,7 @@ MAX_SESSIONS = 1000
 class Session:
     """An auditor's account (20 bytes), and the time in seconds at which the session ends."""
 
-    auditor: bytes
+    auditor: Address
     until: float
 
 
@@ -32,7 +34,7 @@ class Sessions:
         self._changing = threading.Lock()
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
-    def begin(self, auditor: bytes) -> str:
+    def begin(self, auditor: Address) -> str:
         """Begins a session; returns the token for the cookie."""
         token = secrets.token_urlsafe(32)
         with self._changing:

@@ -18,6 +18,7 @@ from typing import Protocol
 from blockful_py.crypto import signature
 from blockful_py.errors import BlockfulError, InvalidSignatureError
 from blockful_py.explorer.sign_in_message import SignInMessage
+from blockful_py.types import Address
 
 SALT, CODE = 16, 32
 """Characters of a nonce: its random part, and its MAC."""
@@ -35,9 +36,9 @@ class Auditors(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes: ...
+    def address(self) -> Address: ...
 
-    def auditor_key(self, auditor: bytes) -> tuple[int, int]:
+    def auditor_key(self, auditor: Address) -> tuple[int, int]:
         """An auditor's encryption key; (0, 0) for other accounts.  Raises NodeError."""
 
 
@@ -52,17 +53,17 @@ class SignIn:
         self._using = threading.Lock()
         self._used: dict[str, int] = {}
 
-    def message(self, scheme: str, domain: str, address: bytes) -> SignInMessage:
+    def message(self, scheme: str, domain: str, address: Address) -> SignInMessage:
         """A message for an account to sign, for a page at `domain`."""
         salt, issued = secrets.token_hex(SALT // 2), int(self._clock())
         return self._made(scheme, domain, address, issued, salt)
 
-    def is_auditor(self, address: bytes) -> bool:
+    def is_auditor(self, address: Address) -> bool:
         """Whether the archive's registry lists the account now.  Raises NodeError."""
         return self._auditors().auditor_key(address) != (0, 0)
 
     def require_signed(
-        self, scheme: str, domain: str, address: bytes, issued: int, nonce: str, signed: bytes
+        self, scheme: str, domain: str, address: Address, issued: int, nonce: str, signed: bytes
     ) -> None:
         """Accepts an auditor's signed message and marks it as used.
 
@@ -94,7 +95,7 @@ class SignIn:
                 raise SignInError("this message was used already: ask for a new one.")
             self._used[message.nonce] = message.expires
 
-    def _made(self, scheme: str, domain: str, address: bytes, issued: int, salt: str) -> SignInMessage:
+    def _made(self, scheme: str, domain: str, address: Address, issued: int, salt: str) -> SignInMessage:
         covered = "\n".join((scheme, domain, address.hex(), str(issued), salt)).encode()
         code = hmac.new(self._secret, covered, hashlib.sha256).hexdigest()[:CODE]
         registry = self._auditors()

@@ -17,6 +17,7 @@ from blockful_py.crypto import signature
 from blockful_py.errors import UnreachableError
 from blockful_py.explorer.sign_in import NONCE
 from blockful_py.explorer.sign_in_message import SignInMessage
+from blockful_py.types import Address
 
 MAX_ANSWER = 4096
 SECONDS = 20.0
@@ -29,7 +30,7 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def asked_message(origin: str, account: bytes) -> SignInMessage:
+def asked_message(origin: str, account: Address) -> SignInMessage:
     """The message that an explorer makes for an account; composed here, so always for `origin`.
 
     `origin` is as `require_origin` returns it.  Raises UnreachableError without a valid answer.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from blockful_py.crypto import personal_message
+from blockful_py.types import Address, Bytes32
 
 SIGN_IN_SECONDS = 300
 """Seconds for which a message can be used."""
@@ -30,7 +31,7 @@ class SignInMessage:
 
     scheme: str
     domain: str
-    address: bytes
+    address: Address
     chain_id: int
     registry: bytes
     nonce: str
@@ -59,7 +60,7 @@ class SignInMessage:
         )
 
     @property
-    def digest(self) -> bytes:
+    def digest(self) -> Bytes32:
         """Digest to sign, 32 bytes."""
         return personal_message.digest(self.text)
 

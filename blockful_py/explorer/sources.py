@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
 LIVE, ARCHIVE = "live", "archive"
 """Names of the chains, and of the contracts that store the models."""
@@ -26,7 +26,7 @@ class ChainEvent(Protocol):
     def block_number(self) -> int: ...
 
     @property
-    def transaction_hash(self) -> bytes: ...
+    def transaction_hash(self) -> Bytes32: ...
 
 
 class EventLog(Protocol):

@@ -19,7 +19,7 @@ from blockful_py.keys.sealing import Keyring
 from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.settings import AccessSettings
-from blockful_py.types import ModelTransaction, Point, Position, Uri
+from blockful_py.types import Address, ModelTransaction, Point, Position, Uri
 
 DST_READER = tag("reader")
 
@@ -27,7 +27,7 @@ DST_READER = tag("reader")
 class Readers(Protocol):
     """A member's view of the reader registry."""
 
-    def reader(self, account: bytes) -> Reader: ...
+    def reader(self, account: Address) -> Reader: ...
 
 
 class Access:
@@ -45,7 +45,7 @@ class Access:
         self._store = store
         self._settings = settings
 
-    def wrapped(self, account: bytes, wanted: ReadRequest, keyring: Keyring) -> bytes:
+    def wrapped(self, account: Address, wanted: ReadRequest, keyring: Keyring) -> bytes:
         """The version's data key, wrapped for the reader's registered key.
 
         Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError if the keyring
@@ -56,12 +56,12 @@ class Access:
         context = self.context(account, wanted)
         return envelope.wrap(keyring.find((weights,))[weights], reader, context)
 
-    def context(self, account: bytes, wanted: ReadRequest) -> bytes:
+    def context(self, account: Address, wanted: ReadRequest) -> bytes:
         """Context of a key wrapped for a reader: chain, contract, position, version and reader."""
         place = (self._live.chain_id, self._live.address, wanted.position.packed, wanted.version)
         return words(DST_READER, *place, account)
 
-    def _admitted(self, account: bytes, position: Position) -> Point:
+    def _admitted(self, account: Address, position: Position) -> Point:
         """The encryption key of a reader that may read the model."""
         reader, name = self._readers.reader(account), "0x" + account.hex()
         if reader.barred:

@@ -22,7 +22,7 @@ from blockful_py.crypto.keccak import words
 from blockful_py.errors import FormatError, RefusedError
 from blockful_py.storage.blockstore import readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Point, Uri
+from blockful_py.types import Address, Point, Uri
 from blockful_py.whole_file import replace, sync
 
 FORMAT = "blockful-auditors/1"
@@ -55,14 +55,14 @@ class AuditorKeys:
             }
             self._write(uri, wrapped)
 
-    def drop(self, account: bytes) -> None:
+    def drop(self, account: Address) -> None:
         """Removes an auditor's wrapped keys of every version."""
         for uri in self:
             wrapped = self._read(uri)
             if wrapped.pop("0x" + account.hex(), None) is not None:
                 self._write(uri, wrapped)
 
-    def unwrap(self, uri: Uri, account: bytes, secret: int) -> bytes:
+    def unwrap(self, uri: Uri, account: Address, secret: int) -> bytes:
         """Unwraps the data key of a version.
 
         Raises RefusedError if it is not wrapped for this account, EnvelopeError for another secret.
@@ -98,7 +98,7 @@ class AuditorKeys:
         """Removes the keys of versions; returns the versions that had any."""
         return tuple(uri for uri in uris if self.destroy(uri))
 
-    def _context(self, uri: Uri, account: bytes) -> bytes:
+    def _context(self, uri: Uri, account: Address) -> bytes:
         """Context of a key wrapped for an auditor: chain, contract, version and auditor."""
         place = (self._archive.chain_id, self._archive.address)
         return words(DST_AUDITOR, *place, uri.digest, int(uri.codec), account)

@@ -12,7 +12,7 @@ from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Point, Rng
 from blockful_py.whole_file import write_secret
 
 
@@ -36,7 +36,7 @@ class ReaderKeys:
         return cls(curve.random_scalar(rng), curve.random_scalar(rng))
 
     @property
-    def account(self) -> bytes:
+    def account(self) -> Address:
         """Address of the account, 20 bytes."""
         return curve.address(curve.multiply_base(self.account_secret))
 

@@ -23,7 +23,7 @@ from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.car import MEDIA_TYPE, CarReader
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Codec, Uri
+from blockful_py.types import Address, Codec, Uri
 
 CONNECTIONS = 2
 """Connections per machine, fewer than it grants one address; more would share a slow line."""
@@ -42,9 +42,9 @@ class Machine:
     """
 
     url: str
-    address: bytes | None
+    address: Address | None
     inside: bool = True
-    owner: bytes | None = None
+    owner: Address | None = None
 
 
 Sign = Callable[[Machine], dict[str, str]]

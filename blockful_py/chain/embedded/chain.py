@@ -16,6 +16,7 @@ from blockful_py.chain.embedded.chain_file import ChainFile, StoredBlock
 from blockful_py.chain.embedded.machine import CallResult, FreeCall, VirtualMachine
 from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
+from blockful_py.types import Address, Bytes32
 
 
 class EmbeddedRefusalError(NodeError):
@@ -68,12 +69,12 @@ class EmbeddedChain(Closable):
         with self._file.reading():
             return int(self._header(None).base_fee_per_gas)
 
-    def transaction(self, transaction_hash: bytes) -> tuple[str, str] | None:
+    def transaction(self, transaction_hash: Bytes32) -> tuple[str, str] | None:
         """JSON documents of a transaction and of its receipt."""
         with self._file.reading():
             return self._file.transaction(transaction_hash)
 
-    def logs(self, address: bytes, first: int, last: int) -> list[str]:
+    def logs(self, address: Address, first: int, last: int) -> list[str]:
         """JSON documents of the logs that a contract emitted from block `first` to `last`."""
         with self._file.reading():
             return self._file.logs(address, first, last)
@@ -135,20 +136,20 @@ class EmbeddedChain(Closable):
             parent = self._header(None)
             return self._called(self._machine.following(parent, self._time_after(parent)), message)
 
-    def balance(self, account: bytes, number: int | None) -> int:
+    def balance(self, account: Address, number: int | None) -> int:
         """Balance of an account after a block, in wei."""
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_balance(account))
 
-    def nonce(self, account: bytes, number: int | None) -> int:
+    def nonce(self, account: Address, number: int | None) -> int:
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_nonce(account))
 
-    def code(self, account: bytes, number: int | None) -> bytes:
+    def code(self, account: Address, number: int | None) -> bytes:
         with self._file.reading():
             return bytes(self._machine.state(self._header(number)).get_code(account))
 
-    def slot(self, account: bytes, slot: int, number: int | None) -> int:
+    def slot(self, account: Address, slot: int, number: int | None) -> int:
         """A word of a contract's storage after a block."""
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_storage(account, slot))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
+from blockful_py.types import Address, Bytes32
 
 PATIENCE = 60.0
 """Seconds to wait while another process adds a block."""
@@ -129,14 +130,14 @@ class ChainFile(Closable):
             "UPDATE chain SET ahead = (SELECT ahead FROM blocks WHERE number = ?)", (number,)
         )
 
-    def transaction(self, transaction_hash: bytes) -> tuple[str, str] | None:
+    def transaction(self, transaction_hash: Bytes32) -> tuple[str, str] | None:
         """Documents of a transaction and of its receipt."""
         row = self._connection.execute(
             "SELECT document, receipt FROM transactions WHERE hash = ?", (transaction_hash,)
         ).fetchone()
         return None if row is None else (row[0], row[1])
 
-    def logs(self, address: bytes, first: int, last: int) -> list[str]:
+    def logs(self, address: Address, first: int, last: int) -> list[str]:
         """Documents of the logs that a contract emitted from block `first` to `last`."""
         rows = self._connection.execute(
             "SELECT document FROM logs WHERE address = ? AND block BETWEEN ? AND ? ORDER BY block, position",

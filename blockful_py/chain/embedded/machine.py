@@ -19,6 +19,7 @@ from eth.vm.forks.shanghai.blocks import ShanghaiBlockHeader as Header
 from eth.vm.spoof import SpoofTransaction
 
 from blockful_py.chain.embedded.chain_file import ChainFile
+from blockful_py.types import Address
 
 
 class StateNodes:
@@ -47,7 +48,7 @@ class StateNodes:
 class FreeCall:
     """A read-only call; `to` is None for creation code."""
 
-    sender: bytes
+    sender: Address
     to: bytes | None
     data: bytes
     value: int

@@ -11,7 +11,7 @@ from math import prod
 from blockful_py.crypto import curve
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.workspace import Workspace
-from blockful_py.types import Point
+from blockful_py.types import Bytes32, Point
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CommitteeKey:
     verification_shares: tuple[Point, ...]
 
     @cached_property
-    def key_id(self) -> bytes:
+    def key_id(self) -> Bytes32:
         """Identifier of the group key, H(Y.x || Y.y)."""
         return curve.key_id(self.group_key)
 

@@ -11,7 +11,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import NonceReuseError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Point, Rng
 
 DST_NONCE = tag("frost-nonce")
 OWN_PROCESS = bytes(20)
@@ -59,7 +59,7 @@ class NonceStore(Generic[Use]):
         """Number of pairs."""
         return sum(map(_pairs_in, self._kept.values()))
 
-    def put(self, leader: bytes, use: Use, pairs: Sequence[tuple[int, int]]) -> None:
+    def put(self, leader: Address, use: Use, pairs: Sequence[tuple[int, int]]) -> None:
         """Keeps the pairs for a use.  Raises NonceReuseError if the leader already has some for it."""
         if use in self._kept.get(leader, {}):
             raise NonceReuseError("this session has begun, and its nonces are kept; take another identifier.")
@@ -72,7 +72,7 @@ class NonceStore(Generic[Use]):
         own[use] = list(pairs)
         self._kept[leader] = own
 
-    def take(self, leader: bytes, use: Use) -> list[tuple[int, int]]:
+    def take(self, leader: Address, use: Use) -> list[tuple[int, int]]:
         """Removes and returns the pairs.  Raises NonceReuseError if they are missing or were used."""
         own = self._kept.get(leader, {})
         pairs = own.pop(use, None)

@@ -28,7 +28,7 @@ from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitm
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.crypto.workspace import Workspace
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError, QuorumError
-from blockful_py.types import Opening, Point, Rng
+from blockful_py.types import Address, Opening, Point, Rng
 
 DST_RHO = chameleon.tag("frost-rho")
 SESSIONS = 4
@@ -64,7 +64,7 @@ class ThresholdSigner:
         return self._share.index
 
     def commit(
-        self, session: bytes, count: int, generation: int = 0, leader: bytes = OWN_PROCESS
+        self, session: bytes, count: int, generation: int = 0, leader: Address = OWN_PROCESS
     ) -> NonceCommitments:
         """Round 1: nonce pairs for `count` messages.
 
@@ -81,7 +81,7 @@ class ThresholdSigner:
         return NonceCommitments(self.index, session, tuple(map(commitment, pairs)))
 
     def sign(
-        self, tasks: Sequence[Task], nonces: AggregatedNonces, leader: bytes = OWN_PROCESS
+        self, tasks: Sequence[Task], nonces: AggregatedNonces, leader: Address = OWN_PROCESS
     ) -> SignatureShares:
         """Round 2: the signer's share of every collision; its nonces are deleted before it answers.
 
