@@ -51,7 +51,7 @@ def heard(tell: Callable[[], None], stall_seconds: float) -> Iterator[None]:
         telling.join()
 
 
-class SeenLeads:
+class LeaderActivity:
     """When each member was last seen leading: asking, or waiting for this member's answer."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -83,10 +83,10 @@ class SeenLeads:
             return max((self._last.get(member, -math.inf) for member in members), default=-math.inf)
 
 
-class AttentiveService:
+class LeadRecorder:
     """A member's `Service` that notes who leads; the first lines that it admits are authenticated."""
 
-    def __init__(self, service: Service[Admitted], leads: SeenLeads) -> None:
+    def __init__(self, service: Service[Admitted], leads: LeaderActivity) -> None:
         self._service = service
         self._leads = leads
 

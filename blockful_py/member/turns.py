@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from blockful_py.member.finishing import rank
-from blockful_py.member.leads import SeenLeads
+from blockful_py.member.leads import LeaderActivity
 
 PATIENCE = 20
 """Stall times for which the questions of one leader put off the next, at most."""
@@ -28,14 +28,14 @@ class Turns:
     """The turns of one member.
 
     A member of rank r leads once nothing has happened for r stall times: no step of the request on the
-    chains, and no leader's question (`SeenLeads`) by the members whose turn is before its own.  A leader may
+    chains, and no leader's question (`LeaderActivity`) by the members whose turn is before its own.  A leader may
     ask without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n
     members, f that lie delay a request by f * PATIENCE stall times at most; f that are frozen or gone, by f.
 
     A member that has led in vain has its turn after all others, while the request is due.
     """
 
-    def __init__(self, own: bytes, leads: SeenLeads, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, own: bytes, leads: LeaderActivity, now: Callable[[], float] = time.monotonic) -> None:
         """`own`: the member's voting address.  `now`: the clock of `leads`."""
         self._own = own
         self._leads = leads
