@@ -83,9 +83,9 @@ def serve(
     from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.file_retention import FilesDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.keeping import FilesDuty
     from blockful_py.member.leads import LeaderActivity, LeadRecorder
     from blockful_py.member.measured import MeasuredHandler, MemberMetrics
     from blockful_py.member.monitoring import MonitorDuty

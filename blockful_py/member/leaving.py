@@ -6,7 +6,7 @@ from __future__ import annotations
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import QuorumError
-from blockful_py.member.keeping import kept_files
+from blockful_py.member.file_retention import kept_files
 from blockful_py.member.office import MemberView
 from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
