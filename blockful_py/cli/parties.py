@@ -133,7 +133,7 @@ def own_code(**named: list[str] | None) -> dict[str, tuple[str, ...]]:
 @contextmanager
 def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
     """The run of a member among machines, to lead the committee as that member; it may be serving."""
-    from blockful_py.member.place import signer_of
+    from blockful_py.member.endpoints import signer_of
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.entering import RUN

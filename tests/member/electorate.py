@@ -14,7 +14,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.pipeline.coordination.rotation import Rotated
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.clock import tick

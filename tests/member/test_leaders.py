@@ -17,9 +17,9 @@ from blockful_py.committee.outbox_store import NOTES, OutboxStore
 from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.errors import ChainError
+from blockful_py.member.endpoints import Urls
 from blockful_py.member.finishing import FinishingDuty, rank
 from blockful_py.member.office import MemberOffice
-from blockful_py.member.place import Urls
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.nodes import Nodes

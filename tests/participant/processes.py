@@ -23,7 +23,7 @@ from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.errors import ToolchainError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.coordination.file_changes import FileChanges
