@@ -71,7 +71,7 @@ class DurableMemory(Closable):
         Raises MemoryLostError when the file is missing, damaged, another member's, or in use.
         """
         self._path = path
-        self._turn = Lock()
+        self._lock = Lock()
         if not path.is_file():
             raise MemoryLostError(f"{path} is missing. It is created once, when a member joins. {ADVICE}")
         self._held = _take(path)
@@ -109,7 +109,7 @@ class DurableMemory(Closable):
         return cls(path, owner)
 
     def approved(self, ballot: Ballot) -> bytes | None:
-        with self._turn:
+        with self._lock:
             return self._recorded("approval", ballot)
 
     def approve(self, ballot: Ballot, content: bytes) -> bytes:
@@ -119,12 +119,12 @@ class DurableMemory(Closable):
         return self._decide("vote", ballot, content)
 
     def voted(self, ballot: Ballot) -> bytes | None:
-        with self._turn:
+        with self._lock:
             return self._recorded("vote", ballot)
 
     def use_session(self, session: bytes) -> int:
         counted = "INSERT OR IGNORE INTO session SELECT ?, coalesce(max(generation), 0) + 1 FROM session"
-        with self._turn:
+        with self._lock:
             if not self._insert(counted, session):
                 raise used(session)
             return int(self._read("SELECT generation FROM session WHERE id = ?", session)[0])
@@ -134,7 +134,7 @@ class DurableMemory(Closable):
             "SELECT digest FROM pledge "
             "WHERE chain_id = ? AND committee = ? AND epoch = ? AND signer = ? AND generation = ?"
         )
-        with self._turn, self._at_once():
+        with self._lock, self._at_once():
             keys = [(ballot.chain_id, ballot.committee, ballot.epoch, *use) for use in uses]
             others = tuple(key[3] for key in keys if self._read(known, *key) not in (None, (digest,)))
             if not others:
@@ -144,7 +144,7 @@ class DurableMemory(Closable):
 
     def close(self) -> None:
         """Closes the file and releases its lock."""
-        with self._turn:
+        with self._lock:
             with suppress(sqlite3.Error):
                 self._connection.close()
             if self._held >= 0:
@@ -156,7 +156,7 @@ class DurableMemory(Closable):
 
     def _decide(self, kind: str, ballot: Ballot, content: bytes) -> bytes:
         row = (kind, *_key(ballot), content)
-        with self._turn:
+        with self._lock:
             if self._insert("INSERT OR IGNORE INTO decision VALUES (?, ?, ?, ?, ?, ?)", *row):
                 return content
             recorded = self._recorded(kind, ballot)

@@ -64,7 +64,7 @@ class OutboxStore(Closable):
     def __init__(self, path: Path) -> None:
         """Raises MemoryLostError when the file cannot be used."""
         self._path = path
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         try:
             path.touch(mode=0o600)
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -75,13 +75,13 @@ class OutboxStore(Closable):
     def write(self, topic: str, ballot: Ballot, body: bytes, number: int = 0) -> bytes:
         """Stores `body` durably unless there is a note already.  Returns the note that is stored."""
         row = (topic, *_key(ballot), number)
-        with self._turn:
+        with self._lock:
             self._execute("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?, ?)", *row, body)
             return bytes(self._execute(READ_ONE, *row).fetchone()[0])
 
     def read(self, topic: str) -> tuple[Note, ...]:
         """All notes of a topic."""
-        with self._turn:
+        with self._lock:
             rows = self._execute(READ_TOPIC, topic).fetchall()
         return tuple(
             Note(Ballot(row[0], bytes(row[1]), row[2], bytes(row[3])), row[4], bytes(row[5])) for row in rows
@@ -89,17 +89,17 @@ class OutboxStore(Closable):
 
     def strike(self, topic: str, ballot: Ballot, number: int = 0) -> None:
         """Removes a note, if there is one."""
-        with self._turn:
+        with self._lock:
             self._execute(STRIKE, topic, *_key(ballot), number)
 
     def strike_before(self, topics: Sequence[str], chain_id: int, committee: bytes, epoch: int) -> None:
         """Removes the notes of these topics on earlier epochs of a committee, and on other committees."""
-        with self._turn:
+        with self._lock:
             for topic in topics:
                 self._execute(STRIKE_BEFORE, topic, chain_id, committee, epoch)
 
     def close(self) -> None:
-        with self._turn:
+        with self._lock:
             self._connection.close()
 
     def _prepare(self) -> None:

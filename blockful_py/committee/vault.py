@@ -45,7 +45,7 @@ class Vault:
         """
         self.directory = directory
         self._secret = secret
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
         self._seen: tuple[int, int] = (-1, 0)
         self._boxes: dict[bytes, bytes] = {}
         with _readable_errors(directory):
@@ -117,7 +117,7 @@ class Vault:
     @contextmanager
     def _changing(self) -> Iterator[int]:
         """Yields the current generation, the only one in the directory; creates the first."""
-        with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_EX):
+        with self._lock, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_EX):
             generation = self._newest()
             if generation is None:
                 generation = 1
@@ -129,7 +129,7 @@ class Vault:
     @contextmanager
     def _reading(self) -> Iterator[int | None]:
         """Yields the current generation; None before the first."""
-        with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_SH):
+        with self._lock, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_SH):
             generation = self._newest()
             self._look(generation)
             yield generation

@@ -56,7 +56,7 @@ class LeaderActivity:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._last: dict[bytes, float] = {}
         self._waiting: Counter[bytes] = Counter()
 
@@ -66,18 +66,18 @@ class LeaderActivity:
         if sender is None or not kind.row.by_leader:
             yield
             return
-        with self._turn:
+        with self._lock:
             self._waiting[sender] += 1
         try:
             yield
         finally:
-            with self._turn:
+            with self._lock:
                 self._waiting[sender] -= 1
                 self._last[sender] = self._now()
 
     def last(self, members: Collection[bytes]) -> float:
         """When one of them was last seen, in seconds of the clock; -inf where none was."""
-        with self._turn:
+        with self._lock:
             if any(self._waiting[member] for member in members):
                 return self._now()
             return max((self._last.get(member, -math.inf) for member in members), default=-math.inf)

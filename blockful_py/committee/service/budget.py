@@ -18,7 +18,7 @@ class ByteBudget:
     def __init__(self, total: int) -> None:
         self._total = total
         self._free = total
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._holders: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
         self._freed = asyncio.Event()
 
@@ -27,7 +27,7 @@ class ByteBudget:
         """Holds `size` bytes; waits until `holder` holds nothing else and they are free."""
         amount = min(size, self._total)
         async with self._holders.setdefault(holder, asyncio.Lock()):
-            async with self._turn:
+            async with self._lock:
                 while self._free < amount:
                     self._freed.clear()
                     await self._freed.wait()

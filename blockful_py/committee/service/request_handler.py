@@ -100,7 +100,7 @@ class RequestHandler:
         self.office = office
         self.dkg = dkg
         self._outbox = outbox
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._asked: dict[bytes, None] = {}
         self._remembering = threading.Lock()
         self._kinds = {(kind.label, kind.round): kind for kind in MessageKind}
@@ -152,7 +152,7 @@ class RequestHandler:
     def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
         if kind.row.is_concurrent:
             return self._handled(kind.row, message)
-        with self._turn:
+        with self._lock:
             return self._handled(kind.row, message)
 
     def _handled(self, row: MessageRow, message: wire.Message) -> Any:
