@@ -27,12 +27,12 @@ class _Waited:
 class Turns:
     """The turns of one member.
 
-    A member of rank r leads once nothing has happened for r stall times: no step of the request on the
-    chains, and no leader's question (`LeaderActivity`) by the members whose turn is before its own.  A leader may
-    ask without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n
-    members, f that lie delay a request by f * PATIENCE stall times at most; f that are frozen or gone, by f.
+    A member of rank r leads after r stall times without progress: no step of the request on the chains, and
+    no leader's question (`LeaderActivity`) from the members whose turn comes earlier.  A leader may ask
+    without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n members,
+    f liars delay a request by at most f * PATIENCE stall times; f frozen or missing members, by f.
 
-    A member that has led in vain has its turn after all others, while the request is due.
+    While the request is due, a member that has led in vain comes after all others.
     """
 
     def __init__(self, own: bytes, leads: LeaderActivity, now: Callable[[], float] = time.monotonic) -> None:

@@ -3,7 +3,7 @@
 
 A connection waits at the door until its sender is known.  Too many waiting ones push out the oldest of the
 address that has most, so that strangers delay only each other: a member's question is known within one round
-trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address.  Connections that fetch
+trip.  Then it takes a slot in its sender's row.  Rows of strangers go by address.  Connections that fetch
 blocks have rows of their own.
 """
 
@@ -22,13 +22,13 @@ from blockful_py.errors import BusyError
 
 MAX_WAITING = 128
 """Connections whose sender is not known yet."""
-PEER_SEATS = 16
+PEER_SLOTS = 16
 """Connections of one member or leader."""
-STRANGER_SEATS = 4
+STRANGER_SLOTS = 4
 """Connections of one address that no member or leader asks from."""
 STRANGERS = 16
 """Connections of all strangers together."""
-FETCHER_SEATS = 4
+FETCHER_SLOTS = 4
 """Connections on which one member, leader or address of strangers fetches blocks."""
 FETCHERS = 16
 """Connections on which strangers fetch blocks, together."""
@@ -44,7 +44,7 @@ WAITING_SECONDS = 5.0
 """From the connection's start until its sender is known; includes the TLS handshake."""
 BODY_SECONDS = 20.0
 """From then until the whole body has arrived."""
-TURN_SECONDS = 5.0
+PACE_SECONDS = 5.0
 """Longest wait for a body's turn where a participant sent more than it may; then it is told to come later."""
 ANSWER_SECONDS = 20.0
 """From the answer until the peer has taken it; for each block where blocks are fetched."""
@@ -55,7 +55,7 @@ class Guest:
 
     def __init__(self, connection: socket.socket, address: str, loop: asyncio.AbstractEventLoop) -> None:
         self.address = address
-        self.seat: TakenSeat | None = None
+        self.slot: TakenSlot | None = None
         self.connected = True
         self.transport: asyncio.Transport | None = None
         self._connection = connection
@@ -78,19 +78,19 @@ class Guest:
 
 
 class Rows:
-    """Counts seats by row: `each` of one row, `total` of all."""
+    """Counts slots by row: `each` of one row, `total` of all."""
 
     def __init__(self, each: int, total: float = math.inf) -> None:
         self._each = each
         self._total = total
         self._taken: Counter[bytes | str] = Counter()
 
-    def take(self, row: bytes | str) -> TakenSeat:
-        """Raises BusyError where no seat is free."""
+    def take(self, row: bytes | str) -> TakenSlot:
+        """Raises BusyError where no slot is free."""
         if self._taken[row] >= self._each or self._taken.total() >= self._total:
             raise BusyError("this member has as many questions from you as it takes at one time")
         self._taken[row] += 1
-        return TakenSeat(self, row)
+        return TakenSlot(self, row)
 
     def free(self, row: bytes | str) -> None:
         self._taken[row] -= 1
@@ -99,8 +99,8 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenSeat:
-    """A seat in a row, until it is left."""
+class TakenSlot:
+    """A slot in a row, until it is left."""
 
     rows: Rows
     row: bytes | str
@@ -135,10 +135,10 @@ class Door:
 
     def __init__(self) -> None:
         self._waiting: dict[Guest, None] = {}
-        self._peers = Rows(PEER_SEATS)
-        self._strangers = Rows(STRANGER_SEATS, STRANGERS)
-        self._fetching_peers = Rows(FETCHER_SEATS)
-        self._fetching_strangers = Rows(FETCHER_SEATS, FETCHERS)
+        self._peers = Rows(PEER_SLOTS)
+        self._strangers = Rows(STRANGER_SLOTS, STRANGERS)
+        self._fetching_peers = Rows(FETCHER_SLOTS)
+        self._fetching_strangers = Rows(FETCHER_SLOTS, FETCHERS)
         self._asking: dict[bytes, Pace] = {}
 
     def enter(self, guest: Guest) -> None:
@@ -151,50 +151,50 @@ class Door:
             self.leave(oldest)
             oldest.hang_up()
 
-    def seat(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
-        """Seats the connection of a question in the row of `peer`, or of its address when it is None.
+    def slot(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
+        """Gives a question's connection a slot in the row of `peer`, or of its address where `peer` is None.
 
-        Its seat is free once the block has ended and the connection is closed.  Raises BusyError.
+        The slot is free once the block has ended and the connection is closed.  Raises BusyError.
         """
         rows = (self._peers, self._strangers)
-        return self._seated(guest, _taken(rows, guest, peer), BODY_SECONDS)
+        return self._holding(guest, _taken(rows, guest, peer), BODY_SECONDS)
 
-    async def turn(self, participant: bytes, size: int) -> None:
+    async def pace(self, participant: bytes, size: int) -> None:
         """Waits until a participant may send `size` bytes more.  Raises BusyError."""
         now = asyncio.get_running_loop().time()
         self._asking = {each: pace for each, pace in self._asking.items() if not pace.rests(now)}
         pace = self._asking.setdefault(participant, Pace(ASKED_RATE, ASKED_AT_ONCE))
-        delay = pace.delay(size, now, TURN_SECONDS)
+        delay = pace.delay(size, now, PACE_SECONDS)
         await asyncio.sleep(delay)
-        if delay >= TURN_SECONDS:
+        if delay >= PACE_SECONDS:
             raise BusyError(f"this member takes {ASKED_RATE:,} bytes a second from you")
 
     def fetching(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
-        """Seats a connection on which blocks are fetched; otherwise as `seat`."""
+        """Gives a connection that fetches blocks a slot; otherwise as `slot`."""
         rows = (self._fetching_peers, self._fetching_strangers)
-        return self._seated(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
+        return self._holding(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
 
     @contextmanager
-    def _seated(self, guest: Guest, seat: TakenSeat, seconds: float) -> Iterator[None]:
+    def _holding(self, guest: Guest, slot: TakenSlot, seconds: float) -> Iterator[None]:
         self._waiting.pop(guest, None)
         guest.within(seconds)
         try:
             yield
         finally:
             if guest.connected:
-                guest.seat = seat
+                guest.slot = slot
                 guest.within(ANSWER_SECONDS)
             else:
-                seat.leave()
+                slot.leave()
 
     def leave(self, guest: Guest) -> None:
         """Forgets a connection that is closed."""
         self._waiting.pop(guest, None)
         guest.connected = False
         guest.within(None)
-        if guest.seat is not None:
-            guest.seat.leave()
-            guest.seat = None
+        if guest.slot is not None:
+            guest.slot.leave()
+            guest.slot = None
 
     def close(self) -> None:
         """Ends the connections that wait."""
@@ -202,8 +202,8 @@ class Door:
             guest.hang_up()
 
 
-def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSeat:
-    """A seat in the rows of peers or of strangers."""
+def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSlot:
+    """A slot in the rows of peers or of strangers."""
     peers, strangers = rows
     return strangers.take(guest.address) if peer is None else peers.take(peer)
 

@@ -83,7 +83,7 @@ def identify(
 
 
 def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
-    """Signs requests for blocks, which then take no seats of strangers.
+    """Signs requests for blocks, which then take no slots of strangers.
 
     `epoch`: the current one, which is looked up once in EPOCH_SECONDS.
     """

@@ -251,7 +251,7 @@ class RequestHandler:
             raise TooLongError(f"{kind.label} has a body of {size} bytes, {allowed} are allowed here.")
 
     def _require_fresh(self, digest: bytes) -> None:
-        """Raises MessageError for one of the last questions: nobody else may take its sender's seats."""
+        """Raises MessageError for one of the last questions: nobody else may take its sender's slots."""
         with self._remembering:
             if digest in self._asked:
                 raise MessageError("this member was asked this question before; ask another one.")

@@ -51,7 +51,7 @@ BODIES = 4 * 1024 * 1024
 BULK_BODIES = 8 * 1024 * 1024
 """Bytes of the bodies of pushed blocks that are read or handled at one time."""
 SMALL_BODY = 16 * 1024
-"""Bytes of a body that needs no share of the budget: a member's seats bound how many there are."""
+"""Bytes of a body that needs no share of the budget: a member's slots bound how many there are."""
 BACKLOG = 128
 PAUSE_SECONDS = 0.1
 """Wait before the next connection is accepted when the process can open no more files."""
@@ -284,9 +284,9 @@ class _Reception:
             raise MessageError("a message is longer than it was said to be.")
         admitted = await in_thread(service.admit, line, size)
         guest: Guest = request.state.guest
-        with self._door.seat(guest, admitted.peer):
+        with self._door.slot(guest, admitted.peer):
             if admitted.is_paced:
-                await self._door.turn(admitted.peer, size)
+                await self._door.pace(admitted.peer, size)
             free = size <= SMALL_BODY
             budget = self._bulk if admitted.bulk else self._bodies
             async with contextlib.nullcontext() if free else budget.hold(size, admitted.peer):
@@ -298,7 +298,7 @@ class _Reception:
 class _Fetching:
     """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken.
 
-    A request that a member or leader signed (`wire.SCHEME`) takes no seat of strangers, nor of their pace.
+    A request that a member or leader signed (`wire.SCHEME`) takes no slot of strangers, nor of their pace.
     """
 
     def __init__(self, gateway: ASGIApp, service: Service[Any] | None, entrance: Door) -> None:

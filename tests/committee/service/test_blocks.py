@@ -120,11 +120,11 @@ def members(tmp_path: Path) -> Iterator[Members]:
 
 @pytest.fixture
 def crowded(members: Members, monkeypatch: pytest.MonkeyPatch) -> Iterator[Members]:
-    """Strangers that read nothing hold all seats that they can have of the first member."""
+    """Strangers that read nothing hold all slots that they can have of the first member."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
     name = cid_string(members.cellars[0].store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
     with ExitStack() as stack:
-        for _ in range(door.FETCHER_SEATS):
+        for _ in range(door.FETCHER_SLOTS):
             whole = get(f"/ipfs/{name}?format=car")
             opened = stack.enter_context(connected(members.party.servers[0], whole))
             assert opened.recv(12) == b"HTTP/1.1 200"
