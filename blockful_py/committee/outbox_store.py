@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's pending work in an SQLite file: certified proposals to finish, alarms to raise, evidence.
 
-Unlike the memory (`durable`), losing this file is safe: other members do the same work.  It is therefore
-created when it is missing.
+Unlike the memory (`durable`), this file may be lost, because other members do the same work.  A missing file
+is therefore created.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ STRIKE = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note on a ballot; `number` is the 1-based index of the member that it is about, 0 for none."""
+    """A note on a ballot; `number` is the 1-based index of the member concerned, or 0."""
 
     ballot: Ballot
     number: int
@@ -62,7 +62,7 @@ class OutboxStore(Closable):
     """Keeps one note for each topic, ballot and number; several threads may use it."""
 
     def __init__(self, path: Path) -> None:
-        """Raises MemoryLostError when the file cannot be used."""
+        """Opens the file, or creates it.  Raises MemoryLostError when it cannot be used."""
         self._path = path
         self._lock = threading.Lock()
         try:
@@ -73,7 +73,7 @@ class OutboxStore(Closable):
             raise MemoryLostError(f"the outbox {path} cannot be used ({error}): move it away.") from None
 
     def write(self, topic: str, ballot: Ballot, body: bytes, number: int = 0) -> bytes:
-        """Stores `body` durably unless there is a note already.  Returns the note that is stored."""
+        """Stores `body` durably unless a note exists.  Returns the stored note."""
         row = (topic, *_key(ballot), number)
         with self._lock:
             self._execute("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?, ?)", *row, body)
@@ -88,12 +88,12 @@ class OutboxStore(Closable):
         )
 
     def strike(self, topic: str, ballot: Ballot, number: int = 0) -> None:
-        """Removes a note, if there is one."""
+        """Removes a note if it exists."""
         with self._lock:
             self._execute(STRIKE, topic, *_key(ballot), number)
 
     def strike_before(self, topics: Sequence[str], chain_id: int, committee: bytes, epoch: int) -> None:
-        """Removes the notes of these topics on earlier epochs of a committee, and on other committees."""
+        """Removes the notes of these topics on other committees, and on earlier epochs of this one."""
         with self._lock:
             for topic in topics:
                 self._execute(STRIKE_BEFORE, topic, chain_id, committee, epoch)

@@ -23,7 +23,7 @@ MAX_BLOCK_MODELS = 128
 
 
 class LiveReader(Protocol):
-    """The live chain, as far as its models are verified by it."""
+    """The live chain, as model verification reads it."""
 
     @property
     def chain_id(self) -> int: ...

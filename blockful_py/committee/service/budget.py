@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A budget of bytes for the bodies that a member holds at one time."""
+"""A budget of bytes for the bodies that a member has in memory at one time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 
 
 class ByteBudget:
-    """Gives out `total` bytes in the order of the requests, to each holder for one body at a time.
+    """Allots `total` bytes in the order of the requests; each holder gets one allotment at a time.
 
-    A body above `total` gets the whole budget for itself.
+    A body larger than `total` gets the whole budget.
     """
 
     def __init__(self, total: int) -> None:
@@ -24,7 +24,7 @@ class ByteBudget:
 
     @asynccontextmanager
     async def hold(self, size: int, holder: Hashable) -> AsyncIterator[None]:
-        """Holds `size` bytes; waits until `holder` holds nothing else and they are free."""
+        """Holds `size` bytes; waits until they are free and `holder` has no other allotment."""
         amount = min(size, self._total)
         async with self._holders.setdefault(holder, asyncio.Lock()):
             async with self._lock:

@@ -322,5 +322,5 @@ def test_a_request_that_no_peer_signed_is_a_strangers(crowded: Members) -> None:
 
 
 def test_the_signature_of_a_fetch_is_no_question(members: Members) -> None:
-    with pytest.raises(RefusedError, match="is no question"):
+    with pytest.raises(RefusedError, match="is not a question"):
         members.one().ask(MessageKind.FETCH_BLOCKS, EPOCH, NO_SUBJECT, b"")

@@ -155,7 +155,7 @@ def test_a_slow_reader_is_left_at_the_deadline(server: Server, monkeypatch: pyte
 
 
 def test_only_loopback_without_tls() -> None:
-    with pytest.raises(SettingsError, match=r"0\.0\.0\.0 is not of the loopback interface.*TLS only"):
+    with pytest.raises(SettingsError, match=r"0\.0\.0\.0 is outside the loopback interface.*use TLS"):
         Server(Desk(), host="0.0.0.0")  # noqa: S104
     with pytest.raises(SettingsError, match="is not an IP address"):
         Server(Desk(), host="localhost")
