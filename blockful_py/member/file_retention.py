@@ -204,7 +204,7 @@ class NodeFiles:
 
 
 def _public(view: MemberView) -> Limits:
-    """Files for everybody: the current and proposed federation files, the files that they name, and requests."""
+    """Files for everybody: federation files, current and proposed, the files they name, and requests."""
     party, participants = view.run.party, view.contracts.participants
     if party is None or participants.file_digest() is None:
         return {}  # they exist only after the federation is founded

@@ -29,7 +29,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
 
 @dataclass(frozen=True, slots=True)
 class _Unread:
-    """A request that could not be read: the reason, the time of the next attempt, and the pause after that."""
+    """A request that could not be read: the reason, the next attempt, and the pause after that."""
 
     reason: str
     until: float

@@ -104,7 +104,7 @@ def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
 def _answer(
     url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None, inside: bool
 ) -> wire.Received:
-    """The answer to a question; while the member is busy, retries with fresh signatures until the deadline."""
+    """The answer to a question; retries with fresh signatures while the member is busy."""
     deadline = time.monotonic() + seconds
     while True:
         try:
