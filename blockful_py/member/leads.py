@@ -62,7 +62,7 @@ class LeaderActivity:
 
     @contextmanager
     def answering(self, kind: MessageKind, sender: bytes | None) -> Iterator[None]:
-        """Marks a leader as active while its question is answered; `sender` is its key, None for strangers."""
+        """Marks a leader as active while its question is answered; `sender` is None for strangers."""
         if sender is None or not kind.row.by_leader:
             yield
             return
