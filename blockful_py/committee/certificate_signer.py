@@ -114,8 +114,8 @@ class CertificateSigner:
     def cosign(self, cosigning: Cosigning) -> int:
         """The member's share of a certificate that a quorum voted for, with nonces that a quorum attests.
 
-        Raises RefusedError when the member voted for other content, when votes or attestations are forged or
-        fewer than a quorum, and NonceReuseError when its nonces are used.
+        Raises RefusedError for other content than the member's vote, and for forged or too few votes or
+        attestations; NonceReuseError when its nonces are used.
         """
         ballot = self.ballot(cosigning.epoch, cosigning.proposal)
         certificate = cosigning.certificate

@@ -57,7 +57,7 @@ def decode(kind: type[Value], data: bytes) -> Value:
 def _require_sparse(data: bytes) -> None:
     """Limits the number of values in a document.
 
-    Raises ValueError when it has more than any message of its length.
+    Raises ValueError when it has more values than any message of its length has.
     """
     values = sum(map(data.count, (b",", b"[", b"{")))
     if values > SPARE_VALUES + len(data) // BYTES_PER_VALUE:

@@ -87,7 +87,7 @@ def tolerated(size: int) -> int:
 
 
 def attack_probability(pool: Pool, size: int) -> Fraction:
-    """A, exactly.  Raises SettingsError."""
+    """The attack probability A, exactly.  Raises SettingsError."""
     pool.check_size(size)
     honest, most = pool.candidates - pool.malicious, min(pool.malicious, size)
     denominator = pool.rho.denominator

@@ -169,7 +169,7 @@ class MirrorVoter:
         return self._voter.cosign(cosigning)
 
     def _vote(self, about: Succession | Acknowledgement, content: bytes) -> CommittedVote:
-        """Votes on the own mirror.
+        """Votes on a matter of this member's mirror.
 
         Raises RefusedError for another mirror, and for a second content of a proposal.
         """

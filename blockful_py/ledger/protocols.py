@@ -19,7 +19,7 @@ from blockful_py.types import (
 )
 
 MAX_BLOCK_MODELS = 128
-"""LiveChain.MAX_BLOCK_TRANSACTIONS."""
+"""Equals LiveChain.MAX_BLOCK_TRANSACTIONS."""
 
 
 class LiveReader(Protocol):

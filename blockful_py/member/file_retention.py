@@ -42,7 +42,7 @@ UNNAMED_BYTES = 16 * 2**30
 
 @dataclass(frozen=True, slots=True)
 class _Unnamed:
-    """A kept file that the record does not name: the time it was found so, and its bytes."""
+    """A kept file that the record does not name: the time of this finding, and its bytes."""
 
     since: float
     size: int

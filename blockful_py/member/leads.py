@@ -84,7 +84,7 @@ class LeaderActivity:
 
 
 class LeadRecorder:
-    """A member's `Service` that records active leaders; admission authenticates them."""
+    """A member's `Service` that records active leaders; `admit` authenticates them."""
 
     def __init__(self, service: Service[Admitted], leads: LeaderActivity) -> None:
         self._service = service

@@ -91,7 +91,7 @@ class RequestDuty:
             raise problem
 
     def _undecided(self, view: MemberView) -> dict[int, bool]:
-        """Requests that this member should have decided now, by number: true to admit, false to dismiss."""
+        """Requests for this member to put to a decision now, by number: true to admit, false to dismiss."""
         filed_requests = view.contracts.participants.filed_requests()
         waiting = [filed for filed in filed_requests if filed.state is RequestState.FILED]
         numbers = {filed.number for filed in waiting}

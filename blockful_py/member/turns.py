@@ -30,7 +30,7 @@ class Turns:
     A member of rank r leads after r stall times without progress: no step of the request on the chains, and
     no leader's question (`LeaderActivity`) from the members whose turn comes earlier.  A leader may ask
     without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n members,
-    f liars delay a request by at most f * PATIENCE stall times; f frozen or missing members, by f.
+    f liars delay a request by at most f * PATIENCE stall times, f frozen or missing ones by at most f.
 
     While the request is due, a member that has led in vain comes after all others.
     """

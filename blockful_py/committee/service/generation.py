@@ -114,7 +114,7 @@ class Generation:
         self._sealing_keys: dict[int, Point] = {}
 
     def open(self) -> DealerCommitment:
-        """Round 1."""
+        """Round 1: the commitment."""
         return DealerCommitment(self._participant.commit(), curve.multiply_base(self._sealing_secret))
 
     def finish(self, question: wire.Message, relayed: RelayedAnswers) -> tuple[KeyShare, CommitteeKey]:

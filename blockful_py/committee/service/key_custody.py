@@ -38,7 +38,7 @@ class Records(Protocol):
         """Checks that the key decrypts the sealed file in the live store.  Raises RefusedError."""
 
     def require_borrower(self, address: bytes) -> None:
-        """Checks that members lend keys to an account.  Raises RefusedError."""
+        """Checks that an account may borrow keys.  Raises RefusedError."""
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
         """The replaced versions among `uris`: archived as superseded, and not current on the live chain.

@@ -94,7 +94,7 @@ class RemoteMember:
         return self._ask(MessageKind.ACKNOWLEDGEMENT, acknowledgement)
 
     def _ask(self, kind: MessageKind, body: Any, epoch: int = 0, subject: bytes = b"") -> Any:
-        """The answer, decoded; a body with an epoch and a subject of its own determines them.
+        """The decoded answer; epoch and subject come from the body if it has them.
 
         Raises CheaterError for a signed answer of another type, and the errors of the client.
         """

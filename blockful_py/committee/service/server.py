@@ -117,7 +117,7 @@ class Server(Closable):
         """Listens on a port; 0 takes a free one.  Without `tls`, only the loopback interface is allowed.
 
         `service` answers messages, `gateway` serves blocks (`storage.gateway`); None disables either.
-        `state`: health, public.  `around`: middleware for all requests.
+        `state` reports the health to anybody.  `around` is middleware for all requests.
 
         Raises:
             SettingsError: the host is not an IP address, or is outside the loopback interface without `tls`.
