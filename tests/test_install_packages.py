@@ -37,7 +37,7 @@ def test_what_pip_is_configured_with_becomes_options_of_uv() -> None:
 
 
 class Machine:
-    """An environment whose `pip`, and a PATH whose `uv`, write down what they are called with."""
+    """An environment whose `pip`, and a PATH whose `uv`, record their calls."""
 
     def __init__(self, folder: Path) -> None:
         self.environment, self.path = folder / "venv", folder / "path"

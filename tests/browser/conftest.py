@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class OpenPage:
-    """A page of an explorer, or of a file; whatever it complains about fails its test."""
+    """A page of an explorer, or of a file; any complaint of the browser fails its test."""
 
     page: Page
     url: str

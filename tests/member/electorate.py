@@ -43,7 +43,7 @@ class Electorate:
         return self._of(self.committee.roster(epoch)[0].members)
 
     def elected(self) -> list[MemberProcess]:
-        """Processes of those that the election under way has elected."""
+        """Processes of the members elected in the current election."""
         return self._of(self.committee.elected())
 
     def _of(self, addresses: Sequence[bytes]) -> list[MemberProcess]:
@@ -89,7 +89,7 @@ class Electorate:
 def electorate(
     count: int, directory: Path, chains: Nodes, size: int = 4, stall_seconds: float = 60.0
 ) -> Iterator[Electorate]:
-    """`count` members have joined; nobody is elected yet."""
+    """An electorate of `count` members that have joined; nobody is elected yet."""
     with members(count, directory, directory / "run", chains) as processes:
         committee = {
             "roster": "elected",

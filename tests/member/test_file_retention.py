@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member keeps the files that are named, fetches what it lacks of them, and removes others after a time."""
+"""A member keeps named files, fetches missing ones, and removes others after a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 class Record:
-    """What the record names, and a clock."""
+    """The record's named files, and a clock."""
 
     def __init__(self, *names: Uri) -> None:
         self.names: frozenset[Uri] | None = frozenset(names)

@@ -63,13 +63,13 @@ class Court:
         }
 
     def sender(self, contract: Contract, event: str) -> str:
-        """Who sent the transaction of the latest event."""
+        """The sender of the transaction with the latest event."""
         transaction = contract.events(event)[-1].transaction_hash
         found: dict[str, Any] = contract.node.rpc.call("eth_getTransactionByHash", "0x" + transaction.hex())
         return str(found["from"])
 
     def reopened(self) -> Federation:
-        """The run as its next user opens it: the job is settled, and nothing is sent."""
+        """The run opened by its next user: the job is settled without a transaction."""
         run = self.federation.run
         blocks = [node.block_number() for node in self.nodes]
         assert unsettled(run) == 1

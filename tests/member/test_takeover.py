@@ -96,7 +96,7 @@ def leading(crew: Crew) -> tuple[MemberProcess, Path]:
 
 
 def is_over(process: Path) -> bool:
-    """`process`: its folder in /proc."""
+    """Whether a process has ended; `process` is its folder in /proc."""
     try:
         return "\nState:\tZ" in (process / "status").read_text(encoding="utf-8")
     except OSError:

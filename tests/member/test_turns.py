@@ -45,7 +45,7 @@ class Time:
 
 @dataclass
 class Member:
-    """A member's turns, and what it sees of others."""
+    """A member's turns, and its knowledge of the others."""
 
     clock: Time
     leads: LeaderActivity

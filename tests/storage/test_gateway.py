@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway: what the specification says of answers, and that only blocks of kept files are served."""
+"""The gateway: answers follow the specification, and only blocks of kept files are served."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_strangers_have_so_many_slots_together() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.floats(0, 5)), min_size=1))
 def test_strangers_are_sent_so_many_bytes_a_second_together(sent: list[tuple[int, float]]) -> None:
-    """What begins until any time is no more than what fits, and one piece."""
+    """The traffic begun until any time fits the rate, plus one piece."""
     pace, now, begun = door.Pace(100), 0.0, list[tuple[float, int]]()
     for size, pause in sent:
         now += pause

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks are pushed to members: only what they lack, from senders they know, within bounds."""
+"""Blocks are pushed to members: only missing ones, from known senders, within bounds."""
 
 from __future__ import annotations
 

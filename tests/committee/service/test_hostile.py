@@ -268,7 +268,7 @@ def test_answers_that_are_not_read_hold_up_nobody_else(server: Server) -> None:
 
 
 def test_requests_for_blocks_do_not_shut_out_a_call(tmp_path: Path) -> None:
-    """Whole, broken off and malformed ones, of which none is read."""
+    """Whole, broken off and malformed requests whose answers nobody reads."""
     hall, store = Hall(), ContentStore(tmp_path)
     hall.gateway = gateway(store)
     name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(8)]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's HTTP: what is a message, how many connections a peer has, how long each may take."""
+"""A member's HTTP: valid messages, connections of each peer, and the duration of each."""
 
 from __future__ import annotations
 
