@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all tests: one torch thread, so that small tensors do not spin on busy machines, products
-that round alike on every machine, and one pair of chains for whoever deploys contracts of its own."""
+"""Fixtures for all tests: one torch thread, reproducible products, and a shared pair of chains.
+
+With one thread, small tensors do not spin on busy machines.  Products round alike on every machine.  The
+chains are for all tests that deploy their own contracts.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests do to a chain behind its contracts' backs: on Ganache, on Anvil and on an embedded one."""
+"""Manipulates chains behind their contracts' backs: on Ganache, on Anvil and on an embedded one."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, mebibytes: int = 16) -> Iterator[SmallDisk]:
-    """Puts what is in `folder` on a disk of its own for a while; only root can."""
+    """Puts the content of `folder` on a separate disk for a while; needs root."""
     folder.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f"{folder.name}.beside")
     shutil.copytree(folder, beside, symlinks=True)

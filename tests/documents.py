@@ -36,7 +36,7 @@ VERBATIM = re.compile(r" *(\||#|!\[|<!--|>)")
 ITEM = re.compile(r"( *)([-*]|\d+\.) +")
 STARTS_BLOCK = re.compile(r"([-*+>|]|\d+[.)]|#+|```.*)$")
 UNIT = re.compile(r"(?:`[^`]{,60}`|\d %|\S)+")
-"""What is not divided: a word, code of a few words, or a share in percent."""
+"""Text that is not divided: a word, code of a few words, or a percentage."""
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 MENTION = re.compile(r"\bdocs/[\w./-]+\.\w+")
 COMMAND = re.compile(r"(\w+=\S+ )*(\.venv/bin/)?blockful ")

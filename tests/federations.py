@@ -112,7 +112,7 @@ def trained(settings: Settings, directory: Path, nodes: Nodes) -> Federation:
 
 
 def transactions(federation: Federation) -> dict[str, ModelTransaction]:
-    """What the live chain holds, by model."""
+    """The live chain's transactions by model."""
     models = federation.catalogue().models
     found = federation.contracts.live.transactions([placed.position for placed in models.values()])
     return dict(zip(models, found, strict=True))
@@ -167,7 +167,7 @@ def put_back(*nodes: Node) -> Iterator[None]:
 
 @contextmanager
 def set_back(federation: Federation, *nodes: Node) -> Iterator[None]:
-    """`put_back`, which a federation whose contracts read the chains meanwhile takes for a reorganisation."""
+    """Calls `put_back`; a federation that reads the chains meanwhile takes it for a reorganisation."""
     with put_back(*nodes):
         yield
     with suppress(ReorganisedError):

@@ -149,14 +149,14 @@ def _problems(each: Import) -> Iterator[str]:
 
 
 def _room(folder: str, module: str) -> str | None:
-    """`blockful_py.chain.node` is in room `chain` of the package; a folder's own module is in none."""
+    """The room of a module: `blockful_py.chain.node` is in room `chain`; a folder's own module is in none."""
     if not module.startswith(f"{folder}."):
         return None
     return module.removeprefix(f"{folder}.").split(".")[0]
 
 
 def _circles(folder: str, imports: Iterable[Import]) -> Iterator[str]:
-    """Rooms of a folder that import each other in a loop, whatever else is said of them."""
+    """Rooms of a folder that import each other in a loop, regardless of other rules."""
     above: dict[str, set[str]] = {}
     for each in imports:
         room, target = _room(folder, each.module), _room(folder, each.target)

@@ -41,13 +41,13 @@ class Losses:
         self.contract = self.height = None
 
     def asked(self, method: str, params: Sequence[Any]) -> list[Any]:
-        """What the machine is asked instead."""
+        """The question to ask the machine instead."""
         if method == "eth_call" and self.height is not None and params[1] == "latest":
             return [params[0], hex(self.height)]
         return [*params]
 
     def answered(self, method: str, params: Sequence[Any], result: Any) -> Any:
-        """What is answered instead."""
+        """The answer to give instead."""
         if self.height is not None:
             if method == "eth_call" and params[1] != "latest" and int(params[1], 16) > self.height:
                 return RpcError(-32_000, "header not found")
@@ -86,13 +86,13 @@ class LossyRpc(Rpc):
 
 
 def lossy(node: Node) -> tuple[Node, Losses]:
-    """The node as one that loses events, and what it loses."""
+    """The node with lost events, and the list of these events."""
     losses = Losses()
     return Node(LossyRpc(node.rpc, losses), node.chain_id, node.confirmations), losses
 
 
 class LossyNode(Relay):
-    """The same as a server, for whoever is given the node's URL."""
+    """The same as a server, for clients that need the node's URL."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's URL with something between: what is asked of it, and what it answers, can be changed."""
+"""A relay in front of a node's URL, which can change questions and answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reply:
 
 
 class Relay(ABC):
-    """A server in front of a node; subclasses say what it answers."""
+    """A server in front of a node; subclasses determine its answers."""
 
     def __init__(self, url: str) -> None:
         self.node, lock, self._gone = connect(url), threading.Lock(), threading.Event()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node as providers run it: it limits what it is asked, says so in many ways, drops and reorders."""
+"""A node like a provider's: it limits requests, reports limits in many ways, drops and reorders."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ BUSY: Mapping[str, Reply] = {
 
 @dataclass
 class Habits:
-    """What a node allows; all unless something is set.
+    """A node's limits; unlimited by default.
 
     Attributes:
-        blocks: of one eth_getLogs, at most.
-        calls: of one HTTP request, at most; more are refused with `status`.
-        busy: what it says to every third HTTP request; None: it answers.
-        drops: the connection of every fifth.
-        late: seconds by which it answers late.
-        reorders: answers of a batch come in another order.
+        blocks: maximum blocks of one eth_getLogs.
+        calls: maximum calls of one HTTP request; more are refused with `status`.
+        busy: its answer to every third HTTP request; None disables this.
+        drops: whether it drops every fifth connection.
+        late: delay of its answers in seconds.
+        reorders: whether it reorders the answers of a batch.
     """
 
     blocks: int | None = None

@@ -53,7 +53,7 @@ def imported(text: str) -> Iterator[str]:
 
 
 def commands() -> dict[str, list[str]]:
-    """By group; "" has those of none."""
+    """Commands by group; "" has the ones without a group."""
     found: dict[str, list[str]] = {"": []}
     for each in (row for table in (SECTIONS, LAB_SECTIONS) for rows in table.values() for row in rows):
         if isinstance(each, Group):

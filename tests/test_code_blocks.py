@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every code block of the documentation is checked or run, and so is what its sentences name."""
+"""Every code block of the documentation is checked or run, and so are the names in its sentences."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def imported(folder: Path) -> Iterator[str]:
 
 
 def problems(project: Mapping[str, Any], names: set[str]) -> list[str]:
-    """What is imported and not declared, or declared and not imported."""
+    """Undeclared imports, and declared packages that are not imported."""
     known = declared(project)
     used = {normal(DISTRIBUTIONS.get(name, name)): name for name in names}
     unused = known.keys() - used.keys() - INDIRECT
@@ -155,7 +155,7 @@ def test_the_lock_files_have_every_dependency(project: dict[str, Any], lab: dict
 
 
 def needed(project: Mapping[str, Any], extra: str) -> set[str]:
-    """The distributions that an extra brings, as those that are installed say it."""
+    """The distributions that an extra installs, according to the installed metadata."""
     found: set[tuple[str, str]] = set()
     waiting = [("blockful", extra)]
     while waiting:

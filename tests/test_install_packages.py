@@ -37,7 +37,7 @@ def test_what_pip_is_configured_with_becomes_options_of_uv() -> None:
 
 
 class Machine:
-    """An environment whose `pip`, and a PATH whose `uv`, write down what they are called with."""
+    """An environment whose `pip`, and a PATH whose `uv`, record their calls."""
 
     def __init__(self, folder: Path) -> None:
         self.environment, self.path = folder / "venv", folder / "path"
@@ -102,7 +102,7 @@ def test_pip_goes_on_where_uv_fails(machine: Machine, capfd: pytest.CaptureFixtu
     machine.program(machine.path / "uv", "exit 2")
     (call,) = machine.calls("some.lock.txt")
     assert call.startswith("pip install --no-deps --require-hashes -r some.lock.txt ")
-    assert capfd.readouterr().out == "setup: uv failed; pip goes on\n"
+    assert capfd.readouterr().out == "setup: uv failed, continuing with pip\n"
 
 
 @pytest.fixture

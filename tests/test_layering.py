@@ -106,7 +106,7 @@ def test_an_allowed_import_is_not(tmp_path: Path, module: str, line: str) -> Non
 
 
 def write(root: Path, files: dict[str, str]) -> list[str]:
-    """What is found in a package of these files."""
+    """The findings in a package with these files."""
     for name, text in files.items():
         path = root / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

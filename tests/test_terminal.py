@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Others' words control no terminal, and one that lacks characters, columns or space gets what it can."""
+"""Foreign text controls no terminal; one that lacks characters, columns or space gets reduced output."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_it_is_kept_with_its_outputs() -> None:
 
 @pytest.fixture
 def kernel_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the kernel, a process of its own, inherits."""
+    """The environment inherited by the kernel, which is a separate process."""
     monkeypatch.setenv("PYTHONPATH", str(TOUR.parents[1]))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -89,7 +89,7 @@ def test_a_mistake_in_a_cell_is_found(tmp_path: Path) -> None:
 
 
 def seen(output: Mapping[str, Any]) -> str:
-    """What a reader sees of an output, without what varies."""
+    """The text of an output without its varying parts."""
     return VARYING.sub(
         "", str(next(output[each] for each in ("text/html", "text/plain", "text") if each in output))
     )

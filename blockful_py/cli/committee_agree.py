@@ -64,8 +64,8 @@ def agree(
 def _changed(folder: Path, keys: MemberKeys, motion: Motion) -> tuple[str, ...]:
     """Changes that a motion makes to the federation file, after a review; empty for other motions."""
     from blockful_py.committee.motions import Matter
+    from blockful_py.member.endpoints import signer_of
     from blockful_py.member.office import MemberView
-    from blockful_py.member.place import signer_of
     from blockful_py.pipeline.run.entering import RUN
 
     if motion.matter is not Matter.CHANGE_FILE:

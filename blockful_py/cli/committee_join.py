@@ -50,7 +50,7 @@ def join(
     out, wei = Output(as_json), parse_ether(stake)
     keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     from blockful_py.member.candidacy import Candidate, fund
-    from blockful_py.member.place import place_for, signer_of
+    from blockful_py.member.endpoints import place_for, signer_of
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.pipeline.run.opened import OpenedRun

@@ -40,9 +40,9 @@ def leave(
     out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file, folder))
     from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate
+    from blockful_py.member.endpoints import signer_of
     from blockful_py.member.leaving import hand_on
     from blockful_py.member.office import MemberView
-    from blockful_py.member.place import signer_of
 
     with MemberView.of(run, urls(live_url, archive_url), signer_of(keys)) as view:
         if not anyway and hand_on(view, keys, Vault(folder / VAULT, keys.voting_secret)):

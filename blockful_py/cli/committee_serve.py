@@ -83,10 +83,10 @@ def serve(
     from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.file_retention import FilesDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.keeping import FilesDuty
-    from blockful_py.member.leads import AttentiveService, SeenLeads
+    from blockful_py.member.leads import LeaderActivity, LeadRecorder
     from blockful_py.member.measured import MeasuredHandler, MemberMetrics
     from blockful_py.member.monitoring import MonitorDuty
     from blockful_py.member.office import MemberOffice
@@ -114,9 +114,9 @@ def serve(
             processes = ChildProcesses("blockful_py.member.leader_process")
             tls = None if is_loopback(host) else server_context(member.voting_secret)
             measured = MeasuredHandler(handler, MemberMetrics(registry))
-            leads = SeenLeads()
+            leads = LeaderActivity()
             server = Server(
-                AttentiveService(measured, leads), host, port, tls, gate, watch.health, counted(registry)
+                LeadRecorder(measured, leads), host, port, tls, gate, watch.health, counted(registry)
             )
             watchful: list[Duty] = [
                 RulesDuty(office),

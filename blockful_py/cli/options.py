@@ -13,7 +13,7 @@ from blockful_py.errors import SettingsError
 from blockful_py.types import Address
 
 if TYPE_CHECKING:
-    from blockful_py.member.place import Urls
+    from blockful_py.member.endpoints import Urls
     from blockful_py.record.model_node import PlacedNode
 
 SettingsFile = Annotated[
@@ -189,7 +189,7 @@ def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
         raise SettingsError("give --live-url and --archive-url, or neither.")
     if not live or not archive:
         return None
-    from blockful_py.member.place import Urls
+    from blockful_py.member.endpoints import Urls
 
     return Urls(tuple(live), tuple(archive))
 

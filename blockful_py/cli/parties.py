@@ -135,7 +135,7 @@ def own_code(**named: list[str] | None) -> dict[str, tuple[str, ...]]:
 @contextmanager
 def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
     """A member's run in a federation of machines, for leading the committee; the member may be serving."""
-    from blockful_py.member.place import signer_of
+    from blockful_py.member.endpoints import signer_of
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.entering import RUN

@@ -25,7 +25,7 @@ class Clock(Protocol):
 
 
 class Voter(CertificateVoter, Protocol):
-    """A member as its coordinator sees it, in this process or another.
+    """A member from its coordinator's point of view, in this process or another.
 
     Methods raise CommitteeError or CryptoError when the member refuses.
     """
@@ -48,7 +48,7 @@ class Voter(CertificateVoter, Protocol):
 
 
 class Reviewer(Protocol):
-    """Reviews the content of a proposal; raises RefusedError with the reason when it is wrong."""
+    """Reviews the content of a proposal; raises RefusedError with a reason for bad content."""
 
     def review_publication(self, proposal: PublicationProposal) -> None: ...
 

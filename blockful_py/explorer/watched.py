@@ -17,7 +17,7 @@ from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import BlockNotFoundError, IntegrityError
 from blockful_py.explorer.sources import ARCHIVE, LIVE, IndexSources, ReceiptSource, SentReceipt, SourceLog
-from blockful_py.member.place import Urls, place_for
+from blockful_py.member.endpoints import Urls, place_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import RUN, enter
 from blockful_py.pipeline.run.nodes import Nodes, Place

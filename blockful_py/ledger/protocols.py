@@ -19,11 +19,11 @@ from blockful_py.types import (
 )
 
 MAX_BLOCK_MODELS = 128
-"""LiveChain.MAX_BLOCK_TRANSACTIONS."""
+"""Equals LiveChain.MAX_BLOCK_TRANSACTIONS."""
 
 
 class LiveReader(Protocol):
-    """The live chain, as far as its models are verified by it."""
+    """The live chain, as model verification reads it."""
 
     @property
     def chain_id(self) -> int: ...

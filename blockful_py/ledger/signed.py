@@ -12,19 +12,19 @@ from blockful_py.errors import CryptoError, RefusedError
 from blockful_py.types import Address, Certificate
 
 UNSIGNED = (0, bytes(20), 0)
-"""`voters`, `nonce` and `s` of a certificate that nobody has signed yet."""
+"""Fields `voters`, `nonce` and `s` of an unsigned certificate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """A contract that executes what a certificate for it allows; `address` has 20 bytes."""
+    """The contract that executes the actions of a certificate; `address` has 20 bytes."""
 
     chain_id: int
     address: Address
 
 
 def unsigned(epoch: int, proposal: bytes, content: bytes) -> Certificate:
-    """The certificate that is to be signed."""
+    """A certificate without a signature."""
     return Certificate(epoch, proposal, content, *UNSIGNED)
 
 
@@ -44,13 +44,14 @@ def digest_of(certificate: Certificate, executor: Executor, domain: eip712.Domai
 def require_signed(
     certificate: Certificate, executor: Executor, roster: Roster, domain: eip712.Domain
 ) -> None:
-    """Raises RefusedError unless a quorum of the roster, and nobody else, signed the certificate for
-    `executor`.
+    """Checks that a quorum of the roster, and nobody else, signed the certificate for `executor`.
+
+    Raises RefusedError otherwise.
     """
     try:
         voters = roster.chosen(certificate.voters)
     except ValueError as error:
-        raise RefusedError(f"a certificate names voters that there are not: {error}") from None
+        raise RefusedError(f"a certificate names unknown voters: {error}") from None
     if len(voters) < roster.quorum:
         raise RefusedError(f"a certificate has {len(voters)} voters, {roster.quorum} are needed")
     try:
@@ -59,4 +60,4 @@ def require_signed(
         raise RefusedError("the keys of a certificate's voters cancel each other") from None
     made = SchnorrSignature(certificate.nonce, certificate.s)
     if not multisignature.verify(key, digest_of(certificate, executor, domain), made):
-        raise RefusedError("the signature of a certificate is not that of its voters")
+        raise RefusedError("the signature of a certificate is not by its voters")

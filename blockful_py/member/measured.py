@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts and logs what a member is asked and answers."""
+"""Counts and logs a member's questions and answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blockful_py.committee.service.request_handler import Admitted, RequestHandl
 from blockful_py.errors import MessageError, TooLongError
 
 REFUSALS: Mapping[type[Exception], str] = {TooLongError: "too long", MessageError: "not accepted"}
-"""Reasons for which a question is not even read; those of other refusals are their errors' names."""
+"""Reasons for questions that are not even read; other refusals are counted by the names of their errors."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 class MemberMetrics:
-    """What a member did since it was started."""
+    """Metrics of a member since its start."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.reviews = Counter(
@@ -44,7 +44,7 @@ class MemberMetrics:
 
 
 class MeasuredHandler:
-    """A member's `RequestHandler`, whose questions and answers are counted; a `Service` of the server."""
+    """A member's `RequestHandler` with metrics and logs; a `Service` of the server."""
 
     def __init__(self, handler: RequestHandler, metrics: MemberMetrics) -> None:
         self._handler = handler
@@ -81,7 +81,7 @@ class MeasuredHandler:
 
 
 def _refusal(answer: bytes) -> Refused | None:
-    """The refusal that an own answer is; None for other answers."""
+    """The refusal in an answer of this member; None for other answers."""
     line = wire.first_line(answer)
     if codec.decode(wire.FirstLine, line.removesuffix(b"\n")).header.kind != wire.REFUSED:
         return None
@@ -89,7 +89,7 @@ def _refusal(answer: bytes) -> Refused | None:
 
 
 def _tell(admitted: Admitted, seconds: float, refusal: Refused | None) -> None:
-    """Logs decisions; other questions, which come often, for those who look closely."""
+    """Logs decisions; frequent questions only at the debug level."""
     header = admitted.question.header
     fields = {
         "kind": admitted.kind.label,

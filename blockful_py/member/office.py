@@ -34,7 +34,7 @@ from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
-from blockful_py.member.place import Urls, place_for, signer_of
+from blockful_py.member.endpoints import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
@@ -66,9 +66,9 @@ class MemberView(OpenedRun):
     def of(
         cls, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
     ) -> MemberView:
-        """`folder`: of a member that reviews; None without reviews.
+        """Opens the run in a directory; `folder` belongs to a reviewing member, None disables reviews.
 
-        Raises RunError, NodeError or DeploymentError while there is no run.
+        Raises RunError, NodeError or DeploymentError while the run does not exist.
         """
         run = RunDirectory.open(directory)
         secret, kept = (None, None) if folder is None else (folder.voting_secret, folder.path / EVENTS)
@@ -106,7 +106,7 @@ class MemberView(OpenedRun):
 
     @cached_property
     def admission(self) -> RequestAdmission:
-        """This member's look at requests that are not decided."""
+        """This member's checks of undecided requests."""
         attested, methods = self.run.settings.committee.attested, self.run.allowed_code
         return RequestAdmission(self.contracts.participants, self.docket, attested, methods)
 
@@ -116,12 +116,15 @@ class MemberView(OpenedRun):
 
     @property
     def file_changes(self) -> FileChanges:
-        """Judges changes of the federation file."""
+        """Reviews changes of the federation file."""
         return FileChanges(self)
 
     def agreed_files(self) -> dict[Uri, int]:
-        """The federation files that the operator agreed to in this epoch, and what they name, as far as they
-        are here; each with the bytes that it may have."""
+        """Federation files that the operator agreed to in this epoch, and their named files, with maximum
+        bytes.
+
+        Files that are unavailable here are left out.
+        """
         agreed = self._agreements.motions(self.contracts.committee.current_epoch())
         files = dict[Uri, int]()
         for motion in agreed:
@@ -131,21 +134,21 @@ class MemberView(OpenedRun):
         return files
 
     def catch_up(self) -> None:
-        """Brings the run to the federation file that the chain names, where this member can go by it.
+        """Brings the run to the federation file that the chain names, if this member can comply with it.
 
-        Raises as the run's `catch_up`.
+        Raises the errors of the run's `catch_up`.
         """
         store = self.stores.live
         catch_up(self.run, self.contracts, store, self.nodes, lambda run: setup_of(run, store))
 
     def is_standing(self) -> bool:
-        """Whether the chain names this member's federation file, or none; a laboratory has none."""
+        """Whether the chain names this member's federation file or none; always true in a laboratory."""
         party = self.run.party
         digest = None if party is None else self.contracts.participants.file_digest()
         return party is None or digest in (None, bytes.fromhex(party.federation))
 
     def require_standing(self) -> None:
-        """Raises RefusedError while the chain names another federation file than this member's."""
+        """Checks that the chain names this member's federation file.  Raises RefusedError."""
         if not self.is_standing():
             raise RefusedError("the federation's file has changed, and this member does not have it yet")
 
@@ -159,7 +162,7 @@ class MemberView(OpenedRun):
         return PeerKeyring(folder.vault, peers, self.stores.live)
 
     def release(self, decision: Certificate) -> Certificate:
-        """The live chain's certificate of a decision, from this member and its peers.
+        """Obtains the live chain's certificate of a decision from this member and its peers.
 
         Raises QuorumError when too few of them sign it.
         """
@@ -193,8 +196,10 @@ class MemberView(OpenedRun):
         return asked & {uri for version in versions for uri in version.sealed}
 
     def may_lead(self, address: bytes) -> bool:
-        """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder
-        leads until the federation is founded."""
+        """Whether an account may lead: a laboratory's own leader, or a participant among machines.
+
+        Among machines, the founder leads until the federation is founded.
+        """
         identities = identities_in(self.run, self.nodes)
         if identities is not None:
             return address == address_of(identities.leader())
@@ -204,7 +209,7 @@ class MemberView(OpenedRun):
         return participants.file_digest() is None and address == participants.deployer()
 
     def require_borrower(self, address: bytes) -> None:
-        """Raises RefusedError for a participant: it gets keys of current versions as a reader."""
+        """Refuses participants, which get keys of current versions as readers.  Raises RefusedError."""
         committee = self.contracts.committee
         members = committee.roster(committee.current_epoch())[0].members
         if self.run.party is not None and address not in members:
@@ -212,7 +217,7 @@ class MemberView(OpenedRun):
 
 
 class MemberOffice:
-    """Answers for one member; opens the run when it is first needed, since a member may start before it."""
+    """Answers for one member; opens the run on first use, since a member may start earlier."""
 
     def __init__(
         self,
@@ -222,7 +227,7 @@ class MemberOffice:
         leaders: frozenset[bytes],
         block_custody: BlockCustody | None = None,
     ) -> None:
-        """`block_custody`: of a member with a store of its own; None where it shares the run's."""
+        """Serves the member of `folder`; `block_custody` is None without a store of its own."""
         self._directory = directory
         self._folder = folder
         self._urls = urls
@@ -265,7 +270,7 @@ class MemberOffice:
         return self.roster(self.view().contracts.committee.current_epoch())
 
     def extent(self) -> Extent:
-        """The archive has a record of every model; a block adds at most one for each user."""
+        """Bounds from the archive, which records every model; a block adds at most one for each user."""
         view = self.view()
         settings = view.run.settings
         models = settings.federation.users + view.contracts.archive.length()
@@ -295,7 +300,7 @@ class MemberOffice:
 
     def block_custody(self) -> BlockCustody:
         if self._block_custody is None:
-            raise RefusedError("this member reads the run's own store, and takes no blocks")
+            raise RefusedError("this member reads the run's own store and accepts no blocks")
         return self._block_custody
 
     def admit(self, charter: Charter) -> None:
@@ -318,9 +323,9 @@ class MemberOffice:
             self._opened.close()
 
     def view(self) -> MemberView:
-        """The current run. Raises RunError, NodeError or DeploymentError while there is none."""
+        """The current run.  Raises RunError, NodeError or DeploymentError while it does not exist."""
         with self._opening:
-            made = _made(self._directory)  # before the files are read: what is written meanwhile is noticed
+            made = _made(self._directory)  # before reading the files, to notice changes meanwhile
             if self._opened is not None and self._made != made:
                 self._opened.close()
                 self._opened, self._seat, self._rosters = None, None, {}
@@ -370,7 +375,7 @@ class MemberOffice:
 
 
 def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
-    """Raises RefusedError unless the charter is for the elected members, in this attempt."""
+    """Checks that the charter is for the elected members, in this attempt.  Raises RefusedError."""
     election = committee.election()
     asked = (charter.epoch, charter.draw, charter.attempt)
     if election.phase is not Phase.CONFIRM or asked != (election.epoch, election.draw, election.attempt):
@@ -391,7 +396,7 @@ def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
 
 
 def _made(directory: Path) -> Stamps:
-    """Identifies the files of the run and its contracts, so that a replaced run is noticed."""
+    """Identifies the files of the run and its contracts, to notice a replaced run."""
     files = []
     for path in (directory / "run.json", *sorted((directory / "deployments").glob("*.json"))):
         with suppress(OSError):

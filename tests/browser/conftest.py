@@ -18,7 +18,7 @@ from blockful_py.explorer.app import STATIC
 from blockful_py.explorer.explorer import Explorer
 from blockful_py.explorer.sources import IndexSources
 from blockful_py.explorer.watched import Watched, watched_run
-from blockful_py.member.place import Urls
+from blockful_py.member.endpoints import Urls
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.explorer.conftest import AUDITOR
 from tests.explorer.generated import GeneratedFederation
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class OpenPage:
-    """A page of an explorer, or of a file; whatever it complains about fails its test."""
+    """A page of an explorer, or of a file; any complaint of the browser fails its test."""
 
     page: Page
     url: str

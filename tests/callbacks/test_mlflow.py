@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "track-with-mlflow.md"
 BLOCKS = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S))
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-"""MLflow uses what its store and its framework deprecate."""
+"""MLflow uses deprecated parts of its store and its framework."""
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from tests.callbacks.events import ALL, CHILD, ROOT
 
 
 class Heard(Callback):
-    """Remembers what it is told, and by which method."""
+    """Records its calls with their arguments."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, Event]] = []

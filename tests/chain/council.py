@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee that votes for whatever it is asked to: certificates and openings for the tests."""
+"""A committee that votes for everything: certificates and openings for the tests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def uri(name: str) -> Uri:
 
 @dataclass
 class Council:
-    """Four members with one trapdoor; `domain` is that of the committee's contract."""
+    """Four members with one trapdoor; `domain` is the domain of the committee's contract."""
 
     domain: Domain
     secrets: tuple[int, ...]

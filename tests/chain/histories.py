@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a federation sends to its contracts, of every kind, and what it can be refused for."""
+"""Every kind of transaction that a federation sends, and every reason for its refusal."""
 
 from __future__ import annotations
 

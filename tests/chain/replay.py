@@ -45,10 +45,10 @@ class Recorder(Rpc):
 
 
 def replayed(asked: Iterable[tuple[Request, Any]], first: Rpc, other: Node) -> None:
-    """Asks `other` what the node of `first` was asked, and compares the answers and the receipts.
+    """Replays the requests to the node of `first` at `other`, and compares answers and receipts.
 
-    A busy Anvil mines a transaction some time after taking it, in a block that nobody can foresee, so it is
-    told when to mine.
+    A busy Anvil mines a transaction some time after taking it, in an unpredictable block, so it is told when
+    to mine.
     """
     told = other.client.startswith("anvil")
     if told:
@@ -65,7 +65,7 @@ def replayed(asked: Iterable[tuple[Request, Any]], first: Rpc, other: Node) -> N
 
 
 def _result(answer: Any) -> Any:
-    """What a call returned, or the decoded reason why not."""
+    """The result of a call, or the decoded reason of its failure."""
     if not isinstance(answer, RpcError):
         return answer
     error = refusal(answer, interface_of("LiveChain"), "", "a call")
@@ -74,7 +74,7 @@ def _result(answer: Any) -> Any:
 
 
 def _receipt(rpc: Rpc, transaction: str) -> dict[str, Any]:
-    """What a receipt says of the execution."""
+    """The fields of a receipt that describe the execution."""
     end = time.monotonic() + SECONDS
     while (receipt := rpc.call("eth_getTransactionReceipt", transaction)) is None:
         assert time.monotonic() < end, f"no receipt of {transaction}"

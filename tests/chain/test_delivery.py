@@ -97,7 +97,7 @@ def test_a_stuck_one_is_replaced_with_a_higher_fee(lazy: Devnet, monkeypatch: py
     offered: list[int] = []
 
     def dear() -> None:
-        """A block whose base fee is above what the transaction offers."""
+        """A block whose base fee exceeds the transaction's offer."""
         (own,) = waiting(node, signer)
         offered.append(int(own["maxFeePerGas"], 16))
         node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(offered[0] + 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that leaves events out is found by what each contract has counted, and nothing of it is believed."""
+"""The contracts' event counts expose a node that leaves events out, and none of its data is accepted."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ EMITS: Mapping[str, Callable[[Scene], None]] = {
     "AppointedCommittee": nothing,
     "QuorumMirror": nothing,
 }
-"""What has a contract emit two events, or one, by its name."""
+"""Function names that make a contract emit two events, or one."""
 
 
 def adapter(scene: Scene, name: str, node: Node, kept: Path | None = None) -> Contract:
@@ -179,7 +179,7 @@ def test_a_file_that_lacks_events_is_made_anew(scene: Scene, tmp_path: Path, bel
 
 
 def test_all_blocks_are_not_read_again_at_every_look(scene: Scene, tmp_path: Path) -> None:
-    """A node that has lost an old event for good costs one long reading a minute, whoever asks how often."""
+    """A node without an old event costs one long reading a minute, however many clients ask."""
     publish(scene)
     adapter(scene, "LiveChain", scene.node, tmp_path).log()
     (file,) = tmp_path.iterdir()

@@ -149,7 +149,8 @@ def test_a_node_that_lags_is_no_reorganisation(
 
 
 def test_a_contract_is_read_as_deep_as_its_confirmations(scene: Scene, tmp_path: Path) -> None:
-    """What a shallower reorganisation may take back is not read, so that nobody notices one."""
+    """Blocks that a shallower reorganisation may remove are not read, so such a reorganisation goes
+    unnoticed."""
     redacted(scene)
     node = connect(scene.node.url, confirmations=2)
     address = scene.deployment.address("LiveChain")

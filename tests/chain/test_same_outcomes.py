@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent to an embedded chain costs the same gas, emits the same events and is refused for the same
-reasons on Ganache and on Anvil."""
+"""Transactions cost the same gas, emit the same events and fail for the same reasons on all chains.
+
+Compares an embedded chain, Ganache and Anvil.
+"""
 
 from __future__ import annotations
 

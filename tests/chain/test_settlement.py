@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks of a decision are in flight together, and each is executed once, whatever becomes of the batch."""
+"""Chunks of a decision are in flight together, and each is executed once, even if the batch fails."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Watched(LiveChainContract):
 
 
 class Notes:
-    """What is recorded: the chunks that were begun, and those executed, with whether there was a receipt."""
+    """Records begun chunks and executed chunks, and whether the latter had a receipt."""
 
     def __init__(self) -> None:
         self.begun: list[int] = []

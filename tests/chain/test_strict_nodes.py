@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that limit what they are asked: all is read and sent the same, in other portions, or later."""
+"""Nodes with limits: reads and transactions succeed all the same, in other portions or later."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful auditor sign-in` signs for the explorer that it was told, and for no other one."""
+"""The command `blockful auditor sign-in` signs for the named explorer and no other."""
 
 from __future__ import annotations
 

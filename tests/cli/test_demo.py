@@ -16,7 +16,7 @@ from tests.federations import AFFECTED, GRAPH, TOML
 
 
 def _demo(folder: Path, *arguments: str) -> Path:
-    """Runs the demo in a folder and writes what it prints to output.txt."""
+    """Runs the demo in a folder and writes its output to output.txt."""
     (folder / "small.toml").write_text(TOML)
     shown = blockful_process(folder, "demo", "small.toml", "--output", "runs/one", *arguments)
     assert shown.status == 0, shown.err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful init` writes examples that can be read, and nothing over what is there."""
+"""The examples of `blockful init` can be read, and existing files are not overwritten."""
 
 from __future__ import annotations
 

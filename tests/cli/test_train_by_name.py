@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful train` with the paper's networks and data sets, by name, on tiny files of their schemas."""
+"""The command `blockful train` with the paper's networks and data sets, on tiny files of their schemas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful up`: a federation of processes, from nothing to a certified erasure, by commands alone."""
+"""The command `blockful up`: a federation of processes, from nothing to a certified erasure."""
 
 from __future__ import annotations
 

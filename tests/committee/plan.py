@@ -27,7 +27,7 @@ from tests.federations import store_weights, transactions
 
 @dataclass(frozen=True)
 class Plan:
-    """The redaction, who may decide it, and what it is about."""
+    """The redaction, its deciders and its subject."""
 
     federation: Federation
     roster: Conspiracy

@@ -91,7 +91,7 @@ class Latecomer(Member):
 
 
 class WrongVote(Member):
-    """Signs something else than what was decided."""
+    """Signs other content than the decision's."""
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
         cast = super().vote_redaction(draft, chunks)
@@ -122,7 +122,7 @@ class Case:
     draft: RedactionDraft
 
     def members(self, cheaters: dict[int, type[Member]]) -> list[Member]:
-        """All members; those in `cheaters`, by index, are of another kind."""
+        """All members; the ones in `cheaters`, by index, are of another class."""
         return [
             self.roster.member(share, Blind(), cheaters.get(share.index, Member))
             for share in self.roster.shares

@@ -42,7 +42,7 @@ VICTIM = 1
 
 @dataclass(frozen=True)
 class Answered:
-    """What an attacker learns from one answer of the victim."""
+    """The information that an attacker gets from one answer of the victim."""
 
     nonces: AggregatedNonces
     tasks: tuple[Task, ...]
@@ -79,7 +79,7 @@ def session_of(signers: Sequence[int], draft: bytes = b"draft", salt: bytes = by
 def attested(
     session: CollisionSession, pledged: Sequence[PledgedNonces], attesting: dict[int, Cosigner]
 ) -> AttestedNonces:
-    """With the attestations of those that do attest."""
+    """The nonces with the attestations of all members that attest."""
     found = []
     for index, member in attesting.items():
         try:
@@ -238,13 +238,13 @@ CHANGES: dict[str, Callable[[int], tuple[CollisionSession, bytes]]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_snapshot_before_round_1_gives_other_nonces_or_no_answer(change: str) -> None:
-    """The generator is put back too, so that only what the nonces are for tells them apart."""
+    """The generator is restored too, so that only the context of the nonces distinguishes them."""
     panel = Panel(1)
     attack, victim = attack_on(panel), panel.member(VICTIM)
     peers = attack.others
     for number in range(4):
         session, draft = CHANGES[change](number)
-        with suppress(NonceReuseError):  # a session that is known: what was given out before is shown again
+        with suppress(NonceReuseError):  # a known session repeats its earlier answer
             honest = [peers[index].commit(session, 2) for index in session.indices if index in peers]
         attack.attempt(copy.deepcopy(victim), session, draft, None, honest, number, (2, 3))
     assert len(attack.answers) == 1

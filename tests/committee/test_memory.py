@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both memories keep the first answer; the durable one does through kill -9, and refuses what is damaged."""
+"""Both memories keep the first answer; the durable one survives kill -9 and refuses damaged files."""
 
 from __future__ import annotations
 

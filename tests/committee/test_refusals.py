@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What honest members refuse; the coordinator then has no quorum, and nothing changes on the chains."""
+"""Refusals of honest members; the coordinator then has no quorum, and nothing changes on the chains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.limits import ANY_SIZE
 
 @pytest.fixture(scope="module")
 def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
-    """What an honest run redacts, with the chains put back to before it did."""
+    """The redaction of an honest run, with the chains reset to the state before it."""
     with trained(small(), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
         with readable(federation), set_back(federation, chains.live, chains.archive):
             unlearned = federation.unlearn()
@@ -258,7 +258,7 @@ def test_false_claims_are_refused(plan: Plan, name: str) -> None:
 
 
 def test_a_figure_before_that_an_owner_leaves_out_is_refused(plan: Plan) -> None:
-    """It would hide what its training lost."""
+    """An omitted figure would hide the loss from its training."""
     redaction = plan.nodes["t"].redaction
     assert redaction is not None and redaction.claims is not None
     assert redaction.claims.before is not None
@@ -289,7 +289,7 @@ def test_a_version_before_that_a_member_cannot_read_holds_nothing_up(
 
 
 def test_classes_that_no_earlier_request_removed_are_not_left_out_of_ad_r(plan: Plan) -> None:
-    """It would hide what the model lost on them."""
+    """An omission would hide the model's loss on these classes."""
     redaction = plan.nodes["y"].redaction
     assert redaction is not None
     altered = redaction.model_copy(update={"left_out": (5,)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member that restarts stands by what it did before."""
+"""A restarted member stands by its earlier answers."""
 
 from __future__ import annotations
 

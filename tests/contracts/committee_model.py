@@ -65,7 +65,7 @@ class Book(StakeBook):
         entry.stage = REVEALED
 
     def prove(self, who: int, output: int, error: str | None) -> None:
-        """`error`: what the proof is refused with; None when it is good."""
+        """Checks a proof; `error` is the reason of its refusal, None for a valid one."""
         self._open(Phase.PROVE)
         entry = self._at(who, REVEALED)
         require(error is None, str(error))
@@ -130,7 +130,7 @@ class Book(StakeBook):
         """ceil(2n / 3)."""
         return -(-2 * members // 3)
 
-    # What the phases do
+    # Effects of the phases
 
     def _close_commit(self) -> None:
         self._reached(self.deadline)

@@ -92,7 +92,7 @@ def deployed(module_isolation: None) -> tuple[Any, ...]:
 
 @pytest.fixture
 def world(deployed: tuple[Any, ...], fn_isolation: None) -> World:
-    """The contracts as deployed, and an empty scene; what a test does to them is undone after it."""
+    """The contracts as deployed, and an empty scene; a test's changes are undone after it."""
     from brownie import chain
 
     committee, live = deployed[:2]

@@ -31,7 +31,7 @@ def batch(contract: Any, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[A
 
 
 def plain(value: Any) -> Any:
-    """Brownie's values as those of Python: they compare with no surprises."""
+    """Converts brownie's values to plain Python ones, which compare without surprises."""
     for kind in (bool, str, bytes, int):
         if isinstance(value, kind):
             return kind(value)

@@ -142,7 +142,7 @@ class Decider:
 
 @dataclass
 class Model:
-    """What the scene knows of a published model."""
+    """The scene's knowledge of a published model."""
 
     position: Position
     ch: int
@@ -154,7 +154,7 @@ class Model:
 
 @dataclass
 class Block:
-    """What the scene knows of an appended block."""
+    """The scene's knowledge of an appended block."""
 
     parent_hash: bytes
     ch: int
@@ -255,7 +255,7 @@ class LiveScene:
 
 
 def filed_content(by: str, request: bytes, codec: int, blocks: int, height: int) -> bytes:
-    """What the registry stores of a request."""
+    """The registry's stored content of a request."""
     types = ["address", "bytes32", "uint8", "uint64", "uint32"]
     return digest(types, [by, request, codec, blocks, height])[:24]
 

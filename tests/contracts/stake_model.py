@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stake and trust once more (IStakes), in Python: what each call does, or is refused with.
+"""A model of stake and trust (IStakes) in Python: the effect of each call, or its error.
 
 Candidates are numbers; times are seconds, amounts wei.
 """
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass
 class StakeBook(ABC):
-    """Stakes of the contract; `rules` are those it was deployed with, `now` the time of the call."""
+    """Stakes of the contract; `rules` are its parameters, `now` is the time of the call."""
 
     rules: dict[str, int]
     now: int = 0

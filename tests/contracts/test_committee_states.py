@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories of the elected committee on a node, against the same committee in Python.
+"""Random histories of the elected committee on a node, compared with a model in Python.
 
-Each action is something that somebody may do at any time. What the model refuses the contract must refuse
-with the same error; what it accepts must leave both in the same state.
+Each action is possible for somebody at any time.  Calls that the model refuses must fail in the contract with
+the same error; accepted calls must leave both in the same state.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class CommitteeHistories(Witness):
 
     @action(always, who=WHO, phase=st.sampled_from(list(Phase)))
     def act_out_of_phase(self, who: int, phase: Phase) -> None:
-        """What belongs to another phase is refused."""
+        """Calls of another phase are refused."""
         if phase == self.model.phase:
             return
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deployed contracts together with what the scene knows of them."""
+"""The deployed contracts together with the scene's knowledge of them."""
 
 from __future__ import annotations
 

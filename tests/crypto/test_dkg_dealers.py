@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key generation without some members: the others keep their indices, and what is missing is nobody's."""
+"""Key generation without some members: the others keep their indices, and nobody has the missing shares."""
 
 from __future__ import annotations
 

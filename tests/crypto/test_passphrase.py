@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes under a passphrase: what is wrong is named, and nothing hostile is computed."""
+"""Bytes under a passphrase: errors name the fault, and hostile parameters are not computed."""
 
 from __future__ import annotations
 

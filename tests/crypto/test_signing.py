@@ -19,7 +19,7 @@ from blockful_py.types import Opening, Point
 from tests.crypto.committee import Batch, Ceremony, begin, collide_together, tasks_for
 
 CONTEXT = keccak(bytes(32) + b"session")
-"""What nonces of the session that `begin` begins are drawn for."""
+"""Context of the nonces in the session that `begin` begins."""
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ class Cluster(Closable):
     """
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: of the logs; Ray's own files need a shorter path."""
+        """A cluster with its logs in `folder`; Ray's own files need a shorter path."""
         self._log = (folder / "ray.log").open("ab")
         self._head: subprocess.Popen[bytes] | None = None
         self._node: subprocess.Popen[bytes] | None = None
@@ -37,7 +37,7 @@ class Cluster(Closable):
         self.start()
 
     def start(self) -> None:
-        """Starts what is not running."""
+        """Starts the parts that are not running."""
         if self._head is None:
             port = _free_port()
             self.address = f"127.0.0.1:{port}"

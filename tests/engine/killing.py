@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills workers, drivers, nodes and heads at random moments; the results have to be those of this process.
+"""Kills workers, drivers, nodes and heads at random moments; the results must equal this process's.
 
 python -m tests.engine.killing --engine ray --kills 32
 python -m tests.engine.killing --engine processes --victims worker driver --kills 32
@@ -40,7 +40,7 @@ class Ordeal:
         self._driver = self._started()
 
     def kill(self, victim: str, chance: random.Random) -> None:
-        """Kills a worker, the driver, a node or the head while tasks are carried out; starts what is gone."""
+        """Kills a worker, the driver, a node or the head during the tasks; then restarts it."""
         self._await_work()
         time.sleep(chance.uniform(0, SECONDS))
         if victim == "worker":
@@ -105,7 +105,7 @@ def survive(folder: Path, victims: Sequence[str], chance: random.Random, *, ray:
         (there / "seconds").write_text("0")
         ordeal.finish()
     repeated = calls(there) - count
-    assert drive(EngineSettings(), there, count) == expected  # reads what is noted
+    assert drive(EngineSettings(), there, count) == expected  # reads the notes
     assert calls(there) == count + repeated
     assert noted(there) == Counter(range(1, count + 1))
     assert 0 <= repeated <= 2 * CPUS * len(victims)

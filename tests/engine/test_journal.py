@@ -118,7 +118,7 @@ def test_one_job_is_open_at_a_time(journal: Journal, path: Path) -> None:
         JobState.OPEN,
     )
     assert first.ended is not None
-    assert first.steps[0].body == {}  # what it would have sent is of no use any more
+    assert first.steps[0].body == {}  # its planned transactions are obsolete
 
 
 def test_it_is_a_log_that_waits_for_the_disk(journal: Journal, path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_file_that_is_damaged_or_foreign_is_refused_and_left_alone(path: Path,
 
 
 def test_a_file_cut_beside_its_log_is_refused_and_left_alone(path: Path) -> None:
-    """As a crash leaves it: what was committed last is in the log."""
+    """The state after a crash: the last commits are in the log."""
     subprocess.run([sys.executable, "-c", DIE_WITHIN, str(path)], check=False)
     log = path.with_name(path.name + "-wal")
     assert log.stat().st_size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a job: what their keys say, and that each is carried out once."""
+"""Tasks of a job: the content of their keys, and single execution of each."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def process_id(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequ
 
 
 def takes_a_while(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """Notes that it begins, takes the seconds that a file names, and gives what its arguments determine."""
+    """Notes its start, takes the seconds in a file, and returns a value that its arguments determine."""
     with (Path(settings["folder"]) / "calls").open("a") as calls:
         calls.write(f"{seeds}\n")
     time.sleep(float((Path(settings["folder"]) / "seconds").read_text()))

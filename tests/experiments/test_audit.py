@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment, small: it goes on where it stopped, and what it writes can be checked."""
+"""A small experiment: it resumes after an interruption, and its output can be checked."""
 
 from __future__ import annotations
 

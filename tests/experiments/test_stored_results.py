@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables in benchmarks/results/ are those of the figures stored beside them."""
+"""The tables in benchmarks/results/ match the figures stored beside them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_attacks_tables_follow_from_its_document(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", ATTACKS, ids=lambda folder: folder.name)
 def test_the_attack_finds_the_control_out_and_passes_gold2(folder: Path) -> None:
-    """Of every forgotten target; whatever the methods do."""
+    """The attack detects every forgotten target of the control, for all methods."""
     document = json.loads((folder / "attack.json").read_text(encoding="utf-8"))
     for scenario in document["scenarios"]:
         found = {
@@ -135,7 +135,7 @@ OWN_DATA = {
         4,
     ),
 }
-"""What is stored of the paper's own data, and how many cases."""
+"""Stored results on the paper's own data, with their numbers of cases."""
 
 
 @pytest.mark.parametrize("folder", OWN_DATA)

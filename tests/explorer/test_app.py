@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The app answers what the chains and the stores hold."""
+"""The app's answers match the chains and the stores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An endpoint answers when whoever holds its voting key speaks HTTP there."""
+"""An endpoint answers when a holder of its voting key speaks HTTP there."""
 
 from __future__ import annotations
 

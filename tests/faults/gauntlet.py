@@ -32,7 +32,8 @@ class When(StrEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """`act` None: when the job is opened (before its first step), or closed (before, or after)."""
+    """A moment in a job; with `act` None, its opening (before the first step) or its closing (before or
+    after)."""
 
     when: When
     act: Act | None = None
@@ -64,7 +65,7 @@ def killed_at(moment: Moment, run: Path, chains: Nodes, work: Work) -> None:
 
 
 def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: Moment) -> None:
-    """`place`: chains of our own, whose times and keys repeat."""
+    """Resumes the job; `place` names our own chains, whose times and keys repeat."""
     _arm(moment)
     with Nodes(Place(1337, 1338, *urls)) as nodes:
         nodes.place = place

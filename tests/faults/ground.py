@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trained run to be disturbed again and again, and what its requests come to undisturbed."""
+"""A trained run to be disturbed again and again, and the results of its requests without disturbance."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an undisturbed job and a resumed one have in common, and what must hold in between."""
+"""The common state of an undisturbed and a resumed job, and the invariants in between."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def transactions_of(sender: Sender) -> int:
 
 
 def assert_resumed(ground: Ground, run: Path, paradigm: Paradigm) -> None:
-    """The same request again leads to the undisturbed end; nothing was done twice."""
+    """Repeating the request leads to the undisturbed end without repeated work."""
     with Federation.open(run, nodes=ground.nodes) as federation:
         federation.unlearn(paradigm=paradigm)
         assert State.of(federation) == ground.undisturbed[paradigm]
@@ -97,7 +97,7 @@ def assert_resumed(ground: Ground, run: Path, paradigm: Paradigm) -> None:
 def test_an_archive_that_goes_back_before_the_live_chain_changes(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The live chain is left alone: what it would replace is in the archive no longer."""
+    """The live chain is left alone, because the archive no longer has the versions to be replaced."""
     archive = ground.nodes.archive
     revert = go_back((archive, archive.rpc.call("evm_snapshot")))
     with Federation.open(run, nodes=ground.nodes) as federation:
@@ -124,7 +124,7 @@ def test_an_archive_that_goes_back_before_the_live_chain_changes(
 def test_chains_that_go_back_before_the_job_is_confirmed(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch, paradigm: Paradigm, which: str
 ) -> None:
-    """Nothing is deleted or destroyed; what is lost is sent again."""
+    """Nothing is deleted or destroyed; lost transactions are sent again."""
     nodes = [getattr(ground.nodes, side) for side in ("live", "archive") if which in (side, "both")]
     marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
     with Federation.open(run, nodes=ground.nodes) as federation:

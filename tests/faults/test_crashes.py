@@ -87,7 +87,7 @@ def test_between_two_live_chunks_the_record_says_that_it_is_not_settled(ground: 
 
 
 def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
-    """What a request would still wait for if it had been filed."""
+    """Answers that a request filed now would still wait for."""
     filed = FiledRequest(1, b"", file_uri(b""), 1, 2**32 - 1, 0, b"", RequestState.ADMITTED)
     return RequestStanding(filed, request, catalogue, (), (), 0, Rules(1, True)).missing
 

@@ -70,7 +70,7 @@ def _unlearn(run: Path, urls: tuple[str, str], place: Place, limit: int, said: C
 
 
 def unlearn_without_room(run: Path, chains: Nodes, limit: int) -> str:
-    """What the process says that unlearns with so little room."""
+    """The output of a process that unlearns with this little room."""
     hears, says = FORKS.Pipe(duplex=False)
     urls = (chains.live.url, chains.archive.url)
     process = FORKS.Process(target=_unlearn, args=(run, urls, chains.place, limit, says))

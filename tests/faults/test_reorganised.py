@@ -98,7 +98,7 @@ def test_a_member_tells_it(ground: Ground, run: Path, tmp_path: Path) -> None:
     nodes.archive.rpc.call("evm_mine")
     duty.step()
     revert(nodes, marks)
-    contracts.archive.archived()  # whoever reads first does not hide it
+    contracts.archive.archived()  # an earlier reading does not hide it
     with pytest.raises(ReorganisedError, match="chain 1338 was reorganised"):
         duty.step()
     duty.step()

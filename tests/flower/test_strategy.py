@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`BlockfulStrategy` records a Flower federation, and has its nodes forgotten by running rounds again."""
+"""A `BlockfulStrategy` records a Flower federation, and forgets nodes by running rounds again."""
 
 from __future__ import annotations
 

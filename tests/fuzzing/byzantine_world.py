@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee whose messages go through the real handlers, and what is watched of them."""
+"""A committee whose messages go through the real handlers, and the checks of these messages."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class MemoryNotes(OutboxStore):
 
 
 class Doorkeeper:
-    """A reviewer that accepts all models but those whose digest begins with WRONG_BYTE."""
+    """A reviewer that accepts every model unless its digest begins with WRONG_BYTE."""
 
     def review_publication(self, proposal: PublicationProposal) -> None:
         self._review([each.uri for each in proposal.block.publications])
@@ -126,7 +126,7 @@ class Doorkeeper:
 
 
 class Bench(Hall):
-    """What the process of one member sees; EPOCH is the current one."""
+    """A member process's view of the world; EPOCH is the current one."""
 
     def __init__(self, member: Member, leaders: frozenset[bytes]) -> None:
         self._seat = Seat(member, lambda: 0)
@@ -238,7 +238,7 @@ class World:
         return read
 
     def certified(self, certificate: Certificate, executor: Executor) -> bool:
-        """Whether it holds; notes what it is about."""
+        """Whether a certificate is valid; records its subject."""
         try:
             require_signed(certificate, executor, self.roster, VOTING)
         except RefusedError:
@@ -282,7 +282,7 @@ class World:
             )
 
     def check(self) -> None:
-        """Raises ViolationError."""
+        """Checks all invariants.  Raises ViolationError."""
         for ledger in (self.archive, self.live):
             if len(set(ledger.executed)) != len(ledger.executed):
                 self.problems.append("an action was executed twice")
@@ -324,7 +324,7 @@ class World:
     def _watch(
         self, place: Place, kind: MessageKind, asked: wire.MessageHeader, body: bytes, answer: bytes
     ) -> None:
-        """Notes what an honest member must not have answered."""
+        """Records answers that an honest member must not give."""
         message = wire.receive(MESSAGES, answer).message
         if message.kind != wire.ANSWERED:
             return
@@ -375,9 +375,9 @@ class World:
 
 @contextmanager
 def watched(world: World) -> Iterator[None]:
-    """Messages go through `world`, which sees every answer with a nonce; nobody waits.
+    """Sends messages through `world`, which sees every answer with a nonce; waits are skipped.
 
-    What all members compute alike is computed once.
+    Computations that all members share are done once.
     """
 
     class Watched(response.Responder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of filed requests, by what the chains tell alone; nothing of the package is asked."""
+"""Invariants of filed requests, derived from the chains alone, without the package's code."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class FilingViolationError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """What its filer knows of a request.
+    """The filer's knowledge of a request.
 
     Attributes:
         starts: the models it starts from.
-        blocks: for which it is open, at most.
-        admissible: whether members may admit it; None where that depends on the models.
+        blocks: maximum number of blocks for which it is open.
+        admissible: whether members may admit it; None if that depends on the models.
     """
 
     starts: tuple[str, ...]
@@ -34,7 +34,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class FilingsOracle:
-    """`owners`, `parents`: of each model; `asked`: requests that can be read, by number."""
+    """Checks histories; `owners` and `parents` are of each model, `asked` are the readable requests by
+    number."""
 
     happened: Sequence[Happened]
     owners: Mapping[str, bytes]
@@ -43,7 +44,10 @@ class FilingsOracle:
     _known: dict[int, set[str]] = field(default_factory=dict)
 
     def check(self, honest: frozenset[bytes]) -> None:
-        """Raises FilingViolationError.  `honest`: accounts that do each part within their time."""
+        """Checks a history; the `honest` accounts do each part within their time.
+
+        Raises FilingViolationError.
+        """
         for problem in (*self._admissions(), *self._withdrawals(honest), *self._reaches()):
             raise FilingViolationError(problem)
 
@@ -74,7 +78,7 @@ class FilingsOracle:
             )
 
     def parts_before(self, number: int) -> int:
-        """Parts that owners may do first: those left of a request and of those with lower numbers."""
+        """Parts that owners may do first, of this request and of requests with lower numbers."""
         return sum(len(self._left(each)) for each in self.asked if each <= number)
 
     def check_held_up(self, name: str, block: int) -> None:
@@ -112,8 +116,11 @@ class FilingsOracle:
                 yield f"{name} was withdrawn {each.block - ready} blocks after its part could be done"
 
     def _ready(self, name: str, number: int, before: int) -> Iterator[int]:
-        """Blocks of the references' answers, of what withdrew those that the request waited for, and of its
-        owner's parts of this request or an earlier one."""
+        """Blocks of the events that a part waits for.
+
+        These are answers of its references, withdrawals that the request waited for, and its owner's answers
+        to this request and earlier ones.
+        """
         yield 0
         answered = set[str]()
         for each in self.happened[:before]:
@@ -136,7 +143,7 @@ class FilingsOracle:
                 yield f"request {each.request} has replaced {each.what}, which it does not reach"
 
     def _reached(self, number: int) -> set[str]:
-        """The starts and what had been built on them when the request was filed."""
+        """The starts and their descendants at the time of filing."""
         if number in self._known:
             return self._known[number]
         filed = self.happened.index(self._filed(number))
@@ -150,7 +157,7 @@ class FilingsOracle:
         return reached
 
     def _left(self, number: int) -> set[str]:
-        """What a request has to replace; nothing of one that was dismissed."""
+        """The models that a request has still to replace; empty for a dismissed one."""
         decision = self._decision(number)
         if decision is not None and decision.kind == "dismissed":
             return set()
@@ -174,7 +181,7 @@ class FilingsOracle:
         return back
 
     def _has_other_work(self, number: int) -> bool:
-        """Whether requests with lower numbers ask for parts of whoever filed this one."""
+        """Whether requests with lower numbers need parts of this request's filer."""
         by = self._filed(number).by
         return any(
             self.owners[name] == by for each in self.asked if each < number for name in self._reached(each)

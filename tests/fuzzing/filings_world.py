@@ -43,7 +43,7 @@ class Account:
     """A participant.
 
     Attributes:
-        honest: answers what is asked of it in its order, one part after another, each within an owner's time.
+        honest: answers requests in order, one part after another, each within an owner's time.
         busy_until: block before which it does no other part.
     """
 
@@ -60,7 +60,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Happened:
-    """What the chains tell: a publication, a filing, a decision on it, or a new version of a model.
+    """An event on the chains: a publication, a filing, a decision on it, or a new version of a model.
 
     Attributes:
         kind: "published", "filed", "admitted", "dismissed", "handed in", "answered" or "withdrawn".
@@ -91,7 +91,7 @@ class Participation:
 
 @dataclass
 class FilingsWorld:
-    """The record and the registry, which stand in for those on the chains; `happened` is what they logged."""
+    """A record and a registry in memory in place of the chains; `happened` is their log."""
 
     accounts: list[Account]
     block: int = 1
@@ -112,7 +112,7 @@ class FilingsWorld:
         self.docket = Docket(self, self, self, self, Rules(BLOCKS, withdraws=True))
         self.admission = RequestAdmission(self, self.docket, attested=False, methods=())  # type: ignore[arg-type]
 
-    # What the docket and the members' admission read.
+    # Reads of the docket and of the members' admission.
 
     @property
     def node(self) -> FilingsWorld:
@@ -144,17 +144,20 @@ class FilingsWorld:
         return self.files[uri]
 
     def admitted(self) -> Sequence[RequestStanding]:
-        """What the docket says of requests; it is asked once while nothing happens."""
+        """The docket's admitted requests; cached until the next event."""
         moment = self.block, len(self.happened)
         if moment != self._moment:
             self._moment, self._admitted = moment, tuple(self.docket.admitted())
         return self._admitted
 
-    # What participants do.
+    # Actions of participants.
 
     def publish(self, owner: Account, references: Sequence[str]) -> str:
-        """Raises RefusedByContractError where a reference is gone, and HeldUpError as members do where one is
-        about to be replaced."""
+        """Publishes a model.
+
+        Raises RefusedByContractError when a reference is gone, and HeldUpError, like members, when one is
+        about to be replaced.
+        """
         if any(self.models[name].node.is_withdrawn for name in references):
             raise RefusedByContractError
         if held := self.docket.awaited().intersection(references):
@@ -188,7 +191,7 @@ class FilingsWorld:
         return name
 
     def file(self, by: Account, uri: Uri, blocks: int) -> int:
-        """Raises RefusedByContractError as `file` of the contract does."""
+        """Files a request.  Raises RefusedByContractError like the contract's `file`."""
         taken = [
             each
             for each in self.filed
@@ -206,7 +209,10 @@ class FilingsWorld:
         return number
 
     def hand_in(self, by: Account, number: int, name: str, data: bytes) -> None:
-        """Raises RefusedByContractError as the contract does: parts are for admitted requests and in time."""
+        """Hands in a part.
+
+        Raises RefusedByContractError like the contract, unless the request is admitted and open.
+        """
         filed = self.filed[number - 1]
         if not by.since or not filed.is_admitted or self.block > filed.deadline:
             raise RefusedByContractError
@@ -230,7 +236,7 @@ class FilingsWorld:
         self.models[name] = replace(placed, version=version, node=node, answers=answers)
         self._tell("withdrawn" if withdrawal else "answered", what=name, request=standing.number)
 
-    # What the committee does.
+    # Actions of the committee.
 
     def look(self) -> None:
         """Members decide on filings, withdraw what nobody answered, and carry out parallel requests."""

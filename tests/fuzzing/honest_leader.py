@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A leader that does what the pipeline does, and what must hold for it."""
+"""A leader that behaves like the pipeline, and its invariants."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class HonestLeader:
         return True
 
     def check(self) -> None:
-        """Raises ViolationError when somebody is blamed wrongly, or a liar is not."""
+        """Checks the blame: raises ViolationError when an honest member is blamed, or a liar is not."""
         world, reasons = self.world, self.coordinator.excluded.reasons
         present = {index for index, place in world.places.items() if place.reachable}
         for index, reason in reasons.items():

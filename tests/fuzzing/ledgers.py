@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both chains in memory: what the contracts check, and an alarm where the archive does not come first."""
+"""Both chains in memory: the contracts' checks, and an alarm when the archive does not come first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_DRIFT = 900
 
 
 class ViolationError(AssertionError):
-    """What must never happen has happened."""
+    """An invariant is broken."""
 
 
 class Ledger:
@@ -134,7 +134,7 @@ class MemoryArchive(Ledger):
 
 
 class MemoryLive(Ledger):
-    """LiveChain.sol; raises ViolationError for what the archive does not hold."""
+    """LiveChain.sol in memory; raises ViolationError for updates that the archive lacks."""
 
     def __init__(
         self, chain_id: int, roster: Roster, domain: eip712.Domain, now: int, archive: MemoryArchive
@@ -243,7 +243,7 @@ class MemoryLive(Ledger):
 
 
 class LateArchive:
-    """The archive at a node that shows what was executed only once it is `current`."""
+    """The archive at a node that shows executed transactions only once it is `current`."""
 
     def __init__(self, archive: MemoryArchive) -> None:
         self.current = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that lie: what a faulty member sends in the place of its honest answer, by kind of message."""
+"""Members that lie: the dishonest answers of a faulty member, by kind of message."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Liar:
     """Twists the answers of one member.
 
     Attributes:
-        wrong: kinds of its answers that anybody can see to be wrong.
-        ways: what it does, by kind; it makes up its mind anew for the others each time.
+        wrong: kinds of its answers that anybody can recognise as wrong.
+        ways: its way of lying, by kind; decided anew each time for other kinds.
     """
 
     index: int
@@ -62,7 +62,7 @@ class Liar:
         return wire.MessageSigner(self.secret, self.messages, self.rng.randbytes)
 
     def answer(self, kind: MessageKind, question: wire.Signed, honest: bytes) -> bytes:
-        """Raises UnreachableError where it is silent."""
+        """The member's answer, twisted.  Raises UnreachableError when it is silent."""
         way = self.ways.get(kind) or self.rng.choices(WAYS, WEIGHTS)[0]
         sent = self._twisted(way, kind, question, honest)
         self._sent.append((kind, honest))
@@ -158,7 +158,7 @@ def _uncounted_nonces(liar: Liar, asked: wire.MessageHeader, given: PledgedNonce
 
 
 def _of_another(liar: Liar, asked: wire.MessageHeader, given: PledgedNonces) -> PledgedNonces:
-    """Signed as what it is not: another's, of another session, or fewer or more than asked for."""
+    """A misattributed answer: another member's or session's, or with fewer or more items than requested."""
     commitments = liar.rng.choice(
         (
             replace(given.commitments, signer=liar.index % liar.size + 1),

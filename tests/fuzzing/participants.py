@@ -43,7 +43,7 @@ WORK = (BLOCKS - 1) // 2
 
 
 class FilingCase:
-    """One federation and those who play in it."""
+    """One federation and its players."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -59,14 +59,17 @@ class FilingCase:
             self._publish(account)
 
     def run(self) -> int:
-        """Honest requests that were carried out.  Raises FilingViolationError, and whatever breaks."""
+        """Plays the case; returns the number of honest requests that were executed.
+
+        Raises FilingViolationError, and any unexpected error.
+        """
         for _ in range(self._rng.randint(5, 20)):
             self._turn()
         self._settle()
         self._end()  # nobody works in the time that is skipped
         self.world.block += UNREAD_BLOCKS + 1
         self.world.look()
-        for account in self.world.accounts:  # whatever was open ends, and so do these
+        for account in self.world.accounts:  # end with all open work
             with nullcontext() if account.honest else suppress(RefusedByContractError):
                 self._ask(account)
         self._settle()
@@ -127,7 +130,7 @@ class FilingCase:
                 self._oracle().check_held_up(str(held), self.world.block)
 
     def _work(self, account: Account) -> None:
-        """The first part that is due, whoever asked for it; it takes up to half of an owner's time."""
+        """Does the first due part of any request; it takes up to half of an owner's time."""
         world = self.world
         if world.block < account.busy_until:
             return
@@ -210,7 +213,7 @@ class FilingCase:
                 self._file(account, request, blocks, admissible)
 
     def _file_bytes(self, account: Account, blocks: int) -> None:
-        """What is no request, or what nobody has.  Raises RefusedByContractError."""
+        """Files an invalid or unavailable request.  Raises RefusedByContractError."""
         rng = self._rng
         data = rng.choice((b"", rng.randbytes(50), bytes(MAX_REQUEST_BYTES + 1), b"{}", b"[" * 1000))
         uri = uri_of(data, Codec.RAW)
@@ -256,7 +259,10 @@ class FilingCase:
 
 
 def run_case(seed: int) -> int:
-    """Honest requests that were carried out.  Raises FilingViolationError, and whatever breaks."""
+    """Plays a case; returns the number of honest requests that were executed.
+
+    Raises FilingViolationError, and any unexpected error.
+    """
     return FilingCase(Random(seed)).run()
 
 

@@ -56,7 +56,8 @@ GATEWAY = tempfile.TemporaryDirectory(prefix="fuzzing-")
 
 @dataclass(frozen=True)
 class Target:
-    """`read` gives anything or raises BlockfulError; `seeds` are bytes that it takes, or nearly."""
+    """A target whose `read` returns or raises BlockfulError; `seeds` are bytes that it nearly or fully
+    accepts."""
 
     read: Callable[[bytes], object]
     seeds: tuple[bytes, ...]
@@ -110,7 +111,7 @@ def complete(path: Path) -> object:
 
 
 def lent_keys(data: bytes) -> object:
-    """What a borrower makes of a member's answer."""
+    """A borrower's reading of a member's answer."""
     return [unwrap(each.wrapped, 7, b"context") for each in codec.decode(KeyDelivery, data).keys]
 
 

@@ -39,7 +39,7 @@ def _everything(look: RequestAdmission, number: int) -> AdmissionVerdict:
 
 
 def _references(standing: RequestStanding, name: str) -> int:
-    """Since its references were replaced, whatever else its owner does."""
+    """A part is due after its references were replaced, regardless of its owner's other work."""
     references = [standing.record[each] for each in standing.record.graph.references(name)]
     return max([standing.filed.decided, *(each.since for each in references)])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is given a model's key, with real keys on a real chain, and who is refused it and why."""
+"""Access to models' keys, with real keys on a real chain: grants, refusals and their reasons."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 @pytest.fixture
 def undone(case: Case) -> Iterator[Case]:
-    """What a test does to chains and keys is undone after it."""
+    """Undoes a test's changes of chains and keys."""
     nodes = case.federation.nodes
     with readable(case.federation), put_back(nodes.live, nodes.archive):
         yield case

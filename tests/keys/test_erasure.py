@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can read what before and after an erasure, with every byte that was ever stored."""
+"""Readers before and after an erasure, with access to every byte that was ever stored."""
 
 from __future__ import annotations
 

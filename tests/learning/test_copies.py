@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of samples are counted, and those that a request leaves are named."""
+"""Copies of samples are counted, and a request's remaining copies are named."""
 
 from __future__ import annotations
 

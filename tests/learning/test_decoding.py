@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A zoo of image files: each keeps what it shows, or is refused by a line that says what to do."""
+"""A zoo of image files: each keeps its pixels, or is refused with one line of advice."""
 
 from __future__ import annotations
 

@@ -59,6 +59,6 @@ def test_it_trains(model: str, dataset: str, folders: dict[str, str]) -> None:
 
 
 def _learned(architecture: Architecture, initial: object) -> list[str]:
-    """Weights that a step changes: all but those that start at zero and may see no gradient."""
+    """Weights that a step changes; excludes weights that start at zero and may get no gradient."""
     module = architecture.module(initial, CPU)  # type: ignore[arg-type]
     return [name for name, parameter in module.named_parameters() if bool(parameter.any())]

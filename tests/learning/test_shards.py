@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A zoo of shards: those that differ harmlessly are joined; others are named, with column and both types."""
+"""A zoo of shards: harmless differences are joined; others are reported with column and both types."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Committed:
 
 @dataclass
 class Owner:
-    """An owner that retrains; tests change what it trains, commits to or discloses."""
+    """An owner that retrains; tests change its training, commitments or disclosures."""
 
     architecture: Architecture
     user: UserData

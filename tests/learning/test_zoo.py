@@ -40,7 +40,7 @@ def architecture_of(network: type[nn.Module], data: Dataset) -> Architecture:
 
 
 def logits(network: type[nn.Module], weights: Weights, data: Dataset) -> torch.Tensor:
-    """Of the class itself, as whoever has its code and the file loads it."""
+    """Logits of the class itself, loaded by a user with its code and the file."""
     module = network(data.input_shape, data.class_count, CPU)  # type: ignore[call-arg]
     module.load_state_dict(dict(weights))
     with torch.inference_mode():

@@ -182,7 +182,7 @@ REFUSED = {
     Doubling: r"logits of type torch\.float64: return logits\.float\(\)",
     Infinite: "returns NaN or infinite logits",
 }
-"""What each is told."""
+"""The pattern of each network's refusal."""
 
 
 def named(network: type[nn.Module]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a service's process cheat: each changes one thing that it does."""
+"""Cheats for a service's process: each changes one of its actions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def wrong_deal() -> None:
 
 
 def blind() -> None:
-    """Approves whatever it is asked to."""
+    """Approves everything."""
     Member.approve = _approve_blindly  # type: ignore[method-assign]
 
 

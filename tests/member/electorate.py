@@ -14,7 +14,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.pipeline.coordination.rotation import Rotated
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.clock import tick
@@ -43,7 +43,7 @@ class Electorate:
         return self._of(self.committee.roster(epoch)[0].members)
 
     def elected(self) -> list[MemberProcess]:
-        """Processes of those that the election under way has elected."""
+        """Processes of the members elected in the current election."""
         return self._of(self.committee.elected())
 
     def _of(self, addresses: Sequence[bytes]) -> list[MemberProcess]:
@@ -89,7 +89,7 @@ class Electorate:
 def electorate(
     count: int, directory: Path, chains: Nodes, size: int = 4, stall_seconds: float = 60.0
 ) -> Iterator[Electorate]:
-    """`count` members have joined; nobody is elected yet."""
+    """An electorate of `count` members that have joined; nobody is elected yet."""
     with members(count, directory, directory / "run", chains) as processes:
         committee = {
             "roster": "elected",

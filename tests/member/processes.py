@@ -46,7 +46,7 @@ class ServiceProcess(ABC):
 
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """What is typed to start it."""
+        """The command that starts it."""
 
     @abstractmethod
     def is_ready(self, line: dict[str, Any]) -> bool:
@@ -71,7 +71,7 @@ class ServiceProcess(ABC):
         assert self.is_ready(self.told), (line, self.reported())
 
     def reported(self) -> str:
-        """What it has logged."""
+        """Its logged lines."""
         return self.log.read_text(encoding="utf-8") if self.log and self.log.exists() else ""
 
     def start(self, cheat: str = "") -> None:

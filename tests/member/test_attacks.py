@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a leader, a stranger or the network may try with members that are real processes."""
+"""Attacks by a leader, a stranger or the network on members that are real processes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Seized:
         return self.signer.question(*asked, codec.encode(body)).envelope
 
     def answer(self, data: bytes) -> wire.Message:
-        """What member 1 answers to these bytes."""
+        """The answer of member 1 to these bytes."""
         return wire.receive(self.domain, post(self.clients[0].url, data, 60, lambda line: MIB)).message
 
     def refusal(self, data: bytes) -> str:
@@ -165,7 +165,7 @@ def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> No
 
 
 def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
-    """Concurrent sessions (ROS): what was committed to in one cannot be mixed into another."""
+    """Concurrent sessions (ROS): commitments of one session cannot be used in another."""
     here, there = seized.pledged(seized.session(3)), seized.pledged(seized.session(4))
     mixed = (here[0], there[1], here[2])
     with pytest.raises(RefusedError, match="not those of enough signers of this session"):

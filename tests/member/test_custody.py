@@ -254,7 +254,7 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
 def test_reading_all_models_costs_as_many_questions_and_calls_as_reading_one(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A question to each member, whatever the number of models."""
+    """One question to each member, for any number of models."""
     from blockful_py.chain.rpc import JsonRpc
     from blockful_py.committee.service import member_client as client
 

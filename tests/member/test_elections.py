@@ -155,7 +155,7 @@ def test_a_second_rotation_in_one_run_says_who_leads(town: Electorate) -> None:
 def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
     town: Electorate, chains: Nodes, tmp_path: Path
 ) -> None:
-    """Both lead at the same time; whoever comes too late with a step leaves it at that."""
+    """Both lead at the same time; the slower one accepts a step already taken."""
     town.pass_time(1_000)
     before, copy = town.committee.current_epoch(), tmp_path / "run"
     aside = shutil.ignore_patterns("journal.sqlite*", "live", "archive")  # members open and close the journal
@@ -195,13 +195,13 @@ def _broken(*arguments: Any) -> bool:
 
 
 def test_after_all_that_the_committee_redacts(town: Electorate) -> None:
-    """Under a key that this run did not see generated: the members say what it is."""
+    """The run did not see the generation of its key; the members tell it."""
     shutil.rmtree(town.federation.run.group_keys, ignore_errors=True)
     forgets(town.federation, 7)
 
 
 def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -> None:
-    """Who takes the rotation up generates no second key for the same attempt."""
+    """A new leader of the rotation generates no second key for the same attempt."""
     town.pass_time(1_000)
     made: list[bytes] = []
     honest = RemoteCommittee.generate_elected
@@ -238,7 +238,7 @@ def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town:
             town.federation.epochs.rotate(town.pause)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RemoteCommittee, "settle", settle_late)
-        patch.setattr(RemoteCommittee, "generate_elected", _broken)  # no second key for what is over
+        patch.setattr(RemoteCommittee, "generate_elected", _broken)  # no second key for a finished attempt
         assert town.federation.epochs.rotate(town.pause).epoch == before + 1
 
 
@@ -264,7 +264,7 @@ def test_members_admit_no_other_charter_than_the_chain_has_elected(town: Elector
 
 
 def _refusals(town: Electorate, election: ElectionState) -> dict[str, str]:
-    """What the first elected member says to charters that differ in one thing, as far as it is expected."""
+    """Refusals of the first elected member for charters with one difference, up to the expected length."""
     members = town.committee.elected()
     place = (town.committee.chain_id, town.committee.address, election.epoch, election.draw, election.attempt)
     right = Charter(*place, members, (1, 2, 3, 4), 3, bytes(32))

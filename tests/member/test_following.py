@@ -22,7 +22,7 @@ class CutOffError(Exception):
 
 @pytest.fixture(scope="module")
 def town(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Electorate]:
-    """An elected committee whose members wait two seconds before they do what a leader left."""
+    """An elected committee whose members wait two seconds before they finish a leader's work."""
     with electorate(5, tmp_path_factory.mktemp("town"), chains, stall_seconds=2.0) as town:
         town.federation.epochs.rotate(town.pause)
         for member in town.members:

@@ -17,9 +17,9 @@ from blockful_py.committee.outbox_store import NOTES, OutboxStore
 from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.errors import ChainError
+from blockful_py.member.endpoints import Urls
 from blockful_py.member.finishing import FinishingDuty, rank
 from blockful_py.member.office import MemberOffice
-from blockful_py.member.place import Urls
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.nodes import Nodes
@@ -63,13 +63,13 @@ class Court:
         }
 
     def sender(self, contract: Contract, event: str) -> str:
-        """Who sent the transaction of the latest event."""
+        """The sender of the transaction with the latest event."""
         transaction = contract.events(event)[-1].transaction_hash
         found: dict[str, Any] = contract.node.rpc.call("eth_getTransactionByHash", "0x" + transaction.hex())
         return str(found["from"])
 
     def reopened(self) -> Federation:
-        """The run as its next user opens it: the job is settled, and nothing is sent."""
+        """The run opened by its next user: the job is settled without a transaction."""
         run = self.federation.run
         blocks = [node.block_number() for node in self.nodes]
         assert unsettled(run) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What members log and measure while they decide: one request id everywhere, right counts, no secret."""
+"""Members' logs and metrics during decisions: one request id everywhere, right counts, no secret."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a leader that proposes a wrong update, and of a member that votes twice."""
+"""Consequences for a leader that proposes a wrong update, and for a member that votes twice."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from blockful_py.crypto import curve
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, RunError
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -96,7 +96,7 @@ def leading(crew: Crew) -> tuple[MemberProcess, Path]:
 
 
 def is_over(process: Path) -> bool:
-    """`process`: its folder in /proc."""
+    """Whether a process has ended; `process` is its folder in /proc."""
     try:
         return "\nState:\tZ" in (process / "status").read_text(encoding="utf-8")
     except OSError:

@@ -19,7 +19,7 @@ from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve
 from blockful_py.errors import MessageError, UnreachableError
-from blockful_py.member.leads import STARTING, TOLD, AttentiveService, SeenLeads, heard
+from blockful_py.member.leads import STARTING, TOLD, LeaderActivity, LeadRecorder, heard
 from blockful_py.member.turns import PATIENCE, Turns
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Shelf
 from tests.committee.service.desks import SECONDS
@@ -45,10 +45,10 @@ class Time:
 
 @dataclass
 class Member:
-    """A member's turns, and what it sees of others."""
+    """A member's turns, and its knowledge of the others."""
 
     clock: Time
-    leads: SeenLeads
+    leads: LeaderActivity
     turns: Turns
 
     def leads_now(self, progress: str = DUE) -> bool:
@@ -69,7 +69,7 @@ class Member:
 
 def member(rank: int) -> Member:
     clock = Time()
-    leads = SeenLeads(clock)
+    leads = LeaderActivity(clock)
     found = Member(clock, leads, Turns(ROSTER[rank], leads, clock))
     if rank:
         assert not found.leads_now()
@@ -201,7 +201,7 @@ def test_what_was_tried_is_forgotten_once_the_request_is_not_due() -> None:
     assert first.leads_now()
 
 
-def asked(service: AttentiveService, signer: wire.MessageSigner, kind: MessageKind) -> None:
+def asked(service: LeadRecorder, signer: wire.MessageSigner, kind: MessageKind) -> None:
     """Has the service answer a question, by a refusal."""
     body = codec.encode(Empty())
     question = signer.question(kind.label, 1, bytes(32), kind.round, ADDRESS, body)
@@ -210,11 +210,11 @@ def asked(service: AttentiveService, signer: wire.MessageSigner, kind: MessageKi
 
 def test_a_service_notes_whose_questions_it_admits(tmp_path: Path) -> None:
     clock = Time()
-    leads = SeenLeads(clock)
+    leads = LeaderActivity(clock)
     stranger = wire.MessageSigner(5, DOMAIN)
     with Outbox(OutboxStore(tmp_path / "notes")) as outbox:
         handler = RequestHandler(SECRET, Hall(), DkgParticipant(SECRET, Shelf()), outbox)
-        service = AttentiveService(handler, leads)
+        service = LeadRecorder(handler, leads)
         with pytest.raises(MessageError, match="neither a member"):
             asked(service, stranger, MessageKind.LEND_KEYS)
         asked(service, stranger, MessageKind.READ_KEY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strikes a party of a federation on hosts for a while: kills, full disks, wrong clocks, cut lines."""
+"""Calamities that strike a party of a federation on hosts: kills, full disks, wrong clocks, cut lines."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ STEPS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Calamity:
-    """Attributes:
-    party: whom it strikes; LEADER for whoever works when it begins.
-    step: at which somebody's work stops for it to begin; None: it begins at a time.
-    moment: that time, as a share of what such work took before.
-    seconds: how long it lasts.
+    """A calamity and the party that it strikes.
+
+    Attributes:
+        party: the stricken one; LEADER for the party that works at the start.
+        step: the step at which somebody's work stops for the start; None if it starts at a time.
+        moment: that time, as a share of the usual duration of such work.
+        seconds: its duration.
     """
 
     kind: str

@@ -30,7 +30,7 @@ Ends = tuple[str, int, str, int]
 
 @dataclass
 class Direction:
-    """One direction of a TCP connection: what was sent, by the place of its first byte."""
+    """One direction of a TCP connection: the sent bytes, keyed by the place of their first byte."""
 
     first: int
     segments: dict[int, bytes] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class ChainProcess:
 
     @property
     def state(self) -> Path:
-        """What a killed node had written, which the next one reads."""
+        """The state written by a killed node, which the next one reads."""
         return self.folder / "state.json"
 
     def begin(self) -> None:
@@ -55,9 +55,11 @@ class ChainProcess:
         return nodes[0]
 
     def kill(self) -> None:
-        """As a power cut does to a node that writes each block: what it loses is transactions that wait.
+        """Kills the node like a power cut, so that a node which writes each block loses only waiting
+        transactions.
 
-        Anvil keeps its blocks in memory, so it mines no more, is asked for all of them, and is killed.
+        Anvil keeps its blocks in memory, so mining is stopped, all blocks are read, and the process is
+        killed.
         """
         with closing(connect(self.url, self.chain_id)) as node:
             node.rpc.call("evm_setAutomine", False)

@@ -20,7 +20,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.founding import create, found
@@ -45,7 +45,7 @@ SEED = 0
 
 @dataclass
 class Participant:
-    """One participant: its folder, keys and nodes; `run` opens what it works on."""
+    """One participant: its folder, keys and nodes; `run` opens its run."""
 
     folder: ParticipantFolder
     keys: ReaderKeys

@@ -23,7 +23,7 @@ from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.errors import ToolchainError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.coordination.file_changes import FileChanges
@@ -56,7 +56,7 @@ GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
 PASSPHRASE = "words"
 DETAILED = ("--log-format", "json", "--log-level", "debug")
-"""Services log all that they can, for those who look for secrets there."""
+"""Settings that make services log everything, for tests that look for secrets there."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Seat:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a federation is made of.
+    """The terms of a federation.
 
     Attributes:
-        names: of the participants.
-        sections: settings in which it differs from the tests' others.
-        disk: MiB of the disk that each member and participant has to itself; None: they share the test's.
+        names: names of the participants.
+        sections: settings that differ from the other tests'.
+        disk: MiB of each member's and participant's separate disk; None if they share the test's disk.
     """
 
     names: tuple[str, ...] = tuple(GRAPH)
@@ -197,7 +197,7 @@ def process_federation(
     terms = terms or Terms()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="blockful-"))
-        folder.chmod(0o711)  # others pass through it to what is theirs
+        folder.chmod(0o711)  # others pass through it to their own folders
         stack.callback(shutil.rmtree, folder)
         parties = _Parties(stack, folder, seats, terms)
         chains = {name: _chain(parties, name, number) for name, number in CHAINS.items()}

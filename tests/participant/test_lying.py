@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Participants that lie: what members refuse, what they pass over, and what the record says of the rest."""
+"""Participants that lie: refused messages, ignored ones, and the record about the rest."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
 
 
 def others_go_on(machines: Machines, forgotten: int) -> None:
-    """Another request is carried out, whatever the first waits for."""
+    """Another request is executed while the first one waits."""
     before = versions(machines)
     with machines.participants["t"].run() as party:
         number = filed(machines, "t", asked(machines, "t", forgotten))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation of machines does what the laboratory does, and nobody has another's data."""
+"""A federation of machines gives the same results as the laboratory, and nobody has another's data."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def names(machines: Machines, participant: Participant, **code: tuple[str, ...]) -> None:
-    """Has a participant name code; what is left out stays."""
+    """Makes a participant name code; omitted names stay."""
     file, data = machines.file.read_bytes(), RunDirectory.open(participant.folder.run).party
     assert data is not None and data.data is not None
     join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation goes on after requests: what owners asked to be forgotten, nothing is trained on again."""
+"""A federation continues after requests, and trains on no forgotten samples again."""
 
 from __future__ import annotations
 

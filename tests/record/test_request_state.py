@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filed request reaches and needs, whose time is over, and when it ends, on a chain of models
-a <- b <- c and a <- c, and d."""
+"""Reach, needs, deadlines and end of a filed request.
+
+The models are a <- b <- c, a <- c, and d.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +180,7 @@ def test_an_owners_time_counts_from_when_its_part_can_be_done() -> None:
 
 
 def test_an_owners_time_counts_from_its_last_part_of_an_earlier_request() -> None:
-    """Finding 2: of many valid requests, those whose owner was busy with the others withdrew its models."""
+    """Finding 2: many valid requests kept an owner busy, and then withdrew its models."""
     record = catalogue(d=changed(replace(D, node=node_of("d", owner="a")), OTHER, block_number=160))
     assert standing(record, now=ADMITTED + BLOCKS + 1).unanswered() == ("a",)
     after = standing(record, now=160 + BLOCKS, earlier=(OTHER,))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Phases by order statistics agree with every single message; both count what the protocols send."""
+"""Phases by order statistics agree with every single message; both count the protocols' messages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constants that the package ships, and those of a file."""
+"""The constants in the package, and constants from a file."""
 
 from __future__ import annotations
 

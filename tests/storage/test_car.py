@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CARs: what is written is read, in whatever pieces it comes; what is no CAR of version 1 is refused."""
+"""CARs: written files are read back, in any pieces; anything else than CAR version 1 is refused."""
 
 from __future__ import annotations
 

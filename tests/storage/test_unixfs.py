@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CIDs are compared with those of Kubo (its cid_profiles_test.go) and of ipfs-unixfs-importer 17.1.1."""
+"""CIDs equal Kubo's (its cid_profiles_test.go) and the ones of ipfs-unixfs-importer 17.1.1."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_the_holders_are_those_that_the_affected_inherit_from(tiny: UnlearningCa
 
 
 def test_a_clean_increment_replaces_the_own_training(tiny: UnlearningCase) -> None:
-    """Without passing and healing, a model is what its owner makes of the published references."""
+    """Without passing and healing, a model is its owner's training from the published references."""
     plain = CleanIncrements(own=1.0, passed=0.0, heal_steps=0)
     alone = plain.unlearn(replace(tiny.task, forget=Forget.of_clients([2])))
     assert np.allclose(flatten(alone.weights["b"]), flatten(aggregate_of(tiny.task, "b", {})), atol=1e-6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models trained from a line that left something out: exactness, budget, and what is stored."""
+"""Models trained from a line that left something out: exactness, budget, and stored files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_weights_that_knew_the_class_do_not_touch_a_bit(tiny: UnlearningCase) ->
 def test_what_models_forgot_before_is_not_taught_again_by_those_that_were_not_asked(
     tiny: UnlearningCase, method: Method
 ) -> None:
-    """`a` stays as it is, and its owner still holds class 4, which b, c and d were made to forget."""
+    """Model a stays as it is, and its owner still has class 4, which b, c and d were made to forget."""
     after = replace(tiny.task, earlier=dict.fromkeys("bcd", (Forget.of_classes([4]),)))
     found, other = (method.unlearn(task).weights for task in (after, with_other_samples(after, 4)))
     assert all(equal(found[name], other[name]) for name in ("b", "c", "d"))

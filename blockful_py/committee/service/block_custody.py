@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's custody of blocks that peers and leaders push: it says which it has, and keeps others.
+"""A member's custody of blocks: it tells peers and leaders which ones it has, and stores the ones they push.
 
-What arrives is bounded by sender (`storage.arrivals`), and goes unless a file that needs it is kept in time.
+Storage for pushed blocks is limited by sender (`storage.arrivals`).  A block is removed unless a kept file
+needs it in time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class BlockCustody:
         self._arrivals = arrivals
 
     def had(self, sender: bytes, asked: BlockNames) -> BlockNames:
-        """The named blocks that a kept file has or this sender has pushed; the latter count as fresh."""
+        """The named blocks in kept files or pushed by this sender; renews the pushed ones."""
         if len(asked.blocks) > MAX_NAMES:
             raise MessageError(f"{len(asked.blocks)} blocks are named at once, {MAX_NAMES} are allowed.")
         by = sender.hex()
@@ -40,7 +41,7 @@ class BlockCustody:
             )
 
     def keep(self, sender: bytes, body: bytes) -> Empty:
-        """Keeps the blocks of a CAR; none of a CAR that is malformed anywhere.  Raises RefusedError."""
+        """Stores the blocks of a CAR, or no block if the CAR is malformed.  Raises RefusedError."""
         by = sender.hex()
         with _refused():
             blocks = [*car.read(body)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes the blocks of files to members, which cannot fetch them from a machine that only dials out."""
+"""Pushes the blocks of files to members, which cannot fetch them from a machine without a public address."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from blockful_py.types import Uri
 
 NO_SUBJECT = bytes(32)
 MESSAGE_BYTES = CHUNK_SIZE + 2**16
-"""Bytes of blocks in one message, unless one block has more: a leaf and small ones, which a slow line sends
-in time."""
+"""Maximum bytes of blocks in one message, unless it has a single block.
+
+Fits a leaf and some small blocks, which a slow line sends in time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """The outcome of a push: indices of the members that have all blocks, and why the others do not."""
+    """The outcome of a push: indices of the members that have all blocks, and reasons of the others."""
 
     taken: tuple[int, ...]
     failed: dict[int, str]
@@ -35,10 +37,10 @@ class Pushed:
 def push(
     files: Sequence[Uri], source: ContentStore, members: Sequence[IndexedClient], epoch: int, quorum: int
 ) -> Pushed:
-    """Pushes the blocks of `files` to all members at once; each is sent only what it says it does not have.
+    """Pushes the blocks of `files` to all members at once, each only the blocks that it lacks.
 
-    Returns once a quorum has them and the others had time as well (`polling.at_once`).
-    Raises QuorumError unless a quorum takes them, StorageError when `source` lacks a block.
+    Returns once a quorum has the blocks and the others had time as well (`polling.at_once`).  Raises
+    QuorumError unless a quorum takes them, and StorageError when `source` lacks a block.
     """
     blocks = tuple(dict.fromkeys(uri for file in files for uri in blocks_of(file, source.block)))
 
@@ -69,7 +71,7 @@ def _missing(client: MemberClient, epoch: int, names: tuple[Uri, ...]) -> list[U
 
 
 def _cars(blocks: Sequence[Uri], source: ContentStore) -> Iterator[bytes]:
-    """CARs of the blocks, of some MESSAGE_BYTES each."""
+    """CARs of the blocks, of about MESSAGE_BYTES each."""
     batch, size = list[car.Block](), 0
     for uri in blocks:
         block = source.block(uri)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's part in distributed key generations, and the shares that result."""
+"""A member's part in distributed key generations, and the resulting shares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.errors import RefusedError
 from blockful_py.types import Rng
 
 MAX_OPEN = 4
-"""Maximum number of open generations; the oldest is dropped for another."""
+"""Maximum number of open generations; a new one replaces the oldest."""
 
 
 class ShareStore(Protocol):
@@ -25,10 +25,10 @@ class ShareStore(Protocol):
         """Stores a share durably."""
 
     def origin(self, key_id: bytes) -> Origin | None:
-        """Origin of a key that it holds a share of, else None."""
+        """Origin of a key, if the member has a share of it."""
 
     def settle(self, key_id: bytes) -> None:
-        """Records that a quorum holds shares of this key. Raises RefusedError if another key is settled."""
+        """Records that a quorum has shares of this key.  Raises RefusedError if another key is settled."""
 
 
 class Admission(Protocol):
@@ -40,7 +40,7 @@ class Admission(Protocol):
 
 
 class DkgParticipant:
-    """Takes part in key generations, by subject."""
+    """Takes part in key generations, keyed by subject."""
 
     def __init__(self, secret: int, shares: ShareStore, rng: Rng = gathered_rng) -> None:
         self._address = curve.address(curve.multiply_base(secret))
@@ -49,7 +49,7 @@ class DkgParticipant:
         self._open: dict[bytes, Generation] = {}
 
     def opened(self, message: wire.Message) -> Generation:
-        """The generation that a message is about.  Raises RefusedError unless its sender leads it."""
+        """The generation of a message.  Raises RefusedError unless its sender leads that generation."""
         generation = self._open.get(message.subject)
         if generation is None or generation.leader != message.sender:
             raise RefusedError(
@@ -66,11 +66,11 @@ class DkgParticipant:
         return key
 
     def held(self, key_id: bytes, admission: Admission) -> HeldShare:
-        """Round 8: which generation the share of a key is from.  Raises RefusedError without a share."""
+        """Round 8: the generation that produced the share of a key.  Raises RefusedError without a share."""
         return HeldShare(self._admitted(key_id, admission).charter.digest())
 
     def key(self, key_id: bytes) -> CommitteeKey:
-        """The public half of a key that this member has a share of. Raises RefusedError without a share."""
+        """The public half of a key.  Raises RefusedError when this member has no share of it."""
         origin = self._shares.origin(key_id)
         if origin is None:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
@@ -84,7 +84,7 @@ class DkgParticipant:
         return origin
 
     def settle(self, message: wire.Message, answers: RelayedAnswers, admission: Admission) -> Empty:
-        """Round 9: checks the relayed answers of a quorum that holds shares of the key."""
+        """Round 9: checks relayed answers which show that a quorum has shares of the key."""
         charter = self._admitted(message.subject, admission).charter
         holding, holders = codec.encode(HeldShare(charter.digest())), set()
         for text in answers.envelopes:
@@ -102,7 +102,7 @@ class DkgParticipant:
         return Empty()
 
     def begin(self, message: wire.Message, charter: Charter, admission: Admission) -> DealerCommitment:
-        """Round 1 of a generation that is not open yet; the oldest one is dropped for it."""
+        """Round 1: opens a new generation, which may replace the oldest open one."""
         if message.subject in self._open:
             raise RefusedError("this key generation has begun already; take another salt")
         admission.admit(charter)

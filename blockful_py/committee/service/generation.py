@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's side of a key generation among processes.
 
-The leader only relays: members sign their messages and encrypt shares to keys that are used for one
-generation, and compare digests of all messages before they accept the group key.
+The leader only relays.  Members sign their messages, encrypt shares to keys for this one generation, and
+compare digests of all messages before they accept the group key.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Charter:
 
     Attributes:
         chain_id, committee: chain and address of the Committee contract.
-        epoch: of the members that will hold the key.
-        draw, attempt: of the election that it completes; 0 where the members are appointed.
+        epoch: epoch of the members that will have the key.
+        draw, attempt: the election that it completes; 0 for appointed members.
         members: voting addresses; the member at place i has index i + 1.
-        dealers: indices of the members that take part, ascending; the others get no share.
+        dealers: indices of the members that take part, ascending; other members get no share.
         threshold: shares needed for a collision.
         salt: distinguishes generations with equal parameters.
     """
@@ -70,7 +70,7 @@ class Charter:
             raise ValueError("a threshold is at least 1 and no larger than the number of dealers")
 
     def index(self, address: bytes) -> int | None:
-        """1-based index of a dealer; None for anybody else."""
+        """1-based index of a dealer; None for other addresses."""
         if address not in self.members:
             return None
         index = self.members.index(address) + 1
@@ -83,7 +83,7 @@ class Charter:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The public half of a group key, and what it was generated for."""
+    """The public half of a group key, with the charter of its generation."""
 
     charter: Charter
     key: CommitteeKey
@@ -93,7 +93,10 @@ class Generation:
     """One member's side of one generation; its messages arrive in the order of the rounds."""
 
     def __init__(self, charter: Charter, address: bytes, leader: bytes, domain: Domain, rng: Rng) -> None:
-        """Raises RefusedError when `address` is no dealer of the charter."""
+        """Joins a generation led by `leader`.
+
+        Raises RefusedError when `address` is not a dealer of the charter.
+        """
         index = charter.index(address)
         if index is None:
             raise RefusedError(f"0x{address.hex()} is not a dealer of this key generation")
@@ -111,7 +114,7 @@ class Generation:
         self._sealing_keys: dict[int, Point] = {}
 
     def open(self) -> DealerCommitment:
-        """Round 1."""
+        """Round 1: the commitment."""
         return DealerCommitment(self._participant.commit(), curve.multiply_base(self._sealing_secret))
 
     def finish(self, question: wire.Message, relayed: RelayedAnswers) -> tuple[KeyShare, CommitteeKey]:
@@ -170,7 +173,7 @@ class Generation:
         )
 
     def _unsealed(self, dealer: int, sealed: bytes) -> list[Share]:
-        """The share; none when it cannot be decrypted, which leads to a complaint."""
+        """The share; empty if it cannot be decrypted, which leads to a complaint."""
         try:
             plain = ecies.unseal(self._sealing_secret, self._box_context(dealer, self._index), sealed)
         except CryptoError:
@@ -181,10 +184,10 @@ class Generation:
         return self._context + dealer.to_bytes(4, "big") + recipient.to_bytes(4, "big")
 
     def _relayed(self, question: wire.Message, answers: RelayedAnswers, kind: type[Body]) -> dict[int, Body]:
-        """Every dealer's answer in the round before, by ascending index.
+        """Every dealer's answer in the previous round, by ascending index.
 
-        Raises MessageError when the leader relays other messages, CheaterError naming members whose message
-        is missing or malformed.
+        Raises MessageError when the leader relays other messages, and CheaterError with the members whose
+        message is missing or malformed.
         """
         bodies: dict[int, Body] = {}
         malformed = []
@@ -208,7 +211,7 @@ class Generation:
 
 
 def _own(what: str, named: Mapping[int, Sequence[int] | set[int]]) -> None:
-    """Raises CheaterError naming members whose messages name other members."""
+    """Checks that messages name only their senders.  Raises CheaterError with the senders of others."""
     wrong = [index for index, speakers in named.items() if {*speakers} - {index}]
     if wrong:
         raise CheaterError(wrong, what)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's custody of data keys: it stores them, lends them to its peers and destroys them.
 
-Keys are wrapped in transit: to the member's encryption key when they are delivered, to a one-time key of the
-asking peer when they are lent.  No log or refusal contains a key.
+Keys are wrapped in transit: to the member's encryption key on delivery, to the peer's one-time key when lent.
+No log or refusal contains a key.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from blockful_py.types import Point, Uri
 DST_ENCRYPTION = tag("encryption-secret")
 DST_DELIVERY = tag("delivery")
 MAX_KEYS = 10_000
-"""Maximum number of keys in one message: delivered, or asked for."""
+"""Maximum number of keys in one message, delivered or requested."""
 
 
 class Records(Protocol):
     """The state of versions on the chains and in the store."""
 
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
-        """Raises RefusedError unless the key decrypts the sealed file in the live store."""
+        """Checks that the key decrypts the sealed file in the live store.  Raises RefusedError."""
 
     def require_borrower(self, address: bytes) -> None:
-        """Raises RefusedError for an account that members do not lend keys to."""
+        """Checks that an account may borrow keys.  Raises RefusedError."""
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
-        """Those of `uris` that were replaced: archived as superseded, and not current on the live chain.
+        """The replaced versions among `uris`: archived as superseded, and not current on the live chain.
 
-        Raises NodeError where two looks at the chains do not agree.
+        Raises NodeError when two looks at the chains disagree.
         """
 
 
@@ -52,8 +52,8 @@ class KeyCustody:
     """Answers messages about the keys in a vault.
 
     Attributes:
-        secret: of the member's encryption key.
-        domain: of the committee's messages.
+        secret: secret of the member's encryption key.
+        domain: EIP-712 domain of the committee's messages.
         records: the member's view of the versions.
     """
 
@@ -77,7 +77,7 @@ class KeyCustody:
     def lend(self, borrower: bytes, borrow: KeyRequest) -> KeyDelivery:
         """The requested keys that this member has.
 
-        Raises KeyDestroyedError if it has none of them, so that other members are awaited.
+        Raises KeyDestroyedError if it has none, so that the borrower waits for other members.
         """
         self.records.require_borrower(borrower)
         _require_few(len(borrow.versions), "asked for")
@@ -98,7 +98,7 @@ class KeyCustody:
         )
 
     def destroy(self, versions: Versions) -> Versions:
-        """Destroys keys of replaced versions.  Raises RefusedError for a version that was not replaced."""
+        """Destroys keys of replaced versions.  Raises RefusedError unless all versions were replaced."""
         asked = frozenset(versions.versions)
         replaced = self.records.replaced(asked)
         if asked != replaced:
@@ -121,7 +121,7 @@ def delivery_context(domain: eip712.Domain, version: Uri) -> bytes:
 
 
 def encryption_secret(voting_secret: int) -> int:
-    """Secret of the key that data keys are delivered to, derived from the voting secret.
+    """Secret of the encryption key that receives data keys, derived from the voting secret.
 
     It differs from the voting secret, so that uses of one key do not endanger the other.
     """

@@ -7,8 +7,8 @@ approve    -> commit -> attest -> sign -> vote-redaction -> finish-redaction
 keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
 keygen-held, -settle                                                     (rounds 8 and 9, elected only)
 
-All others have round 1.  To add a kind, add its row, and a method of `remote.RemoteMember` or a call of
-`MemberClient.ask` that asks it.
+All others have round 1.  To add a kind, add its row, and ask it in a method of `remote.RemoteMember` or with
+`MemberClient.ask`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Answer = TypeVar("Answer")
 
 
 class Desk(Protocol):
-    """A member as it answers: `request_handler.RequestHandler`, whose docstrings hold."""
+    """The interface of a member that answers; documented at `request_handler.RequestHandler`."""
 
     office: Office
     dkg: DkgParticipant
@@ -63,7 +63,7 @@ class Desk(Protocol):
 
 
 Handler = Callable[[Desk, wire.Message, Any], Any]
-"""Answers a question: its envelope and its decoded body."""
+"""Answers a question, given its envelope and its decoded body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +71,19 @@ class MessageRow:
     """One kind of question.
 
     Attributes:
-        label, round: as its envelope names them.
+        label, round: as in the envelope.
         body: type of the question's body; None for the bytes of a CAR.
         answer: type of the answer's body.
         limits: sizes of both.
-        handler: answers it at a member.
-        subject: epoch and subject that a body is about, which the envelope must name; the epoch is None where
-            the body has none.  None where the envelope alone has both.
-        session: the session that a body uses, which must be of the asking leader.
-        by_leader: whether the leader of a request asks it, which shows the others that it is at work.
-        by_strangers: whether it may be asked without a seat or a model in the federation.
-        by_outgoing: whether members of the epoch before may ask it, too.
+        handler: answers the question at a member.
+        subject: returns the epoch and subject of a body, which the envelope must name; the epoch is None for
+            bodies without one.  None if only the envelope has them.
+        session: returns the session of a body, which must belong to the asking leader.
+        by_leader: whether leaders of requests ask it, which shows the other members that they work.
+        by_strangers: whether senders without a seat or a model in the federation may ask it.
+        by_outgoing: whether members of the previous epoch may ask it, too.
         is_reviewed: whether the answer takes as long as a review.
-        is_concurrent: whether it is answered beside others, which are answered one at a time.
+        is_concurrent: whether it is answered concurrently; other kinds are answered one at a time.
     """
 
     label: str
@@ -102,12 +102,12 @@ class MessageRow:
 
 
 def _in_seat(answer: Callable[[Member, Any], Any]) -> Handler:
-    """Answers by the member of the current committee; a refuted proposal is remembered."""
+    """Has the current committee's member answer; a refuted proposal is recorded."""
     return lambda at, m, body: at.in_seat(m, lambda seat: answer(seat.member, body))
 
 
 def _generation(round_: int, name: str, answer: type, limits: Limits, handler: Handler) -> MessageRow:
-    """A round of a key generation, which relays the answers of the round before."""
+    """A round of a key generation, which relays the answers of the previous round."""
     label = f"keygen-{name}"
     return MessageRow(label, round_, RelayedAnswers, answer, limits, handler, by_outgoing=True)
 
@@ -133,26 +133,26 @@ def _of_certified(body: CertifiedPublication | CertifiedRedaction) -> tuple[int,
 
 
 def _refuse_question() -> NoReturn:
-    raise MessageError("fetch-blocks signs a request for blocks, and is no question.")
+    raise MessageError("fetch-blocks signs a request for blocks and is not a question.")
 
 
 _EMPTY = Limits(16)
 _DRAFT = Limits(16 * KIB, model=3 * KIB // 2)
-"""A target with its header and archive record has some 900 bytes."""
+"""A target with its header and archive record has about 900 bytes."""
 _NONCES = replace(_DRAFT, growth=1)
 """A relayed pair of nonces has 320 bytes."""
 _RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
 """Relays a short answer of each member, with its line of at most 1,024 bytes."""
 _BROAD_RELAY = replace(_RELAY, square=512)
-"""Relays answers that hold a point or a sealed share for each member."""
+"""Relays answers that contain a point or a sealed share for each member."""
 _COSIGNING = Limits(4 * KIB, member=2 * KIB)
-"""A voter's vote, nonces, pledge and attestation have some 1,200 bytes."""
+"""A voter's vote, nonces, pledge and attestation have about 1,200 bytes."""
 _KEYS = Limits(16 * KIB, model=8 * KIB, most=2 * MIB)
-"""A model has up to 80 sealed files (weights, increments): a name of 95 bytes, a wrapped key of 284."""
+"""A model has up to 80 sealed files, each with a name of 95 bytes and a wrapped key of 284 bytes."""
 
 
 class MessageKind(Enum):
-    """Every kind of question; its value is its row."""
+    """Every kind of question; each value is the kind's row."""
 
     IDENTIFY = MessageRow(
         "identify",
@@ -366,7 +366,7 @@ class MessageKind(Enum):
         messages.KeyDelivery,
         replace(_KEYS, growth=3),
         lambda at, m, body: at.office.key_custody().lend(m.sender, body),
-        by_leader=True,  # and a member that fetches keys that it lacks
+        by_leader=True,  # also by a member that lacks keys
         is_concurrent=True,
     )
     DESTROY_KEYS = MessageRow(

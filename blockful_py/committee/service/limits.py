@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maximum sizes of questions to members and of their answers.
 
-A question grows with the models that it is about and with the members whose answers it relays; the chains say
-how many there are.  An answer grows with its question, which the asking side knows.
+A question grows with its models and with the members whose answers it relays; the chains show both numbers.
+An answer grows with its question, which the asker knows.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
 KIB = 1024
 MIB = 1024 * KIB
 RETRY_SECONDS = 1
-"""Wait before a busy member is asked again."""
+"""Wait before asking a busy member again."""
 MAX_NAMES = 4096
-"""Names of blocks in one question."""
+"""Maximum names of blocks in one question."""
 MAX_BODY = 96 * MIB
-"""Bytes of any body: relayed nonces of a batch of 2,000 collisions by a hundred signers have 65 MiB."""
+"""Maximum bytes of any body; relayed nonces of 2,000 collisions by a hundred signers have 65 MiB."""
 REFUSAL = 32 * KIB
-"""Bytes of the body of any refusal: a reason of 2,000 characters, each escaped, and the members it names."""
+"""Maximum bytes of a refusal's body: a reason of 2,000 escaped characters, and indices of members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Upper bounds on the models that a proposal can be about, and on the members of a committee."""
+    """Upper bounds on the models of a proposal and on the members of a committee."""
 
     models: int
     members: int
 
 
 SMALLEST = Extent(32, 7)
-"""Questions that fit this extent are accepted before the chains are asked for the true one."""
+"""Questions within this extent are accepted before the true one is read from the chains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes of the bodies of one kind.
+    """Maximum bytes of the bodies of one kind.
 
     Attributes:
-        fixed: of a question, beside what follows.
+        fixed: of a question, apart from the terms below.
         model, member: for each model, for each member.
-        published: for each model that a block can hold.
-        pair, square: for each pair of a model and a member, of two members.
-        most: of a question, however many there are.
-        answer: of an answer, or of a refusal.
+        published: for each model that fits into a block.
+        pair, square: for each pair of a model and a member, for each pair of members.
+        most: of a question of any extent.
+        answer: of an answer or a refusal.
         growth: of an answer, for each byte of its question.
     """
 
@@ -60,7 +60,7 @@ class Limits:
     growth: int = 0
 
     def question_bytes(self, extent: Extent) -> int:
-        """Bytes of a question's body at most."""
+        """Maximum bytes of a question's body."""
         models, members = extent.models, extent.members
         of_models = (self.model + self.pair * members) * models
         of_block = self.published * min(models, MAX_BLOCK_MODELS)
@@ -68,5 +68,5 @@ class Limits:
         return min(self.fixed + of_models + of_block + of_members, self.most)
 
     def answer_bytes(self, question: int) -> int:
-        """Bytes at most of the body of an answer to a question whose body has `question` bytes."""
+        """Maximum bytes of the answer's body, for a question with a body of `question` bytes."""
         return self.answer + self.growth * question

@@ -15,12 +15,12 @@ from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
 from blockful_py.types import Address, Bytes32, Bytes64, Length, Point, Position, Uri
 
 NOBODY = bytes(20)
-"""Recipient of `identify`, which is asked before the member's address is known."""
+"""Recipient of `identify`, since the asker does not know the member's address yet."""
 WrappedBytes = Annotated[bytes, Length(envelope.WRAPPED_BYTES, envelope.WRAPPED_BYTES)]
 SealedBytes = Annotated[bytes, Length(32 + ecies.OVERHEAD, 32 + ecies.OVERHEAD)]
 """A number modulo n, encrypted to one member."""
 MAX_STATEMENT = 1 << 26
-"""Bytes of an erasure's statement; `limits` has less for most federations."""
+"""Maximum bytes of an erasure's statement; `limits` allows less for most federations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ErasureRequest:
 
 @dataclass(frozen=True, slots=True)
 class CastVotes:
-    """Votes on one proposal, to be compared with other votes of the same members."""
+    """Votes on one proposal, to be compared with other votes by the same members."""
 
     cast: tuple[CastVote, ...]
 
@@ -95,11 +95,11 @@ class Identity:
     """A member's identity, beside the address that signs.
 
     Attributes:
-        key_ids: identifiers of the group keys that it holds shares of.
-        encryption_key: secrets for this member are wrapped to this key.
+        key_ids: identifiers of the group keys that it has shares of.
+        encryption_key: wraps secrets for this member.
         account: pays for its transactions, 20 bytes.
-        voting_key: the key of the address that signs.
-        possession: its signature over `eip712.Possession`, for those who put the key into a roster.
+        voting_key: the key of the signing address.
+        possession: its signature over `eip712.Possession`, needed to put the key into a roster.
     """
 
     key_ids: tuple[Bytes32, ...]
@@ -111,7 +111,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class HeldShare:
-    """The member holds a share of the subject's key; `generation` is the digest of the key's charter."""
+    """The member has a share of the subject's key; `generation` is the digest of the key's charter."""
 
     generation: Bytes32
 
@@ -125,7 +125,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class DeliveredKey:
-    """The data key of a sealed file, wrapped to the member that gets it."""
+    """The data key of a sealed file, wrapped to the receiving member."""
 
     version: Uri
     wrapped: WrappedBytes
@@ -133,7 +133,7 @@ class DeliveredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyDelivery:
-    """Data keys to store, or in an answer, those of the keys asked for that the member has."""
+    """Data keys to store, or in an answer, the requested keys that the member has."""
 
     keys: tuple[DeliveredKey, ...]
 
@@ -163,14 +163,14 @@ class WrappedKey:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Sealed files whose keys are to be destroyed, or were."""
+    """Sealed files whose keys are to be destroyed; in an answer, were destroyed."""
 
     versions: tuple[Uri, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockNames:
-    """Blocks that the sender has, or in an answer, those of them that the member has."""
+    """Blocks that the sender has; in an answer, the ones among them that the member has."""
 
     blocks: tuple[Uri, ...]
 
@@ -191,7 +191,7 @@ class CertificateShare:
 
 @dataclass(frozen=True, slots=True)
 class DealerCommitment:
-    """Round 1 of a key generation: the commitment, and a one-time key that shares are encrypted to."""
+    """Round 1 of a key generation: the commitment, and a one-time key for the encryption of shares."""
 
     commitment: Commitment
     sealing_key: Point

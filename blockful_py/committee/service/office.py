@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a member's process, as its answers need it."""
+"""The state of a member's process that its answers depend on."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from blockful_py.crypto import eip712
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A member's place in the current committee.
+    """A member's place in the roster of the current epoch.
 
     Attributes:
-        downloads: models fetched so far to review proposals.
+        downloads: number of models fetched so far to review proposals.
     """
 
     member: Member
@@ -30,42 +30,48 @@ class Seat:
 
 
 class Office(Protocol):
-    """The state that a member's process sees; methods raise BlockfulError while the run is not ready."""
+    """The state of a member's process; methods raise BlockfulError while the run is not ready."""
 
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of messages."""
 
     def may_lead(self, address: bytes) -> bool:
-        """Whether an address may lead that is no member's."""
+        """Whether an address that is not a member's may lead."""
 
     def is_participant(self, address: bytes) -> bool:
-        """Whether an address is one of those that lead because they have joined, as anybody may."""
+        """Whether an address may lead as a participant, which anybody can become."""
 
     def identity(self) -> Identity: ...
 
     def seat(self, epoch: int) -> Seat:
-        """Raises RefusedError when `epoch` is not the current one or this member has no share of it."""
+        """The member's seat.
+
+        Raises RefusedError when `epoch` is not the current one or this member has no share of its key.
+        """
 
     def mirror_voter(self, epoch: int) -> MirrorVoter:
-        """Raises RefusedError when this member has no place in the roster of `epoch`."""
+        """The member's voter on mirror matters.
+
+        Raises RefusedError when this member is not in the roster of `epoch`.
+        """
 
     def roster(self, epoch: int) -> tuple[bytes, ...]:
-        """Voting addresses of an epoch that has begun; empty for others."""
+        """Voting addresses of an epoch that has begun; empty for other epochs."""
 
     def current_roster(self) -> tuple[bytes, ...]:
         """Voting addresses of the current epoch."""
 
     def extent(self) -> Extent:
-        """Bounds the sizes of questions."""
+        """Bounds for the sizes of questions."""
 
     def key_custody(self) -> KeyCustody:
         """Answers messages about data keys from peers and leaders."""
 
     def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
-        """The key of a version, for a reader.  Raises RefusedError for a stranger to the chain."""
+        """The key of a version, for a reader.  Raises RefusedError unless the chain knows the reader."""
 
     def block_custody(self) -> BlockCustody:
-        """Answers messages about blocks.  Raises RefusedError for a member without a store of its own."""
+        """Answers messages about blocks.  Raises RefusedError for a member without its own store."""
 
     def admit(self, charter: Charter) -> None:
-        """Raises RefusedError for a key that this member must not take part in generating."""
+        """Checks that this member may help to generate a key.  Raises RefusedError."""

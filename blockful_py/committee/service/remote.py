@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of other processes, with the interface of a member in this process."""
+"""Members in other processes, with the interface of a member in this process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tally = Callable[[bytes, int, int], None]
 
 
 class RemoteMember:
-    """Asks a member through its client; raises the member's refusal, or as `_ask`."""
+    """Asks a member through its client; raises the member's refusal, or the errors of `_ask`."""
 
     def __init__(self, index: int, client: MemberClient, tally: Tally) -> None:
         self.index = index
@@ -94,9 +94,9 @@ class RemoteMember:
         return self._ask(MessageKind.ACKNOWLEDGEMENT, acknowledgement)
 
     def _ask(self, kind: MessageKind, body: Any, epoch: int = 0, subject: bytes = b"") -> Any:
-        """The answer, of the kind's type; epoch and subject are the body's where it has them.
+        """The decoded answer; epoch and subject come from the body if it has them.
 
-        Raises CheaterError for a signed answer of another type, otherwise as the client.
+        Raises CheaterError for a signed answer of another type, and the errors of the client.
         """
         row = kind.row
         if row.subject is not None:

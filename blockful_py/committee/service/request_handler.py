@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handles messages to a member: checks who may ask, and signs the answer.
 
-A question is accepted when its sender signed it for this chain, committee, epoch, subject, round and member,
-and is a member of the epoch's committee or, to make a key, of the one before, or a leader that this member
-serves.  Anybody may ask for the member's identity, and any reader that the chain knows for a model's key.
-The first line shows all that; the body is read after it.  Every failure ends in a signed refusal or, when the
-sender is not authenticated, in MessageError.
+A question must be signed by its sender for this chain, committee, epoch, subject, round and member.  The
+sender must be a member of the epoch's committee, a member of the previous one in a key generation, or a
+leader that this member serves.  Anybody may ask for the member's identity, and readers known to the chain for
+a model's key.  The first line shows all this, before the body is read.  Every failure ends in a signed
+refusal or, when the sender is not authenticated, in MessageError.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ REASON_LENGTH = 2000
 
 
 class AskerKind(Enum):
-    """Who may ask a member."""
+    """Kinds of senders."""
 
     MEMBER = auto()
     LEADER = auto()
-    """A laboratory's own, or a founder."""
+    """A laboratory's own leader, or a founder."""
     PARTICIPANT = auto()
-    """An account that has joined, as anybody may, and leads what concerns its own models."""
+    """An account that has joined, as anybody may; leads requests about its own models."""
     STRANGER = auto()
 
 
 REMEMBERED = 4096
-"""Digests of the newest questions, which are not answered a second time."""
+"""Number of recent questions whose digests are remembered, to refuse repetitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,17 @@ class Admitted:
 
     @property
     def is_paced(self) -> bool:
-        """Whether its sender may send so many bytes in a time."""
+        """Whether the rate of the sender's bytes is limited."""
         return self.sender is AskerKind.PARTICIPANT
 
     @property
     def bulk(self) -> bool:
-        """Whether the body is of blocks, which must not hold up decisions."""
+        """Whether the body contains blocks, which must not delay decisions."""
         return self.kind is MessageKind.KEEP_BLOCKS
 
 
 class RequestHandler:
-    """Answers one question at a time, except for the member's identity, its keys and blocks."""
+    """Answers one question at a time, except questions about identity, keys and blocks."""
 
     office: Office
     dkg: DkgParticipant
@@ -100,15 +100,15 @@ class RequestHandler:
         self.office = office
         self.dkg = dkg
         self._outbox = outbox
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._asked: dict[bytes, None] = {}
         self._remembering = threading.Lock()
         self._kinds = {(kind.label, kind.round): kind for kind in MessageKind}
 
     def admit(self, line: bytes, size: int) -> Admitted:
-        """A question whose sender may ask it, by its first line and the length of its body.
+        """Admits a question by its first line and the length of its body.
 
-        Raises TooLongError for too long a body, MessageError for any other reason.
+        Raises TooLongError when the body is too long, MessageError for any other reason.
         """
         try:
             domain = self.office.domain()
@@ -140,7 +140,7 @@ class RequestHandler:
         return admitted.peer
 
     def answer(self, admitted: Admitted, body: bytes) -> bytes:
-        """The signed answer to a question. Raises MessageError for another body than the signed one."""
+        """The signed answer to a question.  Raises MessageError when the sender signed another body."""
         kind, question, signer = admitted.kind, admitted.question, admitted.signer
         message = question.with_body(body).message
         try:
@@ -152,7 +152,7 @@ class RequestHandler:
     def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
         if kind.row.is_concurrent:
             return self._handled(kind.row, message)
-        with self._turn:
+        with self._lock:
             return self._handled(kind.row, message)
 
     def _handled(self, row: MessageRow, message: wire.Message) -> Any:
@@ -160,11 +160,11 @@ class RequestHandler:
         if row.subject is not None:
             _require_subject(message, *row.subject(body))
         if row.session is not None and row.session(body).leader != message.sender:
-            raise MessageError("the session is another leader's.")  # nobody can use up the session of another
+            raise MessageError("the session is another leader's.")  # nobody else may use it up
         return row.handler(self, message, body)
 
     def in_seat(self, message: wire.Message, answer: Callable[[Seat], Answer]) -> Answer:
-        """The answer of this member in the current committee; a refutation is remembered for the leader."""
+        """Has this member answer in the current committee; records a refutation, to raise an alarm."""
         seat = self._seat(message)
         try:
             return answer(seat)
@@ -173,7 +173,7 @@ class RequestHandler:
             raise
 
     def approve(self, message: wire.Message, draft: RedactionDraft) -> Approval:
-        """Approves a draft, and tells how many models it fetched for that."""
+        """Approves a draft; returns the number of models fetched for the review."""
 
         def approved(seat: Seat) -> Approval:
             before = seat.downloads()
@@ -183,7 +183,7 @@ class RequestHandler:
         return self.in_seat(message, approved)
 
     def keep(self, message: wire.Message, certified: CertifiedProposal) -> Empty:
-        """Keeps a certified decision, to finish it where its leader does not."""
+        """Stores a certified decision, to finish it if its leader does not."""
 
         def kept(seat: Seat) -> Empty:
             seat.member.check_certified(certified)
@@ -193,7 +193,7 @@ class RequestHandler:
         return self.in_seat(message, kept)
 
     def witness(self, message: wire.Message, ballots: CastVotes) -> Empty:
-        """Compares votes with other votes of the same members."""
+        """Compares votes with other votes by the same members."""
 
         def witnessed(seat: Seat) -> Empty:
             ballot = seat.member.ballot(message.epoch, message.subject)
@@ -210,18 +210,18 @@ class RequestHandler:
         return voter
 
     def voter(self, message: wire.Message) -> Member | MirrorVoter:
-        """This member in its seat; without one, its voter on the mirror's matters."""
+        """This member in its seat, or its voter on mirror matters if it has no seat."""
         try:
             return self._seat(message).member
         except RefusedError:
             return self.mirror_voter(message)
 
     def mirror_voter(self, message: wire.Message) -> MirrorVoter:
-        """This member's voter on the mirror's matters.  Raises RefusedError outside the epoch's roster."""
+        """This member's voter on mirror matters.  Raises RefusedError outside the epoch's roster."""
         return self.office.mirror_voter(message.epoch).led_by(message.sender)
 
     def _sender(self, kind: MessageKind, header: wire.MessageHeader) -> AskerKind:
-        """Who asks; members are those of the epoch and, to make a key, of the one before."""
+        """The kind of sender; members of the previous epoch count in key generations."""
         try:
             members = {*self.office.roster(header.epoch)}
             if kind is MessageKind.IDENTIFY:
@@ -251,7 +251,10 @@ class RequestHandler:
             raise TooLongError(f"{kind.label} has a body of {size} bytes, {allowed} are allowed here.")
 
     def _require_fresh(self, digest: bytes) -> None:
-        """Raises MessageError for one of the last questions: nobody else may take its sender's seats."""
+        """Refuses a recent question, so that nobody can replay it to take its sender's slots.
+
+        Raises MessageError.
+        """
         with self._remembering:
             if digest in self._asked:
                 raise MessageError("this member was asked this question before; ask another one.")

@@ -46,9 +46,9 @@ class Stores:
     ) -> Stores:
         """The stores of `run`.  Raises StorageError when one of them is unusable.
 
-        `arrived` is called for each block that a party's stores get from other machines.  `secret`: of the
-        voting key or account by which a party asks members, who have seats for those that they know; it asks
-        as a stranger without.
+        `arrived` is called for each block that a party's stores get from other machines.  `secret`: the
+        secret of a voting key or account for which members reserve slots; without one, the party asks as a
+        stranger.
         """
         storage = run.settings.storage
         if storage.api is not None and storage.archive_api is not None:

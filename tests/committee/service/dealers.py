@@ -129,7 +129,7 @@ class Party:
         return Charter(CHAIN, COMMITTEE, epoch, 0, 0, members, dealers, threshold, salt)
 
     def elected_charter(self, dealers: tuple[bytes, ...]) -> Charter:
-        """Of all members, whoever deals."""
+        """A charter with all members, for any dealers."""
         whole = self.charter(tuple(client.address for client in self.clients))
         indices = tuple(i for i, client in enumerate(self.clients, start=1) if client.address in dealers)
         return replace(whole, dealers=indices, salt=SeededRng(b"salt", len(dealers))(32))
@@ -156,7 +156,7 @@ class CrookedHandler(RequestHandler):
 def party(
     size: int, hands: dict[int, Hand] | None = None, hall: Callable[[int], Hall] = lambda index: Hall()
 ) -> Iterator[Party]:
-    """`size` members; those in `hands`, by index, are crooked; `hall` is a member's world."""
+    """A party of `size` members; the crooked ones are in `hands`, by index; `hall` is each member's world."""
     with ExitStack() as stack:
         found = Party([], [], [])
         folder = Path(stack.enter_context(TemporaryDirectory()))

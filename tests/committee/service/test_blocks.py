@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks are pushed to members: only what they lack, from senders they know, within bounds."""
+"""Blocks are pushed to members: only missing ones, from known senders, within bounds."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ def members(tmp_path: Path) -> Iterator[Members]:
 
 @pytest.fixture
 def crowded(members: Members, monkeypatch: pytest.MonkeyPatch) -> Iterator[Members]:
-    """Strangers that read nothing hold all seats that they can have of the first member."""
+    """Strangers that read nothing hold all slots that they can have of the first member."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
     name = cid_string(members.cellars[0].store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
     with ExitStack() as stack:
-        for _ in range(door.FETCHER_SEATS):
+        for _ in range(door.FETCHER_SLOTS):
             whole = get(f"/ipfs/{name}?format=car")
             opened = stack.enter_context(connected(members.party.servers[0], whole))
             assert opened.recv(12) == b"HTTP/1.1 200"
@@ -322,5 +322,5 @@ def test_a_request_that_no_peer_signed_is_a_strangers(crowded: Members) -> None:
 
 
 def test_the_signature_of_a_fetch_is_no_question(members: Members) -> None:
-    with pytest.raises(RefusedError, match="is no question"):
+    with pytest.raises(RefusedError, match="is not a question"):
         members.one().ask(MessageKind.FETCH_BLOCKS, EPOCH, NO_SUBJECT, b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member does unasked goes on whatever happens, and ends when it is told to."""
+"""A member's duties continue despite all errors, and end on request."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member's folder keeps of keys: shares, what they are for, and which one it settled on."""
+"""Keys in a member's folder: shares, their origins, and the settled key."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_100_trickling_connections_do_not_shut_out_a_call(server: Server) -> Non
         assert is_served(server)
 
 
-def test_trickling_bodies_of_strangers_take_no_seat_of_members(server: Server) -> None:
+def test_trickling_bodies_of_strangers_take_no_slot_of_members(server: Server) -> None:
     with ExitStack() as stack:
         for _ in range(100):
             question = identification(STRANGER)
@@ -242,11 +242,11 @@ def test_another_body_than_the_signed_one_is_refused(server: Server) -> None:
     assert b"not the one that its sender signed" in raw(server, request(line + b"[]"))
 
 
-def test_replays_are_refused_and_take_no_seat_of_their_sender(server: Server) -> None:
+def test_replays_are_refused_and_take_no_slot_of_their_sender(server: Server) -> None:
     question = identification(LEADER)
     assert b"HTTP/1.1 200" in raw(server, request(question.envelope))
     with ExitStack() as stack:
-        for _ in range(2 * door.PEER_SEATS):
+        for _ in range(2 * door.PEER_SLOTS):
             stack.enter_context(connected(server, request(question.line + b"{", len(question.envelope))))
         assert b"asked this question before" in raw(server, request(question.envelope))
         assert is_served(server)
@@ -262,13 +262,13 @@ def test_a_body_that_is_longer_than_its_kind_can_be_is_refused_before_it_is_read
 
 def test_answers_that_are_not_read_hold_up_nobody_else(server: Server) -> None:
     with ExitStack() as stack:
-        for _ in range(door.PEER_SEATS):
+        for _ in range(door.PEER_SLOTS):
             stack.enter_context(connected(server, request(identification(STRANGER).envelope)))
         assert is_served(server)
 
 
 def test_requests_for_blocks_do_not_shut_out_a_call(tmp_path: Path) -> None:
-    """Whole, broken off and malformed ones, of which none is read."""
+    """Whole, broken off and malformed requests whose answers nobody reads."""
     hall, store = Hall(), ContentStore(tmp_path)
     hall.gateway = gateway(store)
     name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(8)]))

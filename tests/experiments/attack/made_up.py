@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of shadow federations whose margins are drawn, so that what the attack must find is known."""
+"""Rows of shadow federations with drawn margins, so that the attack's correct findings are known."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of attacks on margins that are made up, and what is written of them."""
+"""Figures of attacks on made-up margins, and the text about them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Works that train in common stacks give what they give alone."""
+"""Jobs that train in common stacks give the same results as alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims are judged by the figures: those of the paper's story confirm them, the opposite refutes them."""
+"""Figures judge the claims: the paper's story confirms them, the opposite refutes them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real requests on two embedded chains, and what they leave for a rerun."""
+"""Real requests on two embedded chains, and their files for a rerun."""
 
 from __future__ import annotations
 

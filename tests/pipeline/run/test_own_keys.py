@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outside development chains no key derives from the seed: what is left to it is refused, and named."""
+"""Outside development chains, keys are not derived from the seed; remaining uses are refused and named."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proof convinces those who know the chain, and nobody else; one change of any field is found out."""
+"""A proof verifies against the right chain only, and a change of any field is detected."""
 
 from __future__ import annotations
 

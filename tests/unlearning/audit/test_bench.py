@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit on trained models: what has not forgotten is found out, and what never knew is not."""
+"""The audit on trained models detects remaining knowledge, and only that."""
 
 from __future__ import annotations
 

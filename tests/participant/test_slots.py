@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members and participants fetch on seats of their own, while strangers hold all that strangers have."""
+"""Members and participants fetch on slots of their own, while strangers hold all that strangers have."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve, eip712
 from blockful_py.errors import StoreUnreachableError
 from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.member.endpoints import signer_of
 from blockful_py.member.office import MemberView
-from blockful_py.member.place import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.participant.serving import ParticipantService
@@ -47,7 +47,7 @@ from tests.storage.machines import serving
 
 
 class Serving(Hall):
-    """What a member sees: the registry's participants lead, and `peer` is of every epoch."""
+    """A member's view: the registry's participants lead, and `peer` is in every epoch's roster."""
 
     def __init__(self, contracts: Contracts, store: ContentStore, peer: bytes) -> None:
         self._contracts, self._peer = contracts, peer
@@ -69,7 +69,7 @@ class Serving(Hall):
 
 @dataclass
 class Full:
-    """A member whose seats for strangers are taken, and what joined its federation."""
+    """A member whose slots for strangers are taken, and what joined its federation."""
 
     store: ContentStore
     file: bytes
@@ -98,7 +98,7 @@ def full(chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         server = stack.enter_context(Server(handler, gateway=hall.gateway))
         contracts.participants.announce(Endpoint(curve.address(curve.multiply_base(secret)), server.url))
         large = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
-        for _ in range(door.FETCHER_SEATS):
+        for _ in range(door.FETCHER_SLOTS):
             asked = f"GET /ipfs/{large}?format=car HTTP/1.1\r\nHost: x\r\n\r\n".encode()
             assert stack.enter_context(connected(server, asked)).recv(12) == b"HTTP/1.1 200"
         yield Full(store, file, nodes, party, keys, member)

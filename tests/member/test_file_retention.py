@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member keeps the files that are named, fetches what it lacks of them, and removes others after a time."""
+"""A member keeps named files, fetches missing ones, and removes others after a time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, UnreachableError
-from blockful_py.member import keeping
-from blockful_py.member.keeping import UNNAMED_SECONDS, KeepingDuty, Limits
+from blockful_py.member import file_retention
+from blockful_py.member.file_retention import UNNAMED_SECONDS, KeepingDuty, Limits
 from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.storage import ContentStore, cid_string, file_uri, uri_of
 from blockful_py.storage.arrivals import FETCHED, LEAST, Arrivals
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 class Record:
-    """What the record names, and a clock."""
+    """The record's named files, and a clock."""
 
     def __init__(self, *names: Uri) -> None:
         self.names: frozenset[Uri] | None = frozenset(names)
@@ -125,7 +125,7 @@ def test_nothing_is_removed_while_nobody_knows_what_is_named(store: FederatedSto
 def test_unnamed_files_are_bounded_in_bytes_and_the_newest_stay(
     store: FederatedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "UNNAMED_BYTES", 250)
+    monkeypatch.setattr(file_retention, "UNNAMED_BYTES", 250)
     record = Record(store.add(bytes(1000)))
     duty, added = record.duty(store), []
     for number in range(4):
@@ -151,7 +151,7 @@ def test_arrived_blocks_go_with_time_unless_their_file_is_named(tmp_path: Path) 
     clock[0] += UNNAMED_SECONDS + 1
     duty.step()
     assert arrivals.get(file_uri(b"other")) == b"other"
-    record.now += keeping.EXPIRY_SECONDS
+    record.now += file_retention.EXPIRY_SECONDS
     duty.step()
     assert list(store) == [file_uri(b"named")]
     with pytest.raises(BlockNotFoundError):

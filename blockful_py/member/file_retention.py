@@ -26,34 +26,34 @@ from blockful_py.storage.store import ContentStore
 from blockful_py.types import ArchiveReason, Codec, RequestState, Uri
 
 Limits = Mapping[Uri, int]
-"""Files, each with the bytes that it may have."""
+"""Files, each with its maximum size in bytes."""
 
 UNNAMED_SECONDS = 3600.0
-"""How long blocks and files stay that no current version and no open proposal names."""
+"""Time to keep blocks and files that no current version and no open proposal names."""
 LOOK_SECONDS = 60.0
-"""Longest time between two looks, where no block is new."""
+"""Maximum time between two checks when there is no new block."""
 RETRY_SECONDS = 5.0
-"""The same, where a file could not be fetched."""
+"""Time to the next check when a file could not be fetched."""
 EXPIRY_SECONDS = 60.0
-"""Between two looks at the blocks that arrived."""
+"""Time between two removals of expired arrivals."""
 UNNAMED_BYTES = 16 * 2**30
-"""Bytes of kept files that nothing names, together."""
+"""Maximum bytes of all kept files without a name in the record."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unnamed:
-    """A kept file that nothing names: since when, and its bytes."""
+    """A kept file that the record does not name: the time of this finding, and its bytes."""
 
     since: float
     size: int
 
 
 class KeepingDuty:
-    """Fetches the named files that this member lacks, and removes what nothing names.
+    """Fetches named files that this member lacks, and removes files that the record does not name.
 
-    A file is removed once this process has found it unnamed for UNNAMED_SECONDS without a break, so that a
-    node that lags for a while costs nothing; earlier where such files have more than UNNAMED_BYTES.  A file
-    of a replaced version is removed at once, since the committee certifies that it is gone.
+    A file is removed after this process has found it unnamed for UNNAMED_SECONDS without a break, so a node
+    may lag for a while without loss.  It is removed earlier if such files exceed UNNAMED_BYTES.  A file of a
+    replaced version is removed at once, since the committee certifies its erasure.
     """
 
     name = "files"
@@ -65,10 +65,10 @@ class KeepingDuty:
         now: Callable[[], float] = time.monotonic,
         replaced: Callable[[], Collection[Uri]] = tuple,
     ) -> None:
-        """`named`: files of current versions and open proposals, each with the bytes that it may have; raises
-        BlockfulError while unknown.
+        """Keeps in `store` the files that `named` returns, each with its maximum bytes.
 
-        `replaced`: files of versions that the record says were replaced.
+        `named` covers current versions and open proposals, and raises BlockfulError while they are unknown.
+        `replaced` returns the files of replaced versions according to the record.
         """
         self._store = store
         self._named = named
@@ -78,7 +78,7 @@ class KeepingDuty:
         self._expired = -math.inf
 
     def step(self) -> None:
-        """Raises the last error of those files that cannot be fetched, once all others are here."""
+        """Fetches and removes files; raises the last error only after all other files are fetched."""
         named = self._named()
         problem: BlockfulError | None = None
         for uri, limit in named.items():
@@ -115,12 +115,11 @@ class KeepingDuty:
 
 
 class FilesDuty:
-    """The keeping duties of a member of a federation of machines, which has stores of its own.
+    """Keeps the files of a member in a federation of machines, where it has its own stores.
 
-    The live store has the public files, the requests that were admitted, the parts that wait for others, and
-    the nodes and sealed files of the current versions; the archive's store has the node and the weights of
-    every version, from when it is current: the live stores of all members lose a replaced version at the same
-    time.
+    The live store has the public files, the admitted requests, the parts of open requests, and the nodes and
+    sealed files of current versions.  The archive's store has the node and the weights of every version since
+    it became current.  All members' live stores lose a replaced version at the same time.
     """
 
     name = "files"
@@ -134,9 +133,9 @@ class FilesDuty:
         self._problem: BlockfulError | None = None
 
     def step(self) -> None:
-        """Looks when the live chain has a new block, and every minute, or every few seconds after an error.
+        """Runs the duties after each new block of the live chain, every minute, and soon after an error.
 
-        Raises as `KeepingDuty.step`; the error of the last look where it does not look.
+        Raises the errors of `KeepingDuty.step`; between two runs, repeats the last one.
         """
         try:
             view = self._office.view()
@@ -165,7 +164,7 @@ class FilesDuty:
 
 
 def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
-    """One for each store; the live one loses a replaced version as soon as the archive's has it."""
+    """One duty for each store; the live store loses a replaced version once the archive's store has it."""
     kept = kept_files(view)
     if not kept:
         return ()
@@ -177,9 +176,9 @@ def _duties(view: MemberView) -> tuple[KeepingDuty, ...]:
 
 
 def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Limits]], ...]:
-    """The stores of a member, each with what names the files that it keeps there.
+    """The stores of a member, each with a function that names the files to keep there.
 
-    None in a laboratory, and where IPFS nodes keep the files.
+    Empty in a laboratory, and when IPFS nodes keep the files.
     """
     live, archive = view.stores.live, view.stores.archive
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
@@ -191,25 +190,24 @@ def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Lim
 
 
 class NodeFiles:
-    """The files of versions, by the node: the node itself, its weights, then its increments."""
+    """The files of a version, by its node: the node itself, its weights, then its increments."""
 
     def __init__(self, store: FileStore) -> None:
         self._store = store
         self._files: dict[Uri, tuple[Uri, ...]] = {}
 
     def __getitem__(self, node: Uri) -> tuple[Uri, ...]:
-        """Raises StorageError when the node cannot be had."""
+        """Reads the node if necessary.  Raises StorageError when it is unavailable."""
         if node not in self._files:
             self._files[node] = (node, *parse_node(self._store.read(node, MAX_NODE_BYTES)).sealed)
         return self._files[node]
 
 
 def _public(view: MemberView) -> Limits:
-    """What everybody needs: the files that the federation file names, itself, the requests, and what would
-    follow it."""
+    """Files for everybody: federation files, current and proposed, the files they name, and requests."""
     party, participants = view.run.party, view.contracts.participants
     if party is None or participants.file_digest() is None:
-        return {}  # nobody has them before the federation is founded
+        return {}  # they exist only after the federation is founded
     digest = bytes.fromhex(party.federation)
     own = [Uri(digest, Codec.RAW)] if participants.file_digest() == digest else []
     requests = [filed.uri for filed in participants.filed_requests() if _is_kept(view, filed)]
@@ -230,14 +228,14 @@ def _current(view: MemberView) -> Limits:
 
 
 def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
-    """Whether a request's file is kept: that of an admitted one, and of an undecided one that came."""
+    """Whether a request's file is kept: always if admitted; if undecided, only once it has arrived."""
     if filed.state is RequestState.FILED:
         return view.stores.live.has(filed.uri)
     return filed.is_admitted
 
 
 def _handed_in(view: MemberView) -> Limits:
-    """The parts of requests that are not carried out yet, as far as they can be read here."""
+    """The parts of requests that are not executed yet, as far as they can be read here."""
     if view.contracts.followers is None:
         return {}
     most, files = _most_of_weights(view), dict[Uri, int]()
@@ -252,7 +250,7 @@ def _handed_in(view: MemberView) -> Limits:
 
 
 def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:
-    """A version's node, its weights and increments of at most `most` bytes, and what its owner disclosed."""
+    """A version's node, its weights and increments of at most `most` bytes, and files its owner disclosed."""
     weights = (node.weights, *(parse_cid(each.weights) for each in node.increments)) if node.sealed else ()
     disclosed = set(node.sealed) - set(weights)
     return {
@@ -263,7 +261,7 @@ def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:
 
 
 def _most_of_weights(view: MemberView) -> int:
-    """Bytes of sealed weights: they have the form of the shared initialisation, which is here."""
+    """Bytes of sealed weights, which have the form of the shared initialisation."""
     party, store = view.run.party, view.stores.live
     if party is None or not isinstance(store, FederatedStore):
         return MAX_SEALED_BYTES
@@ -273,7 +271,7 @@ def _most_of_weights(view: MemberView) -> int:
 
 
 def _merged(*limits: Limits) -> Limits:
-    """All files; one that several name may have what any of them allows."""
+    """All files; a file named several times may have the largest of its limits."""
     merged: dict[Uri, int] = {}
     for uri, limit in (item for each in limits for item in each.items()):
         merged[uri] = max(limit, merged.get(uri, 0))
@@ -281,8 +279,10 @@ def _merged(*limits: Limits) -> Limits:
 
 
 def _replaced(view: MemberView, archive: ContentStore, files: NodeFiles) -> list[Uri]:
-    """Nodes and sealed files of the replaced versions whose node and weights the archive's store has; none
-    while this member leads a request."""
+    """Nodes and sealed files of replaced versions whose node and weights are in the archive's store.
+
+    Empty while this member leads a request.
+    """
     if view.contracts.followers is None or request_under_way(view.run.journal) is not None:
         return []
     uris: list[Uri] = []
@@ -302,6 +302,6 @@ def _every_version(view: MemberView, files: NodeFiles) -> Limits:
     current = (placed.uri for placed in view.record.catalogue.read().models.values())
     nodes, weights = dict.fromkeys((*archived, *current), MAX_NODE_BYTES), list[Uri]()
     for node in nodes:
-        with suppress(StorageError):  # it is fetched, or reported, by its own name
+        with suppress(StorageError):  # fetched or reported under its own name
             weights += files[node][1:2]
     return _merged(nodes, dict.fromkeys(weights, _most_of_weights(view)))

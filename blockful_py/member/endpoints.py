@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chains' nodes and the account that a member uses."""
+"""The nodes of the chains and the account of a member."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from blockful_py.pipeline.run.nodes import Place
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of the two chains' nodes, where they differ from those of the run."""
+    """URLs of the two chains' nodes, if they differ from the run's."""
 
     live: str | tuple[str, ...]
     archive: str | tuple[str, ...]
 
 
 def place_for(place: Place, urls: Urls | None) -> Place:
-    """A run's place as a member's process reaches it.
+    """A run's place, as a member's process reaches it.
 
-    Raises SettingsError for a run that keeps chains of its own, without URLs.
+    Raises SettingsError for a run with its own chains, without URLs.
     """
     if urls is not None:
         return replace(place, live_url=urls.live, archive_url=urls.archive, databases=None)
     if place.own:
         raise SettingsError(
-            "the run keeps chains of its own, which another process cannot open: give the URLs of the two "
+            "the run has its own chains, which another process cannot open: give the URLs of the two "
             "nodes, or make the run on the devnets of `blockful devnet up`."
         )
     return place
 
 
 def signer_of(keys: MemberKeys) -> Signer:
-    """The member's account on the chains."""
+    """Signs as the member's account on the chains."""
     return Signer(keys.account_secret.to_bytes(32, "big"))
