@@ -25,7 +25,7 @@ from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import Lease
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.training_data import named
@@ -88,7 +88,7 @@ class OperatedRun(OpenedRun):
         settings = named(settings)
         told = Callbacks(settings.run.callbacks, callbacks)
         told.make()
-        place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")
+        place = nodes.place if nodes is not None else ChainEndpoints.of(settings.chain, path / "chains")
         with creating(path), ExitStack() as closing:
             nodes = nodes or closing.enter_context(Nodes(place))
             contracts = deploy(nodes, settings, path / "deployments")

@@ -35,7 +35,7 @@ from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.learning.plugins import folders
 from blockful_py.pipeline.run.finding import no_run
-from blockful_py.pipeline.run.nodes import Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints
 from blockful_py.settings import Settings
 from blockful_py.settings.code import code_of
 from blockful_py.whole_file import write_whole
@@ -94,7 +94,7 @@ class RunDirectory:
 
     path: Path
     settings: Settings
-    place: Place
+    place: ChainEndpoints
     identity: str = ""
     party: Party | None = None
 
@@ -157,13 +157,13 @@ class RunDirectory:
 
     @classmethod
     def create(
-        cls, path: Path, settings: Settings, place: Place | None = None, party: Party | None = None
+        cls, path: Path, settings: Settings, place: ChainEndpoints | None = None, party: Party | None = None
     ) -> RunDirectory:
         """Writes the run.json of a folder that its maker has claimed (`creation`).
 
         Raises RunError when it cannot be written.
         """
-        place = place or Place.of(settings.chain, path / "chains")
+        place = place or ChainEndpoints.of(settings.chain, path / "chains")
         run = cls(path, settings, place, secrets.token_hex(16), party)
         run._write()
         return run
@@ -192,7 +192,7 @@ class RunDirectory:
         if document.get("format") != FORMAT:
             raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
         sys.path += [str(folder) for folder in document.get("modules", ()) if folder not in sys.path]
-        place = Place.from_json(document.get("chains", {}), path)
+        place = ChainEndpoints.from_json(document.get("chains", {}), path)
         settings = Settings.parse(document.get("settings", {}))
         try:
             party = Party(**document["party"]) if "party" in document else None

@@ -29,7 +29,7 @@ LOCK = "chains.lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChainEndpoints:
     """The places of the chains: URLs, or the folder with the databases of our own devnets.
 
     Attributes:
@@ -49,7 +49,7 @@ class Place:
     devnet: str = "ganache"
 
     @classmethod
-    def of(cls, settings: ChainSettings, databases: Path) -> Place:
+    def of(cls, settings: ChainSettings, databases: Path) -> ChainEndpoints:
         """The place that the settings name.  Without a kind of devnet, it is Ganache where that is installed.
 
         Raises SettingsError when they have only one URL, or wait for confirmations of devnets of our own.
@@ -90,7 +90,7 @@ class Place:
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any], base: Path) -> Place:
+    def from_json(cls, document: dict[str, Any], base: Path) -> ChainEndpoints:
         try:
             databases = document.get("databases")
             return cls(
@@ -110,7 +110,7 @@ class Place:
 class Nodes(Closable):
     """Both nodes, with an account that pays on each.  Closing it stops the nodes that it started."""
 
-    def __init__(self, place: Place, account: Signer | None = None, *, shared: bool = False) -> None:
+    def __init__(self, place: ChainEndpoints, account: Signer | None = None, *, shared: bool = False) -> None:
         """Starts or reaches the nodes.
 
         `account` pays on nodes reached by URL, instead of that of SENDER_KEY.  `shared`: other commands may
@@ -151,7 +151,7 @@ class Nodes(Closable):
         self._stack.close()
 
 
-def _guest(stack: ExitStack, place: Place) -> ChainGuest | None:
+def _guest(stack: ExitStack, place: ChainEndpoints) -> ChainGuest | None:
     """The nodes of an explorer that runs these chains and shares them."""
     if place.databases is None:
         return None
@@ -169,7 +169,7 @@ def _payer(node: Node) -> Sender:
 
 
 def _devnets(
-    stack: ExitStack, place: Place, databases: Path, shared: bool
+    stack: ExitStack, place: ChainEndpoints, databases: Path, shared: bool
 ) -> tuple[Devnet, Devnet] | tuple[EmbeddedDevnet, EmbeddedDevnet]:
     ids = {"live": place.live_chain_id, "archive": place.archive_chain_id}
     if place.devnet == "embedded":

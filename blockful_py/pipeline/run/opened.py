@@ -13,7 +13,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.docket import Docket
@@ -52,7 +52,7 @@ class OpenedRun(Closable):
         run: Path | RunDirectory,
         nodes: Nodes | None = None,
         *,
-        place: Place | None = None,
+        place: ChainEndpoints | None = None,
         account: Signer | None = None,
         secret: int | None = None,
         kept: Path | None = None,
