@@ -25,7 +25,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.parts import Gathering, OwnParts
+from blockful_py.pipeline.jobs.parts import PartCollector, OwnParts
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
@@ -235,12 +235,12 @@ class PartyRun(Closable):
         """
         context = self.federation.context
         with self._leading():
-            standing, gathering = context.docket[number], Gathering(context)
+            standing, collector = context.docket[number], PartCollector(context)
             with self._job(standing.request) as lifecycle:
                 if not standing.is_parallel:
-                    gathering.withdraw(standing)
+                    collector.withdraw(standing)
                     return
-                gathering.replace(standing)
+                collector.replace(standing)
                 lifecycle.forget()
                 nodes = replaced_for(self.federation.catalogue(), standing.request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))

@@ -159,7 +159,7 @@ class OwnParts:
         return address_of(self._context.accounts.secret(self._user.index))
 
 
-class Gathering:
+class PartCollector:
     """Proposes what owners handed in, with what follows from it, and withdraws what they owe."""
 
     def __init__(self, context: FederationContext) -> None:
