@@ -125,7 +125,7 @@ class Federation(OperatedRun):
                     self.run.curves,
                     self.stopwatch,
                     progress or Silent(),
-                    self.telling,
+                    self.events,
                 )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
@@ -158,7 +158,7 @@ class Federation(OperatedRun):
                     positions, transactions = publisher.publish(wave, placed)
                     placed.update(positions)
                     executed += transactions
-                    self.telling.published(list(positions))
+                    self.events.published(list(positions))
                     advance(len(wave))
         return tuple(executed)
 
@@ -220,7 +220,7 @@ class Federation(OperatedRun):
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))
                 excluded = lifecycle.excluded()
                 result.update(kept(unlearned))
-            self.telling.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
+            self.events.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
             return replace(unlearned, erasure=erasure, excluded=excluded)
 
     def completed(
@@ -305,13 +305,13 @@ class Federation(OperatedRun):
             audit = audit_archive(
                 archive, live, self.stores.archive, remembered, decryptor, lambda done: advance(1)
             )
-        self.telling.archive_audited(audit)
+        self.events.archive_audited(audit)
         return audit
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
         """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""
         certificate = issue(self.context, request, audit)
-        self.telling.certified(certificate, audit)
+        self.events.certified(certificate, audit)
         return certificate
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:

@@ -19,7 +19,7 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.telling import Telling
+from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy
 from blockful_py.pipeline.run.creation import creating
@@ -152,9 +152,9 @@ class OperatedRun(OpenedRun):
         self.run = self.run.allowing((*self.run.settings.run.allow, name))
 
     @property
-    def telling(self) -> Telling:
+    def events(self) -> EventPublisher:
         """Tells the run's callbacks.  Raises as `context`."""
-        return Telling(self.context, self.callbacks)
+        return EventPublisher(self.context, self.callbacks)
 
     @property
     def leader(self) -> Leader:

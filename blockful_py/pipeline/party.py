@@ -138,7 +138,7 @@ class PartyRun(Closable):
                 placed = {name: node.position for name, node in catalogue.models.items()}
                 publisher = Publisher(self.federation.context)
                 executed = publisher.publish(wave, placed, stored, versions)[1]
-            self.federation.telling.published([model.name for model in wave])
+            self.federation.events.published([model.name for model in wave])
             return executed
 
         with self._leading() as ended:
@@ -162,7 +162,7 @@ class PartyRun(Closable):
             self.federation.context.docket.awaited(),
         )
         keep_curves(federation.run.curves, wave)
-        self.federation.telling.trained(wave)
+        self.federation.events.trained(wave)
         references = {each.name for model in wave for each in model.references}
         return _Trained(wave, stored, {name: catalogue[name].version for name in references})
 
@@ -222,7 +222,7 @@ class PartyRun(Closable):
                 return ()
             with self._job(standing.request):
                 nodes = tuple(parts.take(number, standing.request, name) for name in names)
-            self.federation.telling.carried_out(standing.request, nodes)
+            self.federation.events.carried_out(standing.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:
@@ -267,7 +267,7 @@ class PartyRun(Closable):
         request = standing.request
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         certificate = in_turn(lambda: issue(context, request))
-        self.federation.telling.certified(certificate, None)
+        self.federation.events.certified(certificate, None)
         return certificate
 
     def end_broken_off(self) -> None:

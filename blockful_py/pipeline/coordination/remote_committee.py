@@ -71,7 +71,7 @@ class _Url:
     inside: bool
 
 
-class TransferTally:
+class DownloadCounter:
     """Counts the models fetched for a proposal once for all members: the median of their counts."""
 
     def __init__(self, counter: Counter) -> None:
@@ -153,7 +153,7 @@ class RemoteCommittee:
         epoch = contracts.committee.current_epoch()
         roster, quorum = contracts.committee.roster(epoch)
         key = self.key(contracts.committee.key_id(epoch))
-        members = self._voters(roster.members, quorum, TransferTally(counter), self._excluded())
+        members = self._voters(roster.members, quorum, DownloadCounter(counter), self._excluded())
         live, archive = contracts.live, contracts.archive
         salt, leader = system_rng(16), self._signer.address
         return Coordinator(members, key, roster, self._domain, live, archive, at_once, salt, members, leader)

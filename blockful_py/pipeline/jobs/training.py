@@ -21,7 +21,7 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
-from blockful_py.pipeline.jobs.telling import Telling
+from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.review.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
@@ -83,7 +83,7 @@ def train_and_publish(
     curves: Path,
     stopwatch: Stopwatch,
     progress: Progress,
-    telling: Telling,
+    events: EventPublisher,
 ) -> tuple[Executed, ...]:
     """Trains and publishes the models that the chain lacks; takes its current models as they are.
 
@@ -118,7 +118,7 @@ def train_and_publish(
                 positions, transactions = on_the_way.pop().result()
                 placed.update(positions)
                 executed.extend(transactions)
-                telling.published(list(positions))
+                events.published(list(positions))
                 advance(len(positions))
 
         try:
@@ -131,7 +131,7 @@ def train_and_publish(
                 published.update((model.name, model) for model in wave)
                 arrive()
                 keep_curves(curves, wave)
-                telling.trained(wave)
+                events.trained(wave)
                 on_the_way.append(aside.submit(copy_context().run, publish, wave, stored))
         finally:
             arrive()

@@ -30,7 +30,7 @@ from blockful_py.verdicts.outcome import AuditOutcome
 _log = logging.getLogger(__name__)
 
 
-class Telling:
+class EventPublisher:
     """Makes the events of one run, where it has callbacks."""
 
     def __init__(self, context: FederationContext, callbacks: Callbacks) -> None:
