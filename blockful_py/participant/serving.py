@@ -207,13 +207,13 @@ class ParticipantService(Closable):
         than half of their time left come before, by number.
         """
         parts = []
-        for standing in self._opened.docket.admitted():
-            names = () if self._refused(standing.request) else standing.due(self._keys.account)
+        for status in self._opened.docket.admitted():
+            names = () if self._refused(status.request) else status.due(self._keys.account)
             if names:
-                by = standing.filed.by
+                by = status.filed.by
                 since = self._served.get(by, -math.inf)
-                turn = (False, 0.0) if standing.presses(names) else (True, since)
-                parts.append((turn, NextWork(names, standing.number, by)))
+                turn = (False, 0.0) if status.presses(names) else (True, since)
+                parts.append((turn, NextWork(names, status.number, by)))
         work = [each for _, each in sorted(parts, key=itemgetter(0))]
         spec = self.next_model(catalogue)
         if spec is not None:
@@ -249,8 +249,8 @@ class ParticipantService(Closable):
         if self._blocked is not None and self._now() < self._blocked[1]:
             raise self._blocked[0]
         self._blocked = None
-        standing = self.contracts.participants.file_digest()
-        if standing in (None, bytes.fromhex(self.party.federation)):
+        current = self.contracts.participants.file_digest()
+        if current in (None, bytes.fromhex(self.party.federation)):
             return
         try:
             if self._folder.opened()[1] == self.party:  # no other process has brought the run to it
@@ -294,20 +294,20 @@ class ParticipantService(Closable):
             stage = RequestStage.FILED if filed.state is RequestState.FILED else RequestStage.DISMISSED
             return RequestStatus(filed.number, stage, filed.deadline)
         try:
-            standing = self._opened.docket[filed.number]
+            status = self._opened.docket[filed.number]
         except BlockfulError as error:
             return RequestStatus(
                 filed.number, RequestStage.OPEN, filed.deadline, problem=f"it cannot be read: {error}"
             )
         return RequestStatus(
             filed.number,
-            standing.stage,
+            status.stage,
             filed.deadline,
-            standing.missing,
-            standing.withdrawn,
-            standing.built_on_old(catalogue),
-            standing.due(self._keys.account),
-            self._refused(standing.request),
+            status.missing,
+            status.withdrawn,
+            status.built_on_old(catalogue),
+            status.due(self._keys.account),
+            self._refused(status.request),
             failed,
         )
 

@@ -17,9 +17,9 @@ from blockful_py.learning.plugins import require_importable
 from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy
 from blockful_py.pipeline.run.creation import creating

@@ -25,7 +25,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.parts import PartCollector, OwnParts
+from blockful_py.pipeline.jobs.parts import OwnParts, PartCollector
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
@@ -216,13 +216,13 @@ class PartyRun(Closable):
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
         context = self.federation.context
         with self._leading():
-            standing, parts = context.docket[number], OwnParts(context)
-            names = parts.due(standing)
+            status, parts = context.docket[number], OwnParts(context)
+            names = parts.due(status)
             if not names:
                 return ()
-            with self._job(standing.request):
-                nodes = tuple(parts.take(number, standing.request, name) for name in names)
-            self.federation.events.carried_out(standing.request, nodes)
+            with self._job(status.request):
+                nodes = tuple(parts.take(number, status.request, name) for name in names)
+            self.federation.events.carried_out(status.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:
@@ -235,14 +235,14 @@ class PartyRun(Closable):
         """
         context = self.federation.context
         with self._leading():
-            standing, collector = context.docket[number], PartCollector(context)
-            with self._job(standing.request) as lifecycle:
-                if not standing.is_parallel:
-                    collector.withdraw(standing)
+            status, collector = context.docket[number], PartCollector(context)
+            with self._job(status.request) as lifecycle:
+                if not status.is_parallel:
+                    collector.withdraw(status)
                     return
-                collector.replace(standing)
+                collector.replace(status)
                 lifecycle.forget()
-                nodes = replaced_for(self.federation.catalogue(), standing.request)
+                nodes = replaced_for(self.federation.catalogue(), status.request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
 
     def certificate(self, number: int, seconds: float = 0.0) -> ErasureCertificate:
@@ -255,16 +255,16 @@ class PartyRun(Closable):
         """
         context = self.federation.context
         deadline = time.monotonic() + seconds
-        while (standing := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
-            over = standing.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
+        while (status := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
+            over = status.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
             if over or time.monotonic() >= deadline:
-                waits = f", and waits for {', '.join(standing.missing)}" if not over else ""
+                waits = f", and waits for {', '.join(status.missing)}" if not over else ""
                 raise RunError(
-                    f"request {number} is {standing.stage}{waits}: repeat once `blockful participant status` "
+                    f"request {number} is {status.stage}{waits}: repeat once `blockful participant status` "
                     "says that it is carried out, or wait for it with --wait SECONDS."
                 )
             time.sleep(LOOK_SECONDS)
-        request = standing.request
+        request = status.request
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         certificate = in_turn(lambda: issue(context, request))
         self.federation.events.certified(certificate, None)

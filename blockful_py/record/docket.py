@@ -94,7 +94,7 @@ class Docket:
     def __getitem__(self, number: int) -> RequestStanding:
         """Raises RunError for an unknown number, otherwise as `request`."""
         filed = self.entry(number)
-        return self.standing(filed, tuple(each.request for each in self.admitted() if each.number < number))
+        return self.status(filed, tuple(each.request for each in self.admitted() if each.number < number))
 
     def admitted(self) -> Iterator[RequestStanding]:
         """The requests that the committee has admitted, by number, as far as they can be read."""
@@ -104,9 +104,9 @@ class Docket:
         at, earlier = self._moment(), list[Request]()
         for filed in admitted:
             with suppress(BlockfulError):
-                standing = self._standing(filed, tuple(earlier), at)
-                earlier.append(standing.request)
-                yield standing
+                status = self._status(filed, tuple(earlier), at)
+                earlier.append(status.request)
+                yield status
 
     def of(self, request: Request) -> RequestStanding | None:
         """The first admitted filing of a request; None where there is none."""
@@ -114,16 +114,16 @@ class Docket:
 
     def awaited(self) -> frozenset[str]:
         """The models that open requests are about to replace."""
-        return frozenset(name for standing in self.admitted() for name in standing.awaited)
+        return frozenset(name for status in self.admitted() for name in status.awaited)
 
-    def standing(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
+    def status(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
         """Where a request stands.  Raises as `request`.  `earlier`: as for `RequestStanding`."""
-        return self._standing(filed, earlier, self._moment())
+        return self._status(filed, earlier, self._moment())
 
     def _moment(self) -> _Moment:
         return _Moment(self._catalogue.read(), self._live.node.block_number())
 
-    def _standing(self, filed: Filed, earlier: tuple[Request, ...], at: _Moment) -> RequestStanding:
+    def _status(self, filed: Filed, earlier: tuple[Request, ...], at: _Moment) -> RequestStanding:
         return RequestStanding(
             filed,
             self.request(filed),

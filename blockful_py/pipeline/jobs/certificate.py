@@ -99,8 +99,8 @@ def state(context: FederationContext, request: Request) -> CertificateStatement:
             "no model's current version came of this request, so there is nothing to certify: "
             "it has replaced none so far, or later requests replaced them again."
         )
-    standing = context.docket.of(request) if context.run.party is not None else None
-    reachable = catalogue if standing is None else standing.record
+    status = context.docket.of(request) if context.run.party is not None else None
+    reachable = catalogue if status is None else status.record
     starts = tuple(start.name for start in request.starts)
     affected = {*starts, *reachable.graph.descendants(starts)}
     history = export_history(contracts.archive)

@@ -63,9 +63,9 @@ class OwnParts:
         self._redactor = Redactor(context, Counter(), Stopwatch())
         (self._user,) = context.setup.users
 
-    def due(self, standing: RequestStanding) -> tuple[str, ...]:
+    def due(self, status: RequestStanding) -> tuple[str, ...]:
         """Own models whose parts can be done now."""
-        return standing.due(self._account())
+        return status.due(self._account())
 
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
@@ -166,25 +166,25 @@ class PartCollector:
         self._context = context
         self._redactor = Redactor(context, Counter(), Stopwatch())
 
-    def replace(self, standing: RequestStanding) -> None:
+    def replace(self, status: RequestStanding) -> None:
         """Has the models of a parallel request replaced; does nothing where they are.  A job must be open.
 
         Raises RunError while parts are missing, UnlearningError for a part that is unusable.
         """
-        request, record, left = standing.request, standing.record, standing.missing
+        request, record, left = status.request, status.record, status.missing
         if not left:
             return
-        if not (standing.is_parallel and standing.stage.is_open and standing.is_complete):
+        if not (status.is_parallel and status.stage.is_open and status.is_complete):
             raise RunError(
-                f"request {standing.number} is {standing.stage} and waits for parts of {', '.join(left)}."
+                f"request {status.number} is {status.stage} and waits for parts of {', '.join(left)}."
             )
-        nodes = self._nodes(standing.newest_parts)
+        nodes = self._nodes(status.newest_parts)
         method = parse_method(request.method, self._context.run.allowed_code)
         follows: Mapping[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
-                raise RunError(f"request {standing.number} is carried out in part: its decision comes first.")
+                raise RunError(f"request {status.number} is carried out in part: its decision comes first.")
             uris = {name: record[name].node.weights for name in left}
             weights = self._context.weights.on_demand(
                 [*uris.values(), *(nodes[name].weights for name in starts)]
@@ -195,18 +195,18 @@ class PartCollector:
             follows = OnDemand((name for name in new if name not in nodes), new.__getitem__)
         self._redactor.replace(record, follows, request, (), nodes)
 
-    def withdraw(self, standing: RequestStanding) -> None:
+    def withdraw(self, status: RequestStanding) -> None:
         """Has the models withdrawn whose owners did not answer in time.  A job must be open.
 
         Raises RunError where every owner has answered or still has time.
         """
-        names, record = standing.unanswered(), standing.record
+        names, record = status.unanswered(), status.record
         if not names:
-            raise RunError(f"no model of request {standing.number} is to be withdrawn now.")
-        nodes = {name: withdrawn(record[name], standing.request) for name in names}
+            raise RunError(f"no model of request {status.number} is to be withdrawn now.")
+        nodes = {name: withdrawn(record[name], status.request) for name in names}
         live = self._context.stores.live
         self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
-        self._redactor.replace(record, {}, standing.request, (), nodes)
+        self._redactor.replace(record, {}, status.request, (), nodes)
 
     def _nodes(self, parts: Mapping[str, Uri]) -> dict[str, ModelNode]:
         """The nodes that were handed in.  Members check their statements and figures."""

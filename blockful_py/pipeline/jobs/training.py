@@ -19,9 +19,9 @@ from blockful_py.learning.federation import TrainedModel, Wave, train_federation
 from blockful_py.learning.scenario import from_those_there, next_of, without_users
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
-from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.review.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue

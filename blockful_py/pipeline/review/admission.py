@@ -81,7 +81,7 @@ class RequestAdmission:
         if not self._participants.participant(filed.by).since:
             return AdmissionVerdict(Ruling.DISMISS, "the account that filed it is no participant any more")
         try:
-            standing = self._docket.standing(filed)
+            status = self._docket.status(filed)
         except NodeError:
             raise
         except BlockfulError as error:
@@ -89,13 +89,13 @@ class RequestAdmission:
             if absent and not self._is_late(filed):
                 raise
             return AdmissionVerdict(Ruling.DISMISS, str(error))
-        code = standing.request.method.partition(" ")[0]
+        code = status.request.method.partition(" ")[0]
         if ":" in code and code not in self._methods and not self._is_late(filed):
             return AdmissionVerdict(
                 Ruling.WAIT, f"the operator of this member does not allow the code {code}"
             )
         try:
-            self._require_admissible(standing)
+            self._require_admissible(status)
         except NodeError:
             raise
         except BlockfulError as error:
@@ -109,31 +109,31 @@ class RequestAdmission:
         """Whether whoever filed it has had the time to have it read."""
         return self._participants.node.block_number() > filed.block_number + UNREAD_BLOCKS
 
-    def _require_admissible(self, standing: RequestStanding) -> None:
+    def _require_admissible(self, status: RequestStanding) -> None:
         """Raises BlockfulError for a request that can never be carried out as it is."""
-        filed, request, record = standing.filed, standing.request, standing.record
+        filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
         require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
         require_parts(request, method, record.graph)
-        require_starts(standing)
+        require_starts(status)
         owners = {record[start.name].node.statement.owner for start in request.starts}
         _require("0x" + filed.by.hex() in owners, "it was filed by nobody who signed it")
         if any(each.request == request for each in self._docket.admitted()):
             raise RefusedError("the same request was admitted before")
-        gone = sorted(set(standing.affected) - record.with_weights.keys())
-        if standing.is_parallel:
+        gone = sorted(set(status.affected) - record.with_weights.keys())
+        if status.is_parallel:
             _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
-        _require(bool(standing.missing), "it reaches no model that has weights")
-        most = most_blocks(standing)
+        _require(bool(status.missing), "it reaches no model that has weights")
+        most = most_blocks(status)
         _require(
             filed.blocks <= most, f"it would be open for {filed.blocks} blocks, at most {most} are allowed"
         )
 
 
-def require_starts(standing: RequestStanding) -> None:
+def require_starts(status: RequestStanding) -> None:
     """Raises RefusedError unless the starts are models of the record whose owners own what is forgotten."""
-    request, record = standing.request, standing.record
+    request, record = status.request, status.record
     for start in request.starts:
         placed = record.models.get(start.name)
         _require(
@@ -145,13 +145,13 @@ def require_starts(standing: RequestStanding) -> None:
     _require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
 
 
-def most_blocks(standing: RequestStanding) -> int:
+def most_blocks(status: RequestStanding) -> int:
     """Longest time that a request may take hand-ins: an owner's for each edge of the longest path, or its
     starts' owners' alone where others hand in nothing."""
-    blocks = standing.rules.blocks
-    if standing.is_parallel:
+    blocks = status.rules.blocks
+    if status.is_parallel:
         return blocks
-    depths = standing.record.graph.depth([start.name for start in standing.request.starts])
+    depths = status.record.graph.depth([start.name for start in status.request.starts])
     return blocks * (1 + max(depth.longest for depth in depths.values()))
 
 

@@ -104,11 +104,11 @@ class ReviewedContent:
 
     Attributes:
         draft: digest of the draft, which names the new nodes.
-        standing: URIs of the nodes of all affected models as they stand; each names its references.
+        current: URIs of the nodes of all affected models as they stand; each names its references.
     """
 
     draft: bytes
-    standing: frozenset[Uri]
+    current: frozenset[Uri]
 
 
 class ContentReviewer:
@@ -193,20 +193,20 @@ class ContentReviewer:
         """The model was trained from its references as they stand."""
         models = self._sources.record.catalogue.read()
         for each in node.statement.references:
-            standing = models[each.name].version
-            if each.version != standing:
+            current = models[each.name].version
+            if each.version != current:
                 raise EarlyError(
                     f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                    f"version {standing}: train it again"
+                    f"version {current}: train it again"
                 )
 
     def _require_not_awaited(self, node: ModelNode, docket: Docket) -> None:
         """No request is about to replace what the model was trained from."""
         references = {each.name for each in node.statement.references}
-        for standing in docket.admitted():
-            if waiting := sorted(references & standing.awaited):
+        for status in docket.admitted():
+            if waiting := sorted(references & status.awaited):
                 raise EarlyError(
-                    f"request {standing.number} is about to replace {', '.join(waiting)}, from which model "
+                    f"request {status.number} is about to replace {', '.join(waiting)}, from which model "
                     f"{node.name} was trained: train it once that is done"
                 )
 
@@ -238,8 +238,8 @@ class ContentReviewer:
         self._require_timely(draft.archive)
         self._require_finished()
         method = self._reviewable(request)
-        standing = self._standing(request)
-        catalogue = self._sources.record.catalogue.read() if standing is None else standing.record
+        status = self._status(request)
+        catalogue = self._sources.record.catalogue.read() if status is None else status.record
         self._check_request(request, catalogue)
         self._check_archived([each.target for each in proposed])
         names = {each.node.name for each in proposed}
@@ -257,7 +257,7 @@ class ContentReviewer:
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
             _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
-            review_withdrawal(withdrawn, standing)
+            review_withdrawal(withdrawn, status)
             return
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
         if content in self._reviewed:
@@ -265,19 +265,19 @@ class ContentReviewer:
         self._check_weights(request, method, proposed, catalogue, affected, draft.proposal)
         self._reviewed.add(content)
 
-    def _standing(self, request: Request) -> RequestStanding | None:
+    def _status(self, request: Request) -> RequestStanding | None:
         """Where a request stands that the committee has admitted; None in a laboratory, which files none."""
         docket = self._sources.docket
         if docket is None:
             return None
-        standing = docket.of(request)
-        if standing is None:
+        status = docket.of(request)
+        if status is None:
             raise EarlyError("the request was not filed, or the committee has not admitted it")
         _require(
-            standing.stage in (RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT),
-            f"request {standing.number} is {standing.stage}",
+            status.stage in (RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT),
+            f"request {status.number} is {status.stage}",
         )
-        return standing
+        return status
 
     def _check_weights(
         self,
@@ -311,8 +311,8 @@ class ContentReviewer:
 
     def _reachable(self, request: Request) -> Catalogue:
         """The models that a request can reach, as they stand."""
-        standing = self._standing(request)
-        return self._sources.record.catalogue.read() if standing is None else standing.record
+        status = self._status(request)
+        return self._sources.record.catalogue.read() if status is None else status.record
 
     def review_motion(self, motion: Motion) -> bytes:
         return self._motions.review(motion)
@@ -378,13 +378,13 @@ class ContentReviewer:
             (node.statement.training, node.statement.samples) == (current.training, current.samples),
             f"model {node.name} states another recipe of training, or other samples",
         )
-        standing = {each.name: catalogue[each.name].version for each in node.statement.references}
+        versions = {each.name: catalogue[each.name].version for each in node.statement.references}
         for each in node.statement.references:
             signed_now = node.statement != current
             _require(
-                not signed_now or each.version == standing[each.name],
+                not signed_now or each.version == versions[each.name],
                 f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                f"version {standing[each.name]}",
+                f"version {versions[each.name]}",
             )
         _require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,

@@ -51,7 +51,7 @@ def enter(
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
     digest = uri_of(data).digest
-    _require_standing(_standing(file, nodes), digest)
+    _require_current(_current_digest(file, nodes), digest)
     before = RunDirectory.open(path) if (path / "run.json").exists() else None
     code = {} if before is None else asdict(before.settings.run)
     given = own or {}
@@ -79,7 +79,7 @@ def is_outdated(path: Path, data: bytes, nodes: Nodes) -> bool:
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
     _require_same(RunDirectory.open(path), file)
-    return _standing(file, nodes) not in (None, uri_of(data).digest)
+    return _current_digest(file, nodes) not in (None, uri_of(data).digest)
 
 
 def require_contracts(file: FederationFile, nodes: Nodes) -> None:
@@ -116,7 +116,7 @@ def file_of(name: str, settings: Settings, public: PublicFiles, nodes: Nodes, di
     return FederationFile.of(name, settings, public, contracts).to_bytes()
 
 
-def _standing(file: FederationFile, nodes: Nodes) -> bytes | None:
+def _current_digest(file: FederationFile, nodes: Nodes) -> bytes | None:
     """Digest of the federation file on the chain; None before the federation is founded."""
     entries = file.contracts.get(str(nodes.live.chain_id), {})
     name = ParticipantRegistryContract.NAME
@@ -129,10 +129,10 @@ def _standing(file: FederationFile, nodes: Nodes) -> bytes | None:
     return ParticipantRegistryContract(nodes.live, address).file_digest()
 
 
-def _require_standing(standing: bytes | None, digest: bytes) -> None:
-    if standing not in (None, digest):
+def _require_current(current: bytes | None, digest: bytes) -> None:
+    if current not in (None, digest):
         raise SettingsError(
-            f"the federation's file is 0x{standing.hex()} on the chain, this party has 0x{digest.hex()}: "
+            f"the federation's file is 0x{current.hex()} on the chain, this party has 0x{digest.hex()}: "
             "get the file that stands, and repeat with it."
         )
 
