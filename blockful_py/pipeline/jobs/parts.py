@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request among machines: each owner does its part with its own data, and a member gathers the parts.
+"""A request among machines: each owner does its part with its own data, and a member collects the parts.
 
-Parallel: the owners whose data the method needs hand in their new models, signed; whoever leads proposes
-them, with what follows from them, under one certificate.  Sequential: each owner in turn proposes its own
-model, once its references are replaced.  Either way members check what they would check of a laboratory's
-proposal.
+Parallel: the owners whose data the method needs hand in their signed new models; a leader proposes them and
+the models derived from them, under one certificate.  Sequential: each owner in turn proposes its own model,
+once its references are replaced.  Members check the same as in a laboratory's proposal.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from blockful_py.unlearning.task import UnlearningTask
 _log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
-"""Trainings of an own part that does worse than before."""
+"""Attempts to train an own part whose accuracy falls."""
 
 
 class OwnParts:
@@ -96,10 +95,11 @@ class OwnParts:
         return node
 
     def _unlearned(self, task: UnlearningTask, method: Method, node: ModelNode, request: Request) -> Weights:
-        """The new weights of a model: where they do worse than before on the rest, by more than chance
-        explains, the best there of ATTEMPTS, each with another seed.
+        """The new weights of a model.
 
-        A training that members spot-check has the seed that it committed to.
+        If they do worse on the retained data than before, by more than chance explains, trains again with
+        another seed, and returns the best of ATTEMPTS.  A training that members spot-check keeps its
+        committed seed.
         """
         name, left_out = node.name, {node.name: node.removed_beside(request.classes)}
         before = {} if node.is_withdrawn else {name: task.models[name].weights}
@@ -129,7 +129,7 @@ class OwnParts:
         name: str,
         checkable: CheckableTraining | None,
     ) -> UnlearningTask:
-        """One model's part: from its references as they stand and its owner's data."""
+        """The task of one model's part: its current references and its owner's data."""
         references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
         graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
         setup = self._context.setup
@@ -160,14 +160,14 @@ class OwnParts:
 
 
 class PartCollector:
-    """Proposes what owners handed in, with what follows from it, and withdraws what they owe."""
+    """Proposes owners' hand-ins and the models derived from them, and withdraws overdue models."""
 
     def __init__(self, context: FederationContext) -> None:
         self._context = context
         self._redactor = Redactor(context, Counter(), Stopwatch())
 
     def replace(self, status: RequestStanding) -> None:
-        """Has the models of a parallel request replaced; does nothing where they are.  A job must be open.
+        """Replaces the models of a parallel request, if any are left.  A job must be open.
 
         Raises RunError while parts are missing, UnlearningError for a part that is unusable.
         """
@@ -196,9 +196,9 @@ class PartCollector:
         self._redactor.replace(record, follows, request, (), nodes)
 
     def withdraw(self, status: RequestStanding) -> None:
-        """Has the models withdrawn whose owners did not answer in time.  A job must be open.
+        """Withdraws the models whose owners did not answer in time.  A job must be open.
 
-        Raises RunError where every owner has answered or still has time.
+        Raises RunError if every owner has answered or still has time.
         """
         names, record = status.unanswered(), status.record
         if not names:
