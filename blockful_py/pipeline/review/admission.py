@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a member admits a filed request: its first look, before anybody works for it."""
+"""A member's decision whether to admit a filed request, before any work on it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.types import Paradigm, RequestState
 
 UNREAD_BLOCKS = 7200
-"""Blocks of the live chain's node after which a request is dismissed whose file or method a member lacks."""
+"""Blocks of the live chain's node after which a member dismisses a request whose file or method it lacks."""
 
 
 class Ruling(Enum):
-    """What a member says of a request that is not decided."""
+    """A member's decision on an undecided request."""
 
     ADMIT = "admit"
     DISMISS = "dismiss"
@@ -33,18 +33,18 @@ class Ruling(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AdmissionVerdict:
-    """A member's ruling, and the reason where it does not admit the request."""
+    """A member's ruling, and the reason if it does not admit the request."""
 
     ruling: Ruling
     reason: str = ""
 
 
 class RequestAdmission:
-    """A member's look at requests that are not decided.
+    """A member's review of undecided requests.
 
-    It admits a request that the owners of its starts have signed, one of whom filed it, whose method members
-    sign for, and that takes no longer than the federation's rules allow.  An account has one open request at
-    a time, and the next one waits.  What can never be admitted is dismissed.
+    It admits a request that was filed by an owner of a start and signed by the owners of all starts, whose
+    method members sign for, and whose duration the federation's rules allow.  An account has one open request
+    at a time, and its next one waits.  Requests that can never be admitted are dismissed.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class RequestAdmission:
         attested: bool,
         methods: Collection[str],
     ) -> None:
-        """`attested`, `methods`: as for `ReviewSources`."""
+        """Takes `attested` and `methods` as `ReviewSources` does."""
         self._participants = participants
         self._docket = docket
         self._attested = attested
         self._methods = methods
 
     def review(self, number: int, admitted: bool) -> None:
-        """Raises RefusedError unless this member, too, would admit the request, or dismiss it."""
+        """Checks that this member would decide the same about the request.  Raises RefusedError if not."""
         wanted = Ruling.ADMIT if admitted else Ruling.DISMISS
         verdict = self.verdict(number)
         if verdict.ruling is not wanted:
@@ -72,8 +72,8 @@ class RequestAdmission:
     def verdict(self, number: int) -> AdmissionVerdict:
         """This member's ruling on a request.
 
-        Raises RefusedError where it is decided, RunError where nobody filed it, NodeError when the node
-        fails, StorageError while its file cannot be had, and may come.
+        Raises RefusedError if the request is decided, RunError if it was never filed, NodeError when the node
+        fails, StorageError while its file is missing but may still arrive.
         """
         filed = self._docket.entry(number)
         if filed.state is not RequestState.FILED:
@@ -106,11 +106,11 @@ class RequestAdmission:
         return AdmissionVerdict(Ruling.ADMIT)
 
     def _is_late(self, filed: Filed) -> bool:
-        """Whether whoever filed it has had the time to have it read."""
+        """Whether the time to deliver the request's file is over."""
         return self._participants.node.block_number() > filed.block_number + UNREAD_BLOCKS
 
     def _require_admissible(self, status: RequestStanding) -> None:
-        """Raises BlockfulError for a request that can never be carried out as it is."""
+        """Checks a request.  Raises BlockfulError if it can never be carried out in this form."""
         filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
@@ -132,7 +132,10 @@ class RequestAdmission:
 
 
 def require_starts(status: RequestStanding) -> None:
-    """Raises RefusedError unless the starts are models of the record whose owners own what is forgotten."""
+    """Checks that the starts are on the record and their owners own the data to be forgotten.
+
+    Raises RefusedError if not.
+    """
     request, record = status.request, status.record
     for start in request.starts:
         placed = record.models.get(start.name)
@@ -146,8 +149,11 @@ def require_starts(status: RequestStanding) -> None:
 
 
 def most_blocks(status: RequestStanding) -> int:
-    """Longest time that a request may take hand-ins: an owner's for each edge of the longest path, or its
-    starts' owners' alone where others hand in nothing."""
+    """Maximum number of blocks in which a request accepts hand-ins.
+
+    Each edge of the longest path adds the time of one owner; in the parallel paradigm only the starts' owners
+    need time.
+    """
     blocks = status.rules.blocks
     if status.is_parallel:
         return blocks

@@ -2,12 +2,12 @@
 """Reviews a proposal's content before a committee member signs.
 
 A publication: every node is signed by its owner and names the references that the block lists; its weights
-and stored increments exist and are usable, and no other model's.
+and stored increments exist, are usable, and are no copies of another model's.
 
-A redaction: the owners of its starts have signed the request; its models descend from the starts, and in
-the parallel paradigm none of the descendants is missing; every old version is in the archive; the new
-weights equal those that the member computes itself (passing), and the claimed accuracies equal those that
-it measures.
+A redaction: the owners of its starts have signed the request; its models descend from the starts, and in the
+parallel paradigm none of the descendants is missing; every old version is in the archive; the new weights
+equal the member's own computation (for methods that pass changes on), and the claimed accuracies equal its
+own measurements.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 
 GIVEN_UP_SECONDS = 3600
-"""After which a decision that is on the archive alone is no longer waited for."""
+"""Seconds after which reviews no longer wait for a decision that is only on the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class ReviewSources:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
         methods: import paths of unlearning methods that the member's own settings name.
-        docket: the filed requests, among machines, where owners are participants of the registry; None in a
-            laboratory.
+        docket: the filed requests in a federation of machines, whose owners are registered participants;
+            None in a laboratory.
         known: weights that the member has read.
     """
 
@@ -100,11 +100,11 @@ class ReviewSources:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedContent:
-    """All that the weights and claims of a redaction are checked against.
+    """Key of a passed review of a redaction's weights and claims.
 
     Attributes:
         draft: digest of the draft, which names the new nodes.
-        current: URIs of the nodes of all affected models as they stand; each names its references.
+        current: URIs of the current nodes of all affected models; each names its references.
     """
 
     draft: bytes
@@ -114,8 +114,8 @@ class ReviewedContent:
 class ContentReviewer:
     """Reviews proposals; counts the models that it fetches, and keeps them for later reviews.
 
-    Members of one process share it: the weights and claims of a content that passed are not computed again
-    for the next of them.  All that may differ between two looks at the chains is checked each time.
+    Members of one process share it, so weights and claims of a passed content are computed only once.  All
+    checks that depend on the state of the chains are repeated for each member.
     """
 
     def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
@@ -156,15 +156,15 @@ class ContentReviewer:
             _require(listed == list(publication.references), f"model {node.name} lists other references")
 
     def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
-        """Where several lead, one of their clocks may be wrong."""
+        """Checks the proposal's times if several members lead, since one of their clocks may be wrong."""
         if self._sources.docket is not None:
             contracts = self._sources.contracts
             require_timely(archive, newest_time((self._live.node, contracts.archive.node)))
 
     def _require_finished(self) -> None:
-        """Where several lead, no decision comes between another's archive records and its live ones.
+        """Checks, if several members lead, that the last archived decision is also on the live chain.
 
-        One that nobody has finished for GIVEN_UP_SECONDS does not hold the others up.
+        A decision left unfinished for GIVEN_UP_SECONDS does not block the others.
         """
         records = self._sources.record.archive.read() if self._sources.docket is not None else ()
         if not records:
@@ -180,7 +180,7 @@ class ContentReviewer:
             raise EarlyError("the decision before is on the archive, and not yet on the live chain")
 
     def _check_registered(self, node: ModelNode, owner: bytes) -> None:
-        """The owner is a joined participant, and the model is one that it was to publish."""
+        """Checks that the owner is a joined participant and the model is one of its planned models."""
         entry = self._sources.contracts.participants.participant(owner)
         user, names = node.statement.user, self._sources.setup.federation.scenario.names
         _require(entry.since > 0, f"the owner of model {node.name} is no participant")
@@ -190,7 +190,7 @@ class ContentReviewer:
         _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
 
     def _check_versions(self, node: ModelNode) -> None:
-        """The model was trained from its references as they stand."""
+        """Checks that the model was trained from the current versions of its references."""
         models = self._sources.record.catalogue.read()
         for each in node.statement.references:
             current = models[each.name].version
@@ -201,7 +201,7 @@ class ContentReviewer:
                 )
 
     def _require_not_awaited(self, node: ModelNode, docket: Docket) -> None:
-        """No request is about to replace what the model was trained from."""
+        """Checks that no request is about to replace a reference of the model."""
         references = {each.name for each in node.statement.references}
         for status in docket.admitted():
             if waiting := sorted(references & status.awaited):
@@ -211,7 +211,7 @@ class ContentReviewer:
                 )
 
     def _require_increments(self, node: ModelNode) -> None:
-        """One for each class at most, so that a node names few files."""
+        """Allows at most one increment for each class, which bounds the files that a node names."""
         labels, classes = [each.label for each in node.increments], self._architecture.class_count
         _require(
             len({*labels}) == len(labels) and all(label < classes for label in labels),
@@ -219,12 +219,12 @@ class ContentReviewer:
         )
 
     def _require_own(self, node: ModelNode) -> None:
-        """The weights are not another model's.  Copies that were changed, however little, are not noticed."""
+        """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
         known = self._sources.known
         weights = known.digest(node.weights, self._weights)
         for name, placed in self._sources.record.catalogue.read().models.items():
             other = None
-            with suppress(BlockfulError):  # what cannot be read is no fault of this proposal
+            with suppress(BlockfulError):  # unreadable models are not this proposal's fault
                 other = known.digest(placed.node.weights, self._weights)
             _require(weights != other, f"the weights of model {node.name} are those of {name}")
 
@@ -266,7 +266,7 @@ class ContentReviewer:
         self._reviewed.add(content)
 
     def _status(self, request: Request) -> RequestStanding | None:
-        """Where a request stands that the committee has admitted; None in a laboratory, which files none."""
+        """The state of an admitted request; None in a laboratory, which files no requests."""
         docket = self._sources.docket
         if docket is None:
             return None
@@ -288,7 +288,7 @@ class ContentReviewer:
         affected: AbstractSet[str],
         purpose: bytes,
     ) -> None:
-        """Requires the new weights that the method gives where it is recomputed, and true claims."""
+        """Checks the claims, and the weights if the method can be recomputed."""
         names = {each.node.name for each in proposed}
         if request.paradigm == Paradigm.PARALLEL:
             gone = sorted(affected - catalogue.with_weights.keys())
@@ -310,7 +310,7 @@ class ContentReviewer:
         review_erasure(statement, chains, self._reachable, self._sources.store, self._sources.keyring)
 
     def _reachable(self, request: Request) -> Catalogue:
-        """The models that a request can reach, as they stand."""
+        """The current models that a request can reach."""
         status = self._status(request)
         return self._sources.record.catalogue.read() if status is None else status.record
 
@@ -318,8 +318,7 @@ class ContentReviewer:
         return self._motions.review(motion)
 
     def _have_keys(self, uris: Sequence[Uri]) -> None:
-        """Has the member's keyring fetch what it lacks at once; keys that it does not get are refused where
-        they are needed."""
+        """Has the keyring fetch all missing keys at once; a key still missing is refused on use."""
         with suppress(BlockfulError):
             self._sources.keyring.find(uris)
 
@@ -394,7 +393,7 @@ class ContentReviewer:
     def _recompute(
         self, method: Method, request: Request, proposed: Sequence[Proposed], catalogue: Catalogue
     ) -> None:
-        """Requires every new weight, bit for bit, to follow from the old ones and the announced starts."""
+        """Requires each new weight, bit for bit, to follow from the old ones and the announced starts."""
         starts = tuple(start.name for start in request.starts)
         announced = self._announced(starts, proposed)
         missing = [name for name in starts if name not in announced]
@@ -450,9 +449,9 @@ class ContentReviewer:
         request: Request,
         catalogue: Catalogue,
     ) -> None:
-        """Requires true claims, of what an owner trained again beside the version before.
+        """Requires true claims; for models that owners retrained, also about the version before.
 
-        Of a version before that cannot be read any more, the owner's word is taken.
+        Accepts the owner's figures for a former version that can no longer be read.
         """
         left_out = {each.node.name: each.redaction.left_out for each in proposed}
         before, unreadable = {}, set[str]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reviews a withdrawal: models lose their weights because their owners did not do their part of a request."""
+"""Reviews a withdrawal, by which models lose their weights because their owners did not answer in time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from blockful_py.record.request_state import RequestStanding
 
 
 def review_withdrawal(nodes: Sequence[ModelNode], status: RequestStanding | None) -> None:
-    """Raises RefusedError for a withdrawal that is not due; EarlyError where an owner has less than half of
-    its time left on this member's own node, which may be behind the leader's.
+    """Checks that each withdrawal is due.
 
-    `status`: of the admitted request, whose method members sign for; None where none is filed.
+    Raises RefusedError if one is not; EarlyError if its owner has less than half of its time left, since this
+    member's node may be behind the leader's.
+
+    `status`: state of the admitted request; None in a federation without filed requests.
     """
     if status is None or not status.rules.withdraws:
         raise RefusedError("this federation withdraws no model (unlearning.unanswered)")

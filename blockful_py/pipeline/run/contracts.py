@@ -39,9 +39,9 @@ from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Certificate
 
 EVENTS = "events"
-"""Folder of the past events that outlive what nodes prune."""
+"""Folder of past events, kept even after nodes prune them."""
 EPOCH_OF_TIME = 1_767_225_600
-"""2026-01-01T00:00:00Z: where the logical clock of a new devnet starts, in seconds."""
+"""2026-01-01T00:00:00Z, the start of a new devnet's logical clock, in seconds."""
 
 Opened = TypeVar("Opened", bound=Contract)
 
@@ -77,9 +77,9 @@ class Contracts:
         return self._followers().archive
 
     def require_unchanged(self) -> None:
-        """Compares what was read of both chains before with the chains.
+        """Compares both chains with the blocks read before.
 
-        Raises ReorganisedError, once, where settled blocks have changed.
+        Raises ReorganisedError, once, if settled blocks have changed.
         """
         changed = []
         for contract in (self.live, *(() if self.followers is None else (self.followers.archive,))):
@@ -158,7 +158,7 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
 
 def rules_of(committee: CommitteeSettings) -> Parameters:
-    """The election's parameters, as the contract takes them."""
+    """The election's parameters in the contract's form."""
     rules = asdict(committee.election)
     minimum = rules.pop("minimum")
     del rules["founders"]
@@ -168,10 +168,10 @@ def rules_of(committee: CommitteeSettings) -> Parameters:
 def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> Contracts:
     """The deployed contracts.
 
-    `directory`: of the deployments files.  `kept`: the folder in which past events of both chains are kept;
-    None for the one beside `directory`.
+    `directory`: folder of the deployments files.  `kept`: folder for past events of both chains, by default
+    beside `directory`.
 
-    Raises DeploymentError when one is missing or they do not fit together.
+    Raises DeploymentError if a contract is missing or they do not fit together.
     """
     kept = kept or directory.parent / EVENTS
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
@@ -211,7 +211,10 @@ def _opened(
 
 
 def _require_fitting(contracts: Contracts, directory: Path) -> None:
-    """Raises DeploymentError where a contract of a deployments file asks another committee or live chain."""
+    """Checks that the contracts name one another.
+
+    Raises DeploymentError if one names another committee or live chain than the deployments file.
+    """
     live, participants, readers = contracts.live, contracts.participants, contracts.readers
     followers = contracts.followers
     asked: list[tuple[Contract, bytes, Contract]] = [
@@ -234,7 +237,7 @@ def _require_fitting(contracts: Contracts, directory: Path) -> None:
 
 
 def _require_faithful(contracts: Contracts) -> None:
-    """Compares the mirror's rosters with the home chain's, so that nobody has to trust their deployer.
+    """Compares the mirror's rosters with the home chain's, so that its deployer need not be trusted.
 
     Raises DeploymentError.
     """
@@ -259,9 +262,9 @@ def appointed_committee(
 ) -> Coordinator:
     """The coordinator of members in this process, each with its own share and voting key.
 
-    `voted`: unsigned certificates that they voted for in an earlier process, as the run's journal has them.
+    `voted`: unsigned certificates that they voted for in an earlier process, from the run's journal.
 
-    Raises DeploymentError when the key of the chain's current epoch is not that of these members.
+    Raises DeploymentError if the key of the chain's current epoch is not the key of these members.
     """
     epoch = contracts.committee.current_epoch()
     if contracts.committee.key_id(epoch) != shares[0].public.key_id:
