@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an attestation beside the erasure certificate that it is made from."""
+"""Checks an attestation against the erasure certificate that it was made from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_attestation(
     """Subjects and predicate of an envelope that `key` signed for this certificate.
 
     `checked`: the certificate's checked statement.
-    Raises FormatError for what is no such envelope; VerificationError (`attestation`) unless the key signed
+    Raises FormatError if the bytes are no such envelope; VerificationError (`attestation`) unless the key signed
     it, its predicate follows from the certificate, and its subjects are the new versions.
     """
     subjects, predicate = opened(data, key)
@@ -61,9 +61,9 @@ def check_attestation(
 
 
 def require_subject(subjects: Sequence[Subject], path: Path) -> Subject:
-    """The subject that a file is.
+    """The subject with a file's digest.
 
-    Raises FormatError when it cannot be read, VerificationError (`attestation`) when it is none.
+    Raises FormatError when the file cannot be read, VerificationError (`attestation`) when it is no subject.
     """
     try:
         with path.open("rb") as file:
