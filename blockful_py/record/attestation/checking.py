@@ -31,8 +31,8 @@ def check_attestation(
     """Subjects and predicate of an envelope that `key` signed for this certificate.
 
     `checked`: the certificate's checked statement.
-    Raises FormatError if the bytes are no such envelope; VerificationError (`attestation`) unless the key signed
-    it, its predicate follows from the certificate, and its subjects are the new versions.
+    Raises FormatError if the bytes are no such envelope; VerificationError (`attestation`) unless the key
+    signed it, its predicate follows from the certificate, and its subjects are the new versions.
     """
     subjects, predicate = opened(data, key)
     expected = predicate_of(certificate, checked, predicate.issuer)
