@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strikes a party of a federation on hosts for a while: kills, full disks, wrong clocks, cut lines."""
+"""Temporary calamities of a party on its host: kills, full disks, wrong clocks, cut lines."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ STEPS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Calamity:
-    """Attributes:
-    party: whom it strikes; LEADER for whoever works when it begins.
-    step: at which somebody's work stops for it to begin; None: it begins at a time.
-    moment: that time, as a share of what such work took before.
-    seconds: how long it lasts.
+    """A calamity of one party.
+
+    Attributes:
+        party: the party that it hits; LEADER for the party at work when it begins.
+        step: the step of a party's work at which it begins; None if it begins at a time.
+        moment: that time, as a share of the duration of earlier such work.
+        seconds: its duration.
     """
 
     kind: str

@@ -30,7 +30,7 @@ Ends = tuple[str, int, str, int]
 
 @dataclass
 class Direction:
-    """One direction of a TCP connection: what was sent, by the place of its first byte."""
+    """One direction of a TCP connection: the sent bytes, by the place of the first."""
 
     first: int
     segments: dict[int, bytes] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class ChainProcess:
 
     @property
     def state(self) -> Path:
-        """What a killed node had written, which the next one reads."""
+        """The state that a killed node had written, for the next one to read."""
         return self.folder / "state.json"
 
     def begin(self) -> None:
@@ -55,9 +55,9 @@ class ChainProcess:
         return nodes[0]
 
     def kill(self) -> None:
-        """As a power cut does to a node that writes each block: what it loses is transactions that wait.
+        """Kills the node as a power cut would, losing only pending transactions.
 
-        Anvil keeps its blocks in memory, so it mines no more, is asked for all of them, and is killed.
+        Anvil keeps its blocks in memory, so it stops mining, dumps its state, and is then killed.
         """
         with closing(connect(self.url, self.chain_id)) as node:
             node.rpc.call("evm_setAutomine", False)

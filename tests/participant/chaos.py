@@ -65,13 +65,13 @@ POLL, LOOK = 0.1, 3.0
 
 
 Trial = dict[str, Any]
-"""What came of a trial: beside what it was, and its problems,
+"""The parameters, the problems and the result of a trial.
 
-calamities: what struck whom, how many seconds after the work began, and whether that met the work.
+calamities: parties hit, seconds from the start of the work, and whether the work was hit.
 done_meanwhile: whether the work was done before the last calamity was over.
-step, end, even: seconds from the end of the last calamity to the next block of either chain, to the end of
-    the work, and until all members had the keys and files that they should, and no replaced ones.
-begun, filed_again: pieces of work that participants began; how often the command that files a request failed.
+step, end, even: seconds from the end of the last calamity to the next block of either chain, to the end
+    of the work, and until all members had exactly the keys and files that they should.
+begun, filed_again: pieces of work that participants began; failures of the command that files a request.
 """
 
 
@@ -135,7 +135,7 @@ class Ground:
         partial.rename(participant.folder / LIMITS)
 
     def stops(self, step: str | None) -> list[Stop]:
-        """Has whoever comes to a step stop there."""
+        """Stops every service that comes to a step."""
         return (
             [] if step is None else [Stop(each.folder, step) for each in services(self.federation).values()]
         )
@@ -196,7 +196,7 @@ class Ground:
         trial["problems"] += [*self.ledger.broken(work), *twice]
 
     def certify(self, work: Work) -> list[str]:
-        """What is wrong with the certificate of a request that is done; later ones may replace its models."""
+        """Problems with the certificate of a completed request; later ones may replace its models."""
         try:
             certified = self.federation.certified(_owner(work.models[0])[0], work.request)
         except (AssertionError, BlockfulError) as error:
@@ -206,7 +206,7 @@ class Ground:
         return [f"the certificate of {work} names {certified}"]
 
     def close(self) -> list[str]:
-        """What is wrong in the end: a reader reads every model."""
+        """Problems in the end state: a reader reads every model."""
         return read_by(self.federation, NAMES[-1])
 
     def is_done(self, work: Work, at_once: bool = False) -> bool:
@@ -331,7 +331,7 @@ def _owner(model: str) -> tuple[str, int]:
 
 
 def _let_go(stops: Sequence[Stop]) -> None:
-    """Nobody stops any more, and whoever has goes on."""
+    """Withdraws the stops and lets stopped services go on."""
     for stop in stops:
         stop.withdraw()
         with suppress(ProcessLookupError, FileNotFoundError):  # it was killed, or never stopped

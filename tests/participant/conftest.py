@@ -45,7 +45,7 @@ SEED = 0
 
 @dataclass
 class Participant:
-    """One participant: its folder, keys and nodes; `run` opens what it works on."""
+    """One participant: its folder, keys and nodes; `run` opens its run."""
 
     folder: ParticipantFolder
     keys: ReaderKeys

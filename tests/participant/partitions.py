@@ -45,7 +45,7 @@ class Hosts:
 
     @property
     def sides(self) -> Mapping[str, Host]:
-        """Where each member and participant is, by its name, and by that of its folder."""
+        """Hosts of members and participants, by party name and by folder name."""
         return _sides(self.left, self.right, tuple(self.federation.participants))
 
     def alone(self, party: str) -> AbstractContextManager[None]:
@@ -59,7 +59,7 @@ class Hosts:
 
 @contextmanager
 def on_hosts(delay: float = DELAY_SECONDS, loss: float = LOSS, terms: Terms | None = None) -> Iterator[Hosts]:
-    """`delay`: seconds each way."""
+    """A federation on three hosts; `delay`: seconds each way."""
     terms = terms or Terms()
     forkserver.ensure_running()  # here, so that no other process begins on a host
     with joined(3, delay, loss) as (wire, (middle, left, right)), within(middle.namespace):

@@ -56,7 +56,7 @@ GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
 PASSPHRASE = "words"
 DETAILED = ("--log-format", "json", "--log-level", "debug")
-"""Services log all that they can, for those who look for secrets there."""
+"""Services log everything, for tests that search the logs for secrets."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Seat:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a federation is made of.
+    """Parameters of a federation.
 
     Attributes:
-        names: of the participants.
-        sections: settings in which it differs from the tests' others.
-        disk: MiB of the disk that each member and participant has to itself; None: they share the test's.
+        names: names of the participants.
+        sections: settings that differ from the other tests' settings.
+        disk: MiB of each party's own disk; None: all share the test's disk.
     """
 
     names: tuple[str, ...] = tuple(GRAPH)
@@ -197,7 +197,7 @@ def process_federation(
     terms = terms or Terms()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="blockful-"))
-        folder.chmod(0o711)  # others pass through it to what is theirs
+        folder.chmod(0o711)  # others pass through it to their own
         stack.callback(shutil.rmtree, folder)
         parties = _Parties(stack, folder, seats, terms)
         chains = {name: _chain(parties, name, number) for name, number in CHAINS.items()}

@@ -234,7 +234,7 @@ def trainer_of(member: MemberProcess) -> str | None:
 
 
 def _agreed_unseen(machines: Machines, file: FederationFile) -> list[Outcome]:
-    """What operators are told who would agree to the file of a leader that did not look at it."""
+    """The outcomes of operators who would agree to a file that the leader did not check."""
     leader = machines.members[0].folder
     with led_by_member(leader, keys_in(leader, WORDS)) as federation:
         administration, context = federation.administration(), federation.context

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Participants that lie: what members refuse, what they pass over, and what the record says of the rest."""
+"""Participants that lie: members refuse or ignore the lies, and the record stays right."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
 
 
 def others_go_on(machines: Machines, forgotten: int) -> None:
-    """Another request is carried out, whatever the first waits for."""
+    """Another request is carried out while the first is stuck."""
     before = versions(machines)
     with machines.participants["t"].run() as party:
         number = filed(machines, "t", asked(machines, "t", forgotten))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation of machines does what the laboratory does, and nobody has another's data."""
+"""A federation of machines gives the laboratory's results, and no party has another's data."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def names(machines: Machines, participant: Participant, **code: tuple[str, ...]) -> None:
-    """Has a participant name code; what is left out stays."""
+    """Has a participant name code; sections not given stay."""
     file, data = machines.file.read_bytes(), RunDirectory.open(participant.folder.run).party
     assert data is not None and data.data is not None
     join(

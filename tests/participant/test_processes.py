@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parties as processes: killed and frozen at every step, and kept from each other's secrets meanwhile.
 
-The tests are one history, in their order; what the federation sent and stored is looked through at its end.
+The tests are one history, in their order; the last one searches all data sent and stored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LABELS = 32
 
 @dataclass
 class Watched:
-    """A federation, what it sends, and the secrets that nobody may find there."""
+    """A federation, its traffic, and the secrets that must not appear in it."""
 
     federation: ProcessFederation
     capture: Capture
@@ -218,7 +218,7 @@ def _names(federation: ProcessFederation) -> list[str]:
 
 
 def _read_own_alone(own: Path, folders: list[Path]) -> None:
-    """Reads the caller's log, and tries those of all others."""
+    """Reads the caller's log, and tries the logs of all others."""
     assert (own / LOG).read_bytes() is not None
     for folder in folders:
         if folder == own:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that reach what was there when they were filed, and publications that keep out of their way."""
+"""Requests that reach the models published before they were filed, and publications that avoid conflicts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def carried_out(machines: Machines) -> int:
 
 
 class Stale:
-    """What x's owner trained before the request."""
+    """A model that x's owner trained before the request."""
 
     trained: _Trained
 
@@ -162,7 +162,7 @@ class Doing(ChildProcesses):
 def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
     machines: Machines, carried_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An honest request waited for all those that two accounts had filed before it."""
+    """An honest request waited for all requests that two accounts had filed before it."""
     one, two, honest = b"1" * 20, b"2" * 20, b"3" * 20
     waiting = [Due(1, one), Due(2, one), Due(3, one), Due(4, two), Due(5, two), Due(6, honest)]
     participant = machines.participants["x"]

@@ -47,7 +47,7 @@ from tests.storage.machines import serving
 
 
 class Serving(Hall):
-    """What a member sees: the registry's participants lead, and `peer` is of every epoch."""
+    """A member's hall: the registry's participants lead, and `peer` is of every epoch."""
 
     def __init__(self, contracts: Contracts, store: ContentStore, peer: bytes) -> None:
         self._contracts, self._peer = contracts, peer

@@ -30,7 +30,7 @@ from tests.participant.conftest import Machines
 pytestmark = pytest.mark.processes
 
 SHARES = {"b": 0.2, "t": 0.5, "y": 1.0, "z": 1.0}
-"""What owners disclose."""
+"""Share of intervals that each owner discloses."""
 
 
 @pytest.fixture(scope="module")

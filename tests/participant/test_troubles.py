@@ -66,7 +66,7 @@ def test_a_publication_goes_on_once_its_owner_can_pay(machines: Machines, chains
         publish(machines, "a")
     assert not machines.contracts.live.height()
     set_balance(chains.live, account, ETHER)
-    assert models(machines) == {"a": 0}  # the decision that the archive holds goes on; nothing is trained
+    assert models(machines) == {"a": 0}  # the archived decision goes on; no model is trained
 
 
 def test_a_leader_whose_clock_is_ahead_is_told_and_publishes_later(

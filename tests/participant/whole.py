@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold once a federation of processes has come through: nothing is lost, nothing was done twice."""
+"""Invariants of a federation of processes after calamities: no work is lost or done twice."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.participant.processes import ProcessFederation
 
 @dataclass(frozen=True)
 class Work:
-    """What a trial has the federation do.
+    """The work of a trial.
 
     Attributes:
         kind: "publication", "parallel" or "sequential".
-        models: each of them gets one version more, or its first.
-        passed: to these, a parallel request passes what it changes, unless that is next to nothing.
+        models: models that get their first or one further version.
+        passed: models to which a parallel request passes its change, unless that is negligible.
         before: versions before it began.
         request: its number; 0 for a publication.
     """
@@ -41,7 +41,7 @@ class Work:
     request: int = 0
 
     def is_done(self, federation: ProcessFederation) -> bool:
-        """Raises BlockfulError while the record cannot be read."""
+        """Whether the work is done.  Raises BlockfulError while the record cannot be read."""
         with federation.watched() as record:
             versions = _versions(record.catalogue())
             if any(versions.get(name, -1) <= self.before.get(name, -1) for name in self.models):
@@ -58,12 +58,12 @@ class Work:
 
 @dataclass
 class Ledger:
-    """What is known of a federation's past by who watches it.
+    """An observer's record of a federation's past.
 
     Attributes:
         sealed: the sealed files of each version, by model and version.
-        logged: how many lines each participant's log of its work had.
-        vaults: of the members, by their folders.
+        logged: number of lines in each participant's log of its work.
+        vaults: vaults of the members, by their folders.
     """
 
     federation: ProcessFederation
@@ -77,7 +77,7 @@ class Ledger:
             self.vaults[member.folder] = Vault(member.folder / VAULT, secret)
 
     def lacking(self) -> list[str]:
-        """What the members have yet to fetch, or to destroy."""
+        """Files and keys that the members have yet to fetch or to destroy."""
         with self.federation.watched() as record:
             models = record.catalogue().models
         current = {(name, placed.version) for name, placed in models.items()}
@@ -111,7 +111,7 @@ class Ledger:
                 yield f"has the file {uri}, which was replaced"
 
     def broken(self, work: Work) -> list[str]:
-        """What is lost, or was done twice, now that the work is done."""
+        """Problems after the work: anything lost or done twice."""
         federation, found = self.federation, list[str]()
         with federation.watched() as record:
             versions = _versions(record.catalogue())
@@ -131,7 +131,7 @@ class Ledger:
         return found
 
     def trained(self) -> tuple[int, list[str]]:
-        """How much work the participants began since the last call, and what was done twice."""
+        """The number of pieces of work begun since the last call, and those done twice."""
         begun, twice = 0, list[str]()
         for name, participant in self.federation.participants.items():
             entries = ParticipantFolder(participant.folder).log.entries()
@@ -146,7 +146,7 @@ class Ledger:
 
 
 def read_by(federation: ProcessFederation, name: str) -> list[str]:
-    """What a participant, which is ended, cannot read of the current models."""
+    """Problems of a participant in reading the current models; ends its process first."""
     reader = federation.participants[name]
     reader.kill()
     try:

@@ -44,7 +44,10 @@ class Wire(Closable):
     """Carries packets between hosts until it is closed."""
 
     def __init__(self, hosts: Sequence[Host], delay: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
-        """`delay`: seconds each way.  `loss`: share of the packets that are lost, drawn from `seed`."""
+        """Opens the wire.
+
+        `delay`: seconds each way.  `loss`: share of the packets that are lost, drawn from `seed`.
+        """
         self._delay, self._loss, self._rng = delay, loss, random.Random(seed)
         self._cuts: tuple[frozenset[frozenset[bytes]], ...] = ()
         self._devices = {inet_aton(host.address): _device(host) for host in hosts}
@@ -113,7 +116,7 @@ class Wire(Closable):
 
 @contextmanager
 def joined(count: int, delay: float = 0.0, loss: float = 0.0) -> Iterator[tuple[Wire, tuple[Host, ...]]]:
-    """`count` hosts on one wire."""
+    """Joins `count` hosts by one wire."""
     with ExitStack() as stack:
         hosts = tuple(
             Host(stack.enter_context(namespace(f"blockful-{os.getpid()}-{number}")), f"{NETWORK}.{number}")

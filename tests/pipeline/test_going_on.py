@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation goes on after requests: what owners asked to be forgotten, nothing is trained on again."""
+"""A federation goes on after requests and never trains again on data that owners asked to be forgotten."""
 
 from __future__ import annotations
 

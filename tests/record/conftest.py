@@ -22,14 +22,14 @@ from tests.federations import readable, set_back, small, trained
 
 @dataclass(frozen=True, repr=False)
 class Scene:
-    """The federation, what its request did, and a proof of `x` (version 1)."""
+    """The federation, the outcome of its request, and a proof of `x` (version 1)."""
 
     federation: Federation
     unlearned: Unlearned
     proof: Proof
 
     def anchors(self) -> Anchors:
-        """What somebody who trusts this federation's chains knows of them."""
+        """The anchors of a verifier who trusts this federation's chains."""
         contracts = self.federation.contracts
         return Anchors(
             frozenset({contracts.live.block_hash(contracts.live.height())}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue is read on from what was read before, and is the one that reading all of it gives."""
+"""A catalogue read on from an earlier reading equals one that is read anew."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Live:
         self.blocks.append([transaction(Position(height, index)) for index in range(count)])
 
     def redact(self, position: Position, settled: bool = True) -> None:
-        """`settled`: whether this was the last chunk of its decision."""
+        """Redacts a model; `settled`: whether this was the last chunk of its decision."""
         block = self.blocks[position.height - 1]
         version = block[position.index].version + 1
         block[position.index] = replace(block[position.index], version=version, settled=settled)
         self.log.append(block[position.index])
 
     def settle(self) -> None:
-        """Executes the last chunk of all decisions; nothing is logged of what the others replaced."""
+        """Executes the last chunk of all decisions; logs no event for models that earlier chunks replaced."""
         self.blocks = [[replace(each, settled=True) for each in block] for block in self.blocks]
 
     def height(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between two federation files, and which differences the committee may decide."""
+"""Differences between two federation files, and the ones that the committee may decide."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_a_chunk_of_the_live_chain_that_is_missing_is_pending(scene: Scene) -> N
 
 
 def test_chains_that_grow_are_read_again(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first reading of the archive lacks what the live chain already has."""
+    """The first reading of the archive lacks events that the live chain already has."""
     contracts, readings = scene.federation.contracts, []
     lagging, blocks = told(contracts.archive, without("Archived", -1)), iter("ab")
     whole, lacking = contracts.archive.log, lagging.log

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filed request reaches and needs, whose time is over, and when it ends, on a chain of models
-a <- b <- c and a <- c, and d."""
+"""The models that a filed request reaches and needs, owners' deadlines, and its end.
+
+The models are a chain a <- b <- c and a <- c, and d.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +180,7 @@ def test_an_owners_time_counts_from_when_its_part_can_be_done() -> None:
 
 
 def test_an_owners_time_counts_from_its_last_part_of_an_earlier_request() -> None:
-    """Finding 2: of many valid requests, those whose owner was busy with the others withdrew its models."""
+    """Finding 2: with many valid requests, models were withdrawn while their owner was busy with others."""
     record = catalogue(d=changed(replace(D, node=node_of("d", owner="a")), OTHER, block_number=160))
     assert status(record, now=ADMITTED + BLOCKS + 1).unanswered() == ("a",)
     after = status(record, now=160 + BLOCKS, earlier=(OTHER,))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an owner commits to: one spelling, bounded, and nothing that contradicts itself."""
+"""A trace of a training: one spelling, bounded, free of contradictions."""
 
 from __future__ import annotations
 

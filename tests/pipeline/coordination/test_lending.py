@@ -38,7 +38,7 @@ Answer = Callable[[KeyDelivery, KeyRequest], KeyDelivery]
 
 @dataclass
 class Lender:
-    """A member with a vault; `answer` changes what it answers, `asked` are the versions asked of it."""
+    """A member with a vault; `answer` changes its answers, `asked` lists the requested versions."""
 
     address: bytes
     vault: Vault

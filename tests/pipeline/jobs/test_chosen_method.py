@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The method that a run chooses for a request, and what its report says of it."""
+"""The method that a run chooses for a request, and its explanation in the report."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_root_whose_client_leaves_is_named_before_the_request(federation: Fede
 
 
 def test_copies_that_stay_are_said(chains: Nodes, tmp_path: Path) -> None:
-    """In what a request says before it is carried out, and in its report."""
+    """They are named before the request is carried out and in its report."""
     federation = Federation.create(
         small(unlearning=AUTO, committee={"attested": True}), tmp_path / "run", nodes=chains
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request after others: what they made models forget is not taught again."""
+"""A request after others does not teach models the data that those had removed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Feder
 def forgets(
     federation: Federation, number: int, earlier: dict[str, tuple[Forget, ...]]
 ) -> dict[str, Weights]:
-    """What the next request gives, computed beside the pipeline."""
+    """The results of the next request, computed beside the pipeline."""
     setup = federation.setup
     forget = Forget.of_classes([number])
     task = UnlearningTask.of(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an owner that makes new weights says it spent of its samples' privacy."""
+"""Privacy that an owner states to have spent when it makes new weights."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record's times never go back, whatever the leaders' clocks do."""
+"""The record's times never go back, even if the leaders' clocks do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.federations import small
 
 
 class Backwards:
-    """A minute earlier at each reading, as if every leader's clock were behind that of the one before."""
+    """A minute earlier at each reading, as if each leader's clock were behind the previous leader's."""
 
     def __init__(self) -> None:
         self._now = int(time.time())

@@ -226,7 +226,7 @@ def test_the_chains_of_a_run_are_run_by_one_command(tmp_path: Path) -> None:
 
 
 def test_a_claim_is_of_the_run_that_is_there(tmp_path: Path) -> None:
-    """The lock of a folder that was removed and made again is not that of the first."""
+    """A folder that was removed and made again has another lock."""
     (tmp_path / "a").mkdir()
     first = FileLock(tmp_path / "a" / LOCK, RunError)
     first.discard()

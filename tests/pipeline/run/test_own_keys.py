@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outside development chains no key derives from the seed: what is left to it is refused, and named."""
+"""Outside development chains no key derives from the seed; settings that need one are refused by name."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_chains_that_never_executed_the_decision_refuse_it(
 def test_one_change_of_any_field_is_found_out_and_named(
     scene: Scene, certificate: ErasureCertificate
 ) -> None:
-    """As whoever altered it cannot sign: on the statement alone where the signatures would say it too."""
+    """Changes only the statement if the signatures would reveal the change too, as a forger cannot sign."""
     data = certificate.to_bytes()
     anchors, rosters = _known(scene), _rosters(scene)
     verify_certificate(parse_certificate(data), anchors, rosters)

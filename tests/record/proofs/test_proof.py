@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proof convinces those who know the chain, and nobody else; one change of any field is found out."""
+"""A proof convinces only verifiers who know the chain; one change of any field is found out."""
 
 from __future__ import annotations
 
