@@ -74,7 +74,7 @@ def attest(
     """
     if said.controller.name is None:
         raise SettingsError(
-            "nobody is named who answers for the erasure: say who with --set controller.name=NAME, or in "
+            "no controller of the erasure is named: name one with --set controller.name=NAME, or in "
             "section [controller] of the settings that a run is made from."
         )
     contracts, run = federation.contracts, federation.run

@@ -331,7 +331,7 @@ class Federation(OperatedRun):
         if not self.nodes.place.own and request.created > clock.now() + MAX_DRIFT:
             raise UnlearningError(
                 f"the request says that it was made {request.created - clock.now()} s from now: set this "
-                "machine's clock, or that of whoever made it, and have it made and signed again."
+                "machine's clock, or the clock of the machine that made it; then make and sign it again."
             )
         clock.wait_until(request.created)
 

@@ -119,7 +119,7 @@ def check_statement(live: LiveChainId, transaction: ModelTransaction, node: Mode
         sorted(reference.place() for reference in statement.references) == list(transaction.references),
         "signature",
         subject,
-        "the signed references are not those on the chain",
+        "the signed references differ from the chain's",
     )
     version = node.redaction.version if node.redaction else 0
     require(

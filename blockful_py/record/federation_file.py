@@ -126,7 +126,9 @@ class FederationFile(Section):
         file = validated(cls, document)
         own = [f"{rule}.{key}" for rule, keys in OWN.items() for key in keys if key in document.get(rule, {})]
         if own:
-            raise SettingsError(f"{', '.join(own)} is everybody's own: it is in no federation file.")
+            raise SettingsError(
+                f"{', '.join(own)} is each party's own setting: leave it out of a federation file."
+            )
         for cid in (file.public.measuring, file.public.initial):
             parse_cid(cid)
         file._require_contracts()
@@ -197,6 +199,6 @@ def read_federation_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingsError(
-            f"the federation file {path} cannot be read ({error.strerror}): ask whoever made the federation "
+            f"the federation file {path} cannot be read ({error.strerror}): ask the federation's founder "
             "for it."
         ) from None

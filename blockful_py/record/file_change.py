@@ -79,7 +79,7 @@ def require_allowed(changed: Sequence[Difference], open_requests: Sequence[int])
             "over."
         )
     if not changed:
-        raise RefusedError("the new federation file says what the present one says.")
+        raise RefusedError("the new federation file equals the present one.")
 
 
 def _entries(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -275,17 +275,17 @@ class _Told:
             return "the certificate in the archive is of another decision"
         records = self._archived_by(proposal)
         if partly:
-            return "" if {*done} <= {*records} else "it did not archive what it replaced"
+            return "" if {*done} <= {*records} else "it replaced versions that it did not archive"
         if Counter(done) != Counter(records):
-            return "it did not archive what it did on the live chain, and nothing else"
+            return "its archive records differ from its changes on the live chain"
         try:
             leaves = archive_leaves(self._archive, chunks) + self._live_leaves(proposal, place)
         except NodeError:
             raise
         except ChainError as error:
-            return f"what it did cannot be read: {error}"
+            return f"its calls cannot be read: {error}"
         if merkle.root(leaves) != certificate.content_hash:
-            return "its certificate does not cover what it did on both chains"
+            return "its certificate does not cover its calls on both chains"
         return ""
 
     def _live_leaves(self, proposal: bytes, place: Position | None) -> tuple[bytes, ...]:

@@ -244,7 +244,7 @@ class Verifier:
             self._view.block_hash(height) == self._hashes[height],
             "link",
             subject,
-            f"the chain's hash of block {height} is not that of its header",
+            f"the chain's hash of block {height} differs from its header's",
         )
 
     def _signature(self, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:

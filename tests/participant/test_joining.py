@@ -186,7 +186,7 @@ def test_a_file_that_is_not_the_one_on_the_chain_is_refused(
     assert not newcomer.party.run.exists()
     number = newcomer.join(standing)
     before = contents(newcomer.party.run)
-    with pytest.raises(SettingsError, match="get the file that stands"):
+    with pytest.raises(SettingsError, match="get the current file"):
         newcomer.join(altered)
     assert contents(newcomer.party.run) == before
     assert newcomer.join(standing) == number

@@ -327,7 +327,7 @@ class RemoteCommittee:
                 return key
         raise RunError(
             f"this run did not see the group key 0x{key_id.hex()} generated, and fewer than {enough} members "
-            "of its epoch say what it is: start them, or generate a new key with `blockful committee keygen` "
+            "of its epoch send it: start them, or generate a new key with `blockful committee keygen` "
             "(appointed members) or `rotate` (elected ones)."
         )
 

@@ -67,8 +67,8 @@ class Leader:
             return self._identities.leader()
         if self._run.party is not None and LEADER_KEY not in os.environ:
             raise SettingsError(
-                f"{self._run.path} is a participant's run, whose keys its user alone has: as that user take "
-                "a command of `blockful participant`, else give a laboratory's run."
+                f"{self._run.path} is a participant's run, and only its user has the keys: use `blockful "
+                "participant` as that user, or give a laboratory's run."
             )
         return leader_key()
 

@@ -202,7 +202,7 @@ class PartCollector:
         """
         names, record = status.unanswered(), status.record
         if not names:
-            raise RunError(f"no model of request {status.number} is to be withdrawn now.")
+            raise RunError(f"no model of request {status.number} is due for withdrawal now.")
         nodes = {name: withdrawn(record[name], status.request) for name in names}
         live = self._context.stores.live
         self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])

@@ -118,7 +118,7 @@ class RequestAdmission:
         require_parts(request, method, record.graph)
         require_starts(status)
         owners = {record[start.name].node.statement.owner for start in request.starts}
-        _require("0x" + filed.by.hex() in owners, "it was filed by nobody who signed it")
+        _require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
         if any(each.request == request for each in self._docket.admitted()):
             raise RefusedError("the same request was admitted before")
         gone = sorted(set(status.affected) - record.with_weights.keys())

@@ -187,7 +187,7 @@ class ContentReviewer:
         _require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
         _require(node.name in names, f"there is no model {node.name} in this federation")
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
-        _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
+        _require(planned == user, f"model {node.name} belongs to user {planned}, not to {user}")
 
     def _check_versions(self, node: ModelNode) -> None:
         """Checks that the model was trained from the current versions of its references."""
@@ -226,7 +226,7 @@ class ContentReviewer:
             other = None
             with suppress(BlockfulError):  # unreadable models are not this proposal's fault
                 other = known.digest(placed.node.weights, self._weights)
-            _require(weights != other, f"the weights of model {node.name} are those of {name}")
+            _require(weights != other, f"model {node.name} has the weights of {name}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]
@@ -256,7 +256,7 @@ class ContentReviewer:
         self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
-            _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
+            _require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
             review_withdrawal(withdrawn, status)
             return
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
@@ -416,7 +416,7 @@ class ContentReviewer:
                 name = each.node.name
                 _require(
                     self._is_sealed(each, weights[name], keys),
-                    f"the new weights of {name} are not what {method.name} gives",
+                    f"the new weights of {name} differ from the result of {method.name}",
                 )
             self._measure(some, weights, request, catalogue)
 
@@ -437,7 +437,7 @@ class ContentReviewer:
             name = each.node.name
             if name in starts:
                 signed = parse_cid(each.node.statement.weights) == each.node.weights
-                _require(signed, f"the new weights of {name} are not those that its owner signed")
+                _require(signed, f"the new weights of {name} are not the ones that its owner signed")
                 with refusing(f"the new weights of {name}"):
                     announced[name] = self._weights.read(each.node.weights)
         return announced

@@ -138,7 +138,7 @@ def _require_current(current: bytes | None, digest: bytes) -> None:
     if current not in (None, digest):
         raise SettingsError(
             f"the federation's file is 0x{current.hex()} on the chain, this party has 0x{digest.hex()}: "
-            "get the file that stands, and repeat with it."
+            "get the current file, and repeat with it."
         )
 
 

@@ -38,7 +38,8 @@ class Lease(Closable):
             raise  # the folder does not exist
         except OSError as error:
             raise RunError(
-                f"{run / LOCK} cannot be written ({error.strerror}): only who may write to the run leads it."
+                f"{run / LOCK} cannot be written ({error.strerror}): leading a run needs the right "
+                "to write to it."
             ) from None
 
     @classmethod

@@ -39,7 +39,7 @@ def check_attestation(
     differing = [
         name for name in ErasurePredicate.model_fields if getattr(predicate, name) != getattr(expected, name)
     ]
-    require(not differing, CHECK, "the predicate", f"{', '.join(differing)} is not what the certificate says")
+    require(not differing, CHECK, "the predicate", f"{', '.join(differing)} differs from the certificate")
     names = subject_names(certificate)
     weights = {clear_name(each.name) for each in certificate.statement.replaced if each.new_weights}
     found = {each.name: each.uri for each in subjects if each.name not in weights}
@@ -55,7 +55,7 @@ def check_attestation(
             nodes.get(each.name, each.sha256) == each.sha256,
             CHECK,
             f"subject {each.name}",
-            "its digest is not that of the node in the certificate",
+            "its digest differs from the node's in the certificate",
         )
     return subjects, predicate
 
@@ -71,5 +71,5 @@ def require_subject(subjects: Sequence[Subject], path: Path) -> Subject:
     except OSError as error:
         raise FormatError(f"the weights {path} cannot be read: {error.strerror}.") from None
     found = [each for each in subjects if each.sha256 == digest]
-    require(bool(found), CHECK, str(path), f"its SHA-256 {digest} is of no subject")
+    require(bool(found), CHECK, str(path), f"its SHA-256 {digest} is no subject's")
     return found[0]

@@ -114,7 +114,7 @@ def _check_replaced(
         places == [str(place) for place in record.nodes],
         "replaced",
         "the certificate",
-        "the models that it lists are not those of its record",
+        "it lists other models than its record",
     )
     for each in statement.replaced:
         node = record.nodes[position(each.position)]
@@ -137,7 +137,7 @@ def _check_replaced(
         differing = [
             name for name in ReplacedModel.model_fields if getattr(each, name) != getattr(expected, name)
         ]
-        require(not differing, "replaced", subject, f"{', '.join(differing)} is not what its record says")
+        require(not differing, "replaced", subject, f"{', '.join(differing)} differs from its record")
         require(
             parse_node(each.before.encode()).statement.owner == node.statement.owner,
             "replaced",
@@ -205,7 +205,7 @@ def _check_decisions(
         sorted(decided) == sorted(each.position for each in statement.replaced),
         "decision",
         "the certificate",
-        "the models that were decided on are not those that were replaced",
+        "the decided models are not the replaced ones",
     )
     decided_at = max(chunk.timestamp for each in statement.decisions for chunk in each.archive)
     require(
@@ -254,7 +254,7 @@ def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[s
             == (transaction.version, transaction.uri, transaction.opening),
             "decision",
             subject,
-            f"the model at {update.position} was decided to be something else",
+            f"the model at {update.position} was decided to be another one",
         )
     return [str(update.position) for update in call.updates]
 
@@ -270,7 +270,7 @@ def _check_archive(
         == [(each, call.timestamp) for each in call.records],
         "decision",
         subject,
-        f"the records from {call.first} on were decided to be others",
+        f"the records from {call.first} on are not the decided ones",
     )
 
 
@@ -280,15 +280,15 @@ def _check_erasure(statement: CertificateStatement, record: CheckedRecord) -> No
     gone = {each.old_node for each in statement.replaced} | sealed
     gone -= {each.new_node for each in statement.replaced}
     said = (
-        ("was deleted is not", statement.erasure.deleted, gone),
-        ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed),
+        ("files listed as deleted are not files of", statement.erasure.deleted, gone),
+        ("keys listed as destroyed are not keys of", statement.erasure.keys_destroyed, sealed),
     )
     for what, cids, possible in said:
         require(
             list(cids) == sorted(set(cids)) and set(cids) <= possible,
             "erasure",
             "the certificate",
-            f"what it says {what} the versions before",
+            f"{what} the versions before",
         )
 
 

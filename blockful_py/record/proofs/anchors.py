@@ -121,8 +121,8 @@ def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None
         bool(trusted),
         "anchor",
         "the archive",
-        f"after its {len(heads) - 1} records the head is 0x{heads[-1].hex()}; the head that you trust is not "
-        "among those of this archive",
+        f"after its {len(heads) - 1} records the head is 0x{heads[-1].hex()}; this archive never "
+        "had the head that you trust",
     )
     return max(trusted)
 
@@ -191,7 +191,7 @@ def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive:
             mine == (stored.record, stored.timestamp),
             "anchor",
             "the archive",
-            f"record {index} is not that of the chain",
+            f"record {index} differs from the chain's",
         )
     return Anchors(archive_heads=frozenset((heads[-1],)))
 
