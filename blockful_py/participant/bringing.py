@@ -29,10 +29,7 @@ class OwnFile:
 
     @classmethod
     def read(cls, path: Path, label: str | None) -> Self:
-        """Reads a party's file.
-
-        Raises as `read_rows` and `label_column`; SettingsError if the file's name is no valid party name.
-        """
+        """Reads a party's file.  Raises as `read_rows` and `label_column`; SettingsError for a bad name."""
         if fault := name_fault(party_name(path), "party"):
             raise SettingsError(f"{path}: {fault}. Rename the file.")
         rows = read_rows(path)

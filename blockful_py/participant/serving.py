@@ -67,7 +67,7 @@ class RequestStatus:
 
     Attributes:
         deadline: last block of the live chain's node in which parts may be handed in; 0 before admission.
-        waits_for: affected models without an answer yet, in topological order.
+        waits_for: models that the request has yet to replace, in topological order.
         withdrawn: models withdrawn by the request.
         built_on_old: later models trained from versions that the request replaced.
         due: own models whose parts can be done now.

@@ -26,10 +26,7 @@ class Administration:
         self._open = OpenMotions(context.run.motions)
 
     def set_barred(self, account: bytes, barred: bool) -> None:
-        """Bars or readmits a reader.
-
-        Raises ContractError NothingToChange; QuorumError, with advice, when too few members agree.
-        """
+        """Bars or readmits a reader.  Raises ContractError NothingToChange; QuorumError, with advice."""
         self._carry(Matter.BAR if barred else Matter.READMIT, account)
 
     def set_auditor(self, account: bytes, key: Point | None) -> None:

@@ -274,7 +274,7 @@ class Federation(OperatedRun):
         Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
 
         Args:
-            decryptor: decrypts the weights whose keys it has, too.
+            decryptor: if given, also decrypts the weights whose keys it has.
             since: a file written as `checkpoint` before; unchanged parts of it are not checked again.
             checkpoint: the file to write if all checks pass.
 
@@ -300,7 +300,7 @@ class Federation(OperatedRun):
         decryptor: Decryptor | None = None,
         progress: Progress | None = None,
     ) -> Audit:
-        """Audits the archive's history of every position: whole, and starting with `remembered`.
+        """Audits the archive: whether each position's history is whole, and begins with `remembered`.
 
         `decryptor`: also decrypts the versions whose keys it has.
         """

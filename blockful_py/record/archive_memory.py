@@ -59,10 +59,7 @@ def recall(path: Path, archive: ArchiveSource) -> tuple[StoredArchiveRecord, ...
 
 
 def remember(path: Path, archive: ArchiveSource) -> int:
-    """Writes the archive's present records atomically; returns their number.
-
-    Raises RunError when the file cannot be written.
-    """
+    """Writes the archive's present records atomically; returns their number.  Raises RunError."""
     history = export_history(archive)
     write_whole(path, spelt(RememberedArchive(format="blockful-archive/1", archive=history)))
     return len(history.records)

@@ -81,10 +81,7 @@ class Catalogue:
 
     @classmethod
     def of(cls, transactions: Iterable[ModelTransaction], node_of: Callable[[Uri], ModelNode]) -> Catalogue:
-        """The catalogue of all transactions, by position.
-
-        Raises RunError when two models share a name, and as `node_of`.
-        """
+        """The catalogue of transactions.  Raises RunError if two models share a name, and as `node_of`."""
         models: dict[str, PlacedNode] = {}
         by_position: dict[Position, str] = {}
         references: dict[str, tuple[str, ...]] = {}

@@ -27,7 +27,7 @@ class NodeReader(Protocol):
         """URL of the node."""
 
     def newest_block(self) -> str:
-        """Hash of the newest block whose events are read; the contract's state is the same while it is."""
+        """Hash of the node's newest block; while it stays the same, so do the contract's state and events."""
 
     def log(self) -> Sequence[Any]:
         """All events, oldest first.  Raises NodeError unless the contract has counted as many."""

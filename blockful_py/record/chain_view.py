@@ -54,10 +54,7 @@ class ChainView:
         return self._headers[height - 1]
 
     def read_all(self) -> None:
-        """Reads the transactions of all blocks, TOGETHER blocks in one go.
-
-        Skips unreadable blocks; `block` raises their error.
-        """
+        """Reads all blocks' transactions; skips unreadable blocks, whose errors `block` raises."""
         counted = [self.header(height) for height in range(1, self.live.height() + 1)]
         usable = [each for each in counted if 1 <= each.tx_count <= MAX_BLOCK_MODELS]
         missing = [each for each in usable if each.height not in self._blocks]
@@ -81,10 +78,7 @@ class ChainView:
         return self._blocks[height]
 
     def transaction(self, position: Position) -> ModelTransaction:
-        """The transaction at a position.
-
-        Raises VerificationError when the position's block does not match its header.
-        """
+        """The transaction at a position.  Raises VerificationError if the header contradicts it."""
         height, subject = position.height, f"model at {position}"
         count = self.header(height).tx_count if height >= 1 and self._reaches(height) else 0
         if not position.index < count <= MAX_BLOCK_MODELS:

@@ -36,7 +36,7 @@ from blockful_py.types import Position
 from blockful_py.whole_file import write_whole
 
 MAX_BYTES = 1 << 30
-"""Maximum size of a checkpoint in bytes; a model takes some 250."""
+"""Maximum size of a checkpoint in bytes, of which a model takes some 250."""
 WHAT = "checkpoint of a verification"
 
 
@@ -70,7 +70,7 @@ class KeptHeader(Part):
 
 
 class KeptModel(Part):
-    """A verified model; the digest is that transaction's."""
+    """A verified model; `digest` is its transaction's."""
 
     version: Small
     uri: Cid

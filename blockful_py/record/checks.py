@@ -37,10 +37,7 @@ def require(holds: bool, check: str, subject: str, detail: str) -> None:
 
 
 def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, subject: str) -> None:
-    """Checks that the opening opens the chameleon hash for this position, version and content.
-
-    The content is the URI, owner and references.
-    """
+    """Checks that the opening fits the chameleon hash, position, version, URI, owner and references."""
     references = payload.references_hash(transaction.references)
     content = payload.transaction_payload(transaction.uri, transaction.owner, references)
     opening = _known(transaction.opening, transaction.version, "opening", subject)

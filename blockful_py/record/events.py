@@ -123,10 +123,7 @@ BEGINNING = Begun()
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken promise.
-
-    `position`: the model's or header's; None if it concerns no single one.
-    """
+    """A broken promise.  `position`: the model's or header's; None if it concerns no single one."""
 
     promise: str
     subject: str
@@ -136,7 +133,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class CheckedHistory:
-    """The violations, and the decisions (`pending`) that the archive has but the live chain still lacks."""
+    """The violations, and the archived decisions that the live chain has not completed (`pending`)."""
 
     violations: tuple[Violation, ...]
     pending: tuple[bytes, ...]

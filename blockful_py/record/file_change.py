@@ -61,10 +61,7 @@ def differences(before: FederationFile, after: FederationFile) -> tuple[Differen
 
 
 def require_allowed(changed: Sequence[Difference], open_requests: Sequence[int]) -> None:
-    """Checks that a change touches no fixed entries.
-
-    Raises RefusedError for entries that can never change, or not while requests are open.
-    """
+    """Checks that a change is allowed, given the open requests.  Raises RefusedError if not."""
     fixed = [str(each) for each in changed if each.concerns(LASTING)]
     if fixed:
         raise RefusedError(

@@ -74,10 +74,7 @@ class KnownTransactions:
         )
 
     def _places(self, logged: Mapping[Position, int], heights: range) -> list[Position]:
-        """Positions of all transactions in some blocks.
-
-        They come from the log, or from the header for blocks newer than the events.
-        """
+        """Positions of all transactions in some blocks, by the log, or by the headers of newer blocks."""
         found = [place for place in logged if place.height in heights]
         known = {place.height for place in found}
         headers = self._live.headers([height for height in heights if height not in known])

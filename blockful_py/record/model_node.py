@@ -42,7 +42,7 @@ FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
 POSITION = r"^\d{1,9}:\d{1,9}$"
 Number = Annotated[int, Field(ge=0, lt=NUMBERED)]
-"""A class or a user."""
+"""Number of a class or a user."""
 SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 
 
@@ -352,10 +352,7 @@ class ModelNode(BaseModel):
 
     @property
     def sealed(self) -> tuple[Uri, ...]:
-        """Sealed files of this version: its weights, then its increments or its owner's disclosure.
-
-        Empty for a withdrawn model.
-        """
+        """This version's sealed weights, then its increments or disclosure; empty for a withdrawn model."""
         if self.is_withdrawn:
             return ()
         others = [each.weights for each in self.increments]

@@ -56,10 +56,7 @@ class RequestFile(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> RequestFile:
-        """Reads a request file.
-
-        Raises FormatError if it is no request file, or wallets would show another request than it makes.
-        """
+        """Reads a request file.  Raises FormatError, also if wallets would show another request."""
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)

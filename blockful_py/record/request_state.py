@@ -334,7 +334,7 @@ class RequestStanding:
         """Whether the request's time has passed.
 
         A parallel request has its deadline for parts, and the same time again for a decision on complete
-        parts.  A sequential one ends when members have withdrawn the missing models, if they may.
+        parts.  A sequential one is over after its deadline, unless members withdraw the missing models.
         """
         if self.is_parallel:
             late = self.now > self.filed.deadline

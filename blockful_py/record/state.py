@@ -41,10 +41,7 @@ class Stored:
     uris: Mapping[tuple[Position, int], Uri]
 
     def altered(self, blocks: Sequence[Block]) -> Iterator[Violation]:
-        """Headers and models of `blocks` that differ from the expected storage, and unreadable blocks.
-
-        Raises NodeError.
-        """
+        """Unreadable or unexpected headers and models of `blocks`.  Raises NodeError."""
         for start in range(0, len(blocks), TOGETHER):
             group = blocks[start : start + TOGETHER]
             try:

@@ -126,9 +126,8 @@ class Verifier:
         return Verifier(read, read, store, known=self._known)
 
     def changed(self) -> tuple[Position, ...]:
-        """Positions of models new or changed since the checkpoint.
-
-        For a block of which only the header changed, its first model.
+        """Positions of models new or changed since the checkpoint; a changed header counts as its first
+        model.
         """
         self._view.read_all()
         found: list[Position] = []

@@ -69,7 +69,7 @@ class AgreedMotions(OwnMotions):
     """Motions as reviewed by a member in its own process.
 
     It votes for a motion only if its operator has agreed, and for a federation file only if it also holds the
-    file and finds it valid.  Whether to admit a request, it decides without its operator.
+    file and finds it valid.  It decides on the admission of requests without its operator.
     """
 
     def __init__(

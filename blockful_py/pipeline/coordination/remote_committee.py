@@ -88,10 +88,7 @@ class DownloadCounter:
 
 
 class RemoteCommittee:
-    """The members at the URLs of the settings.
-
-    `keys`: folder for the public halves of generated keys, one file each.
-    """
+    """The members at the URLs of the settings; `keys`: folder for the generated public keys."""
 
     def __init__(
         self,
@@ -300,10 +297,7 @@ class RemoteCommittee:
                 raise
 
     def key(self, key_id: bytes) -> CommitteeKey:
-        """The public half of a group key, from the run's own file or else from the members.
-
-        Raises RunError if neither has it.
-        """
+        """The public half of a group key, from the run or else from members.  Raises RunError if unknown."""
         return self._keys.find(key_id) or self._told(key_id)
 
     def _told(self, key_id: bytes) -> CommitteeKey:

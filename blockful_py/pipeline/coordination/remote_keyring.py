@@ -138,10 +138,7 @@ class RemoteKeyring:
         return False
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
-        """Delivers keys to the members; the absent ones get them from their peers later.
-
-        Raises QuorumError unless a quorum accepts them.
-        """
+        """Delivers keys to a quorum, or raises QuorumError; absent members get them from peers later."""
 
         def keep(seat: AskedMember) -> None:
             wrapped = tuple(
@@ -187,10 +184,7 @@ class RemoteKeyring:
     def ask_all(
         self, question: Callable[[AskedMember], Answer], needed: int, but: Collection[int] = ()
     ) -> dict[int, Answer | Refusal]:
-        """Answers by index in the roster, of all members except `but`.
-
-        Looks the members up again if too few answer and some were unreachable.
-        """
+        """Answers by roster index, of all members except `but`; looks up unreachable members again."""
         answers = at_once(self._seats(but), question, needed)
         refusals = [answer for answer in answers.values() if isinstance(answer, Refusal)]
         gone = self._absent or any(isinstance(each.reason, UnreachableError) for each in refusals)

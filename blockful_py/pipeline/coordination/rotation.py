@@ -54,10 +54,7 @@ class Goal(Closable):
     """
 
     def __init__(self, path: Path) -> None:
-        """Locks the goal.
-
-        Raises RunError, naming the leader, while another process leads a rotation in this run directory.
-        """
+        """Locks the goal.  Raises RunError, naming the leader, while another process leads a rotation."""
 
         def held(holder: str) -> RunError:
             return RunError(

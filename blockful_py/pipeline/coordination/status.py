@@ -50,7 +50,7 @@ class MemberStatus:
 
 @dataclass(frozen=True, slots=True)
 class CommitteeStatus:
-    """Status of a committee; `archive_epoch` is None before the first epoch, `election` if appointed."""
+    """A committee's status; `archive_epoch` is None before epoch 1, `election` for appointed members."""
 
     epoch: int
     archive_epoch: int | None

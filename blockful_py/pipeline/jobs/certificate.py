@@ -177,10 +177,7 @@ def _decision(
     certificate: Certificate,
     archive: Sequence[ArchivedChunk],
 ) -> CertifiedDecision:
-    """A decision as the certificate lists it.
-
-    Raises RefusedError when its committee certificate does not cover all executed calls.
-    """
+    """A decision for the certificate.  Raises RefusedError if its votes do not cover all executed calls."""
     records = archive_leaves(contracts.archive, archive)
     replaced_models = redaction_leaves(contracts.live, live)
     actions = actions_under(certificate, (records, replaced_models))

@@ -52,7 +52,7 @@ class FederationContext:
         keys: data keys of weights.
         accounts: accounts of the users.
         hand_out: pushes files to the members, unless they read the same store.
-        changer: changes models that a method changes one by one.
+        changer: applies a method's changes of single models.
     """
 
     opened: OpenedRun
@@ -162,10 +162,7 @@ def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
 
 
 def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
-    """The accounts of the run's users.
-
-    A party's run opened without its keys has no account, and can still be read and verified.
-    """
+    """The accounts of the run's users; a party's run opened without keys has none and is read-only."""
     if run.party is None:
         return accounts_of(run.settings, identities)
     return OwnAccount(None, 0) if secret is None else OwnAccount(run.party.user, secret)

@@ -37,10 +37,7 @@ def on_engine(context: FederationContext) -> Iterator[FederationContext]:
 
 
 def clear_tasks(run: RunDirectory) -> None:
-    """Deletes the inputs and results of tasks: samples and weights that are not sealed.
-
-    Raises RunError if that fails.
-    """
+    """Deletes tasks' inputs and results: unsealed samples and weights.  Raises RunError on failure."""
     try:
         with suppress(FileNotFoundError):
             shutil.rmtree(run.tasks)

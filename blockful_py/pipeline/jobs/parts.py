@@ -51,7 +51,7 @@ from blockful_py.unlearning.task import UnlearningTask
 _log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
-"""Attempts to train an own part whose accuracy falls."""
+"""Maximum number of attempts to train an own part whose accuracy falls."""
 
 
 class OwnParts:

@@ -132,10 +132,7 @@ class RequestAdmission:
 
 
 def require_starts(status: RequestStanding) -> None:
-    """Checks that the starts are on the record and their owners own the data to be forgotten.
-
-    Raises RefusedError if not.
-    """
+    """Checks that the starts are recorded, and their owners own the data.  Raises RefusedError if not."""
     request, record = status.request, status.record
     for start in request.starts:
         placed = record.models.get(start.name)

@@ -30,7 +30,6 @@ def measure_all(
     that the test data has.
 
     `left_out`: as for `measure`.
-
     Raises LearningError if only a trainer can access the users' samples.
     """
     if setup.federation.trainer is not None:

@@ -66,10 +66,7 @@ def retrained_privacy(
 
 
 def _retrains(request: Request) -> bool:
-    """Whether the method only retrains, with the statement's own settings, privacy included.
-
-    False for methods that are not built in.
-    """
+    """Whether the method only retrains, with the statement's own settings; False if it is not built in."""
     if named_method(request.method)[0] not in METHODS:
         return False
     method = parse_method(request.method)

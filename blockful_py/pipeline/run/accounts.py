@@ -92,10 +92,7 @@ def identities_in(run: RunDirectory, nodes: Nodes) -> Identities | None:
 
 
 def accounts_of(settings: Settings, identities: Identities | None) -> Accounts:
-    """The accounts in the folder that the settings name, or else the accounts derived from the seed.
-
-    Raises SettingsError if there is neither.
-    """
+    """The accounts in the folder of the settings, or derived from the seed.  Raises SettingsError."""
     folder = settings.federation.accounts
     if folder is not None:
         return AccountFolder(Path(folder))

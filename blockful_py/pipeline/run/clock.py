@@ -57,10 +57,7 @@ def tick(node: Node) -> None:
 
 
 def skip_to(node: Node, moment: int) -> bool:
-    """Sets the clock of a development node forward to `moment` (seconds).
-
-    Returns whether it is a development node.
-    """
+    """Sets a development node's clock forward to `moment` (seconds); False for other nodes."""
     if not _is_set_by_us(node):
         return False
     with turn(node):

@@ -77,10 +77,7 @@ class Contracts:
         return self._followers().archive
 
     def require_unchanged(self) -> None:
-        """Compares both chains with the blocks read before.
-
-        Raises ReorganisedError, once, if settled blocks have changed.
-        """
+        """Compares both chains with the read blocks.  Raises ReorganisedError, once, for changed ones."""
         changed = []
         for contract in (self.live, *(() if self.followers is None else (self.followers.archive,))):
             try:
@@ -237,10 +234,7 @@ def _require_fitting(contracts: Contracts, directory: Path) -> None:
 
 
 def _require_faithful(contracts: Contracts) -> None:
-    """Compares the mirror's rosters with the home chain's, so that its deployer need not be trusted.
-
-    Raises DeploymentError.
-    """
+    """Checks the mirror's rosters, so that its deployer need not be trusted.  Raises DeploymentError."""
     committee, mirror = contracts.committee, contracts.mirror
     epochs = [epoch for epoch in range(1, mirror.current_epoch() + 1) if any(mirror.key_id(epoch))]
     wrong = [epoch for epoch in epochs if mirror.roster(epoch) != committee.roster(epoch)]
@@ -263,7 +257,6 @@ def appointed_committee(
     """The coordinator of members in this process, each with its own share and voting key.
 
     `voted`: unsigned certificates that they voted for in an earlier process, from the run's journal.
-
     Raises DeploymentError if the key of the chain's current epoch is not the key of these members.
     """
     epoch = contracts.committee.current_epoch()

@@ -159,10 +159,7 @@ class RunDirectory:
     def create(
         cls, path: Path, settings: Settings, place: ChainEndpoints | None = None, party: Party | None = None
     ) -> RunDirectory:
-        """Writes the run.json of a folder that its maker has claimed (`creation`).
-
-        Raises RunError when it cannot be written.
-        """
+        """Writes the run.json of a claimed folder (`creation`).  Raises RunError if it cannot be written."""
         place = place or ChainEndpoints.of(settings.chain, path / "chains")
         run = cls(path, settings, place, secrets.token_hex(16), party)
         run._write()

@@ -85,10 +85,7 @@ def is_outdated(path: Path, data: bytes, nodes: Nodes) -> bool:
 
 
 def require_contracts(file: FederationFile, nodes: Nodes) -> None:
-    """Checks the file's contracts on the chains.
-
-    Raises SettingsError for nodes of other chains, DeploymentError for other code at an address.
-    """
+    """Checks the file's contracts.  Raises SettingsError for other chains, DeploymentError for other code."""
     by_chain = {str(node.chain_id): node for node in (nodes.live, nodes.archive)}
     strangers = sorted(file.contracts.keys() - by_chain.keys())
     if strangers:
@@ -150,10 +147,7 @@ def renewed_under(run: RunDirectory, file: FederationFile, settings: Settings, p
 
 
 def _require_same(run: RunDirectory, file: FederationFile) -> None:
-    """Checks that the file names the contracts that the run knows; it may name further ones.
-
-    Raises SettingsError if not.
-    """
+    """Checks that the file names at least the run's known contracts.  Raises SettingsError if not."""
     for path in sorted(run.deployments.glob("*.json")):
         known = deployments.read(path)
         entries = file.contracts.get(str(known.chain_id), {})

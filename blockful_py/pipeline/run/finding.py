@@ -15,10 +15,7 @@ RUN_FILE = "run.json"
 
 
 def located(path: Path) -> Path:
-    """The run directory at a path; in a demo's folder, the run of the parallel paradigm.
-
-    Raises RunError if there is no run.
-    """
+    """The run directory at a path; in a demo's folder, its parallel run.  Raises RunError without one."""
     named = followed(path)
     for run in (named, named / Paradigm.PARALLEL):
         if (run / RUN_FILE).exists():

@@ -196,10 +196,7 @@ def _devnets(
 
 
 def _sole_user(databases: Path) -> FileLock:
-    """Locks these databases, on which only one process at a time may run nodes.
-
-    Raises RunError, naming the process that has the lock.
-    """
+    """Locks these databases for one process's nodes.  Raises RunError, naming the holder of the lock."""
 
     def held(holder: str) -> RunError:
         return RunError(

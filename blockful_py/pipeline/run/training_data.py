@@ -43,10 +43,7 @@ def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
 
 
 def require_usable(run: RunDirectory, data: str, store: FileStore) -> None:
-    """Checks that a participant, perhaps without a number yet, can work with this data.
-
-    Raises as `setup_of` if not.
-    """
+    """Checks that a participant, perhaps without a number yet, can use this data.  Raises as `setup_of`."""
     if run.party is not None:
         party = replace(run.party, user=run.party.user or 1, data=data)
         setup_of(replace(run, party=party), store)

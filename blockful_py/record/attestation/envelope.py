@@ -93,10 +93,7 @@ def _parsed(payload: bytes) -> tuple[tuple[Subject, ...], ErasurePredicate]:
 
 
 def _check(statement: dict[str, Any]) -> None:
-    """Checks a statement with in-toto's package.
-
-    Raises ValueError, KeyError or TypeError if it is invalid.
-    """
+    """Checks a statement with in-toto's package.  Raises ValueError, KeyError or TypeError."""
     with needed_by(WHAT):
         from in_toto_attestation.v1.resource_descriptor import ResourceDescriptor
         from in_toto_attestation.v1.statement import Statement

@@ -58,9 +58,9 @@ class FiguresBefore:
     """Accuracies of the version before, in [0, 1]; None if unknown.
 
     Attributes:
-        ad_f, ad_r: on held-out data, as members measured them.  AD_r is for this request if the owner
-            retrained the model, otherwise for the request before, as is AD_f if that one was to forget the
-            same data.  See also `measured_here`.
+        ad_f, ad_r: on held-out data, as members measured them (but see `measured_here`).  AD_r was measured
+            for this request if the owner retrained the model, otherwise for the request before.  AD_f was
+            measured for the request before, if that was to forget the same data.
         accuracy: on its owner's own test data, as the owner signed it.
         measured_here: the machine that writes the page measured AD_f and AD_r; no member signed them.
     """
@@ -169,10 +169,7 @@ class Endorsed(Part):
 
 
 class Attachment(Part):
-    """An audit that the issuer adds; the committee has not measured it.
-
-    `audit`: an AuditOutcome in its canonical spelling.
-    """
+    """An audit (AuditOutcome, canonical spelling) added by the issuer and not measured by the committee."""
 
     audit: str
     issuer: Address

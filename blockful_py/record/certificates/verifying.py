@@ -85,7 +85,6 @@ def verify_certificate(
     """Checks a certificate against trust anchors, and against `chains` if given.
 
     `roster_ids`: identifiers of trusted rosters, 32 bytes each; a roster vouches for its group key.
-
     Raises VerificationError, which names the first failed check.
     """
     checked = check_certificate(certificate)

@@ -110,7 +110,6 @@ def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None
     """Number of records that a trusted head covers; None without a given head.
 
     `heads`: heads after 0, 1, ... all of the records; empty for a document without records.
-
     Raises VerificationError (`anchor`) for a given head that this archive does not have.
     """
     if not anchors.archive_heads:

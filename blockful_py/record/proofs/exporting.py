@@ -34,7 +34,6 @@ def export_record(
     """The current models at `positions`, which must verify.
 
     `checkpoint`: hash of a block that the verifier trusts; earlier headers are left out.
-
     Raises RunError if the checkpoint is no block of the chain, or not below all needed blocks.
     """
     view = ChainView(live, rosters)

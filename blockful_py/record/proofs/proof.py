@@ -155,10 +155,7 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
 
 
 def _with_key(file: BinaryIO, uri: Uri, expected: Uri, key: bytes) -> Uri:
-    """The CID of the sealed file, computed from that file or its content.
-
-    Raises EnvelopeError for another key.
-    """
+    """The CID of the sealed file, given it or its content.  Raises EnvelopeError for another key."""
     if uri != expected:
         return file_uri(stream_of(seal(key, file)))
     for _ in unseal(key, iter(partial(file.read, SEGMENT), b"")):

@@ -202,10 +202,7 @@ class Archived(Part):
 
 
 class ArchiveHistory(Part):
-    """The archive's first records, up to some length, and its head there.
-
-    `contract`: the ArchiveRegistry contract.
-    """
+    """The first records of the archive (the contract ArchiveRegistry), and its head after them."""
 
     chain_id: ChainId
     contract: Address
