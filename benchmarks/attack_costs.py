@@ -44,7 +44,7 @@ from blockful_py.forget import Forget
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.types import Paradigm, RequestState
 from tests.devnets import set_balance
 from tests.member.processes import QUICK
@@ -150,7 +150,7 @@ class AttackedFederation(LocalFederation):
 
     def _nodes(self, secret: int) -> Nodes:
         live, archive = (self.chains[chain].node.url for chain in (LIVE, ARCHIVE))
-        return Nodes(Place(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
+        return Nodes(ChainEndpoints(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
 
     def down(self) -> tuple[Any, ...]:
         ended = super().down()

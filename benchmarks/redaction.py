@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.settings import ChainSettings, Settings
 from tests.member.processes import members
 
@@ -173,7 +173,7 @@ def measure(models: int, count: int, repeats: int) -> list[dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         with (
-            Nodes(Place.of(ChainSettings(), base / "chains")) as nodes,
+            Nodes(ChainEndpoints.of(ChainSettings(), base / "chains")) as nodes,
             members(count, base, base / "run", nodes) as processes,
         ):
             chosen = settings(models, [member.url for member in processes], (0,))

@@ -37,7 +37,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
     from blockful_py.chain.programs import anvil_command
     from blockful_py.errors import ToolchainError
-    from blockful_py.pipeline.run.nodes import Nodes, Place
+    from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
     from blockful_py.settings import ChainSettings
 
     kind = os.environ.get("TEST_NODE", "anvil")
@@ -46,6 +46,6 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
             anvil_command()
     except ToolchainError:
         kind = "embedded"
-    place = Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
+    place = ChainEndpoints.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
     with Nodes(replace(place, devnet=kind)) as nodes:
         yield nodes

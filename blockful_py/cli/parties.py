@@ -58,7 +58,7 @@ def founder(folder: Path, words: str) -> ReaderKeys:
 def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | None, secret: int) -> Nodes:
     """The chains at two URLs, with a paying account.  Raises SettingsError without URLs, and NodeError."""
     from blockful_py.chain.signer import Signer
-    from blockful_py.pipeline.run.nodes import Nodes, Place
+    from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 
     chosen = replace(
         chain,
@@ -69,7 +69,7 @@ def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | 
         raise SettingsError(
             "a federation of machines needs the chains' nodes: give --live-url and --archive-url."
         )
-    return Nodes(Place.of(chosen, Path()), Signer(secret.to_bytes(32, "big")))
+    return Nodes(ChainEndpoints.of(chosen, Path()), Signer(secret.to_bytes(32, "big")))
 
 
 def member_run(

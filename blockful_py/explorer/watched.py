@@ -20,7 +20,7 @@ from blockful_py.explorer.sources import ARCHIVE, LIVE, IndexSources, ReceiptSou
 from blockful_py.member.endpoints import Urls, place_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import RUN, enter
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.federation_file import FederationFile
@@ -150,7 +150,7 @@ def watched_federation(
     if urls is not None:
         chain = replace(chain, live_url=urls.live, archive_url=urls.archive)
     with ExitStack() as stack:
-        nodes = stack.enter_context(Nodes(Place.of(chain, folder)))
+        nodes = stack.enter_context(Nodes(ChainEndpoints.of(chain, folder)))
         run = enter(folder / RUN, file, nodes)
         watched = stack.enter_context(Watched.attach(run, nodes))
         watched.name = parsed.name

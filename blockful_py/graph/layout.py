@@ -22,7 +22,7 @@ from blockful_py.errors import CycleError, UnknownModelError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Place = tuple[float, float]
+Point2D = tuple[float, float]
 
 ORDER_SWEEPS = 16
 PLACE_SWEEPS = 24
@@ -47,16 +47,16 @@ class Drawing:
         routes: bend points of each edge (reference, inheritor), both ends included.
     """
 
-    places: dict[str, Place]
-    routes: dict[tuple[str, str], tuple[Place, ...]]
+    places: dict[str, Point2D]
+    routes: dict[tuple[str, str], tuple[Point2D, ...]]
 
     @property
-    def curves(self) -> dict[tuple[str, str], tuple[Place, ...]]:
+    def curves(self) -> dict[tuple[str, str], tuple[Point2D, ...]]:
         """Each edge as cubic Bézier curves: its start, then two control points and an end per curve."""
         return {edge: _curve(route) for edge, route in self.routes.items()}
 
 
-def _curve(route: Sequence[Place]) -> tuple[Place, ...]:
+def _curve(route: Sequence[Point2D]) -> tuple[Point2D, ...]:
     """Curve through a route: level at each point, and S-shaped between points of different rows."""
     points = [route[0]]
     for (start, above), (end, below) in pairwise(route):
@@ -136,7 +136,7 @@ def layered_drawing(references: Mapping[str, Sequence[str]]) -> Drawing:
     both = _Neighbours(len(all_layers), np.append(heads, tails), np.append(tails, heads))
     rows = _rows(order, bend_of < 0, both)
 
-    def place(node: int) -> Place:
+    def place(node: int) -> Point2D:
         return float(all_layers[node]), float(rows[node])
 
     places = {name: place(node) for node, name in enumerate(names)}

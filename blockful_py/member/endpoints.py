@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from blockful_py.chain.signer import Signer
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.errors import SettingsError
-from blockful_py.pipeline.run.nodes import Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Urls:
     archive: str | tuple[str, ...]
 
 
-def place_for(place: Place, urls: Urls | None) -> Place:
+def place_for(place: ChainEndpoints, urls: Urls | None) -> ChainEndpoints:
     """A run's place, as a member's process reaches it.
 
     Raises SettingsError for a run with its own chains, without URLs.

@@ -239,9 +239,9 @@ def _handed_in(view: MemberView) -> Limits:
     if view.contracts.followers is None:
         return {}
     most, files = _most_of_weights(view), dict[Uri, int]()
-    for standing in view.docket.admitted():
-        if standing.stage.is_open:
-            for uri in standing.newest_parts.values():
+    for status in view.docket.admitted():
+        if status.stage.is_open:
+            for uri in status.newest_parts.values():
                 with suppress(BlockfulError):
                     node = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES))
                     files[uri] = MAX_NODE_BYTES

@@ -20,7 +20,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class LeaderProcess:
     """
 
     run: Path
-    place: Place
+    place: ChainEndpoints
     account: int = field(repr=False)
     leader: int = field(repr=False)
     request: int | None = None
@@ -56,7 +56,7 @@ class LeaderProcess:
     def from_json(cls, text: str) -> LeaderProcess:
         document = json.loads(text)
         run = Path(document["run"])
-        place = Place.from_json(document["place"], run)
+        place = ChainEndpoints.from_json(document["place"], run)
         return cls(run, place, document["account"], document["leader"], document["request"])
 
 

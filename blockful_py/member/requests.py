@@ -123,12 +123,12 @@ class RequestDuty:
     def _admitted(self, view: MemberView) -> list[int]:
         """Admitted requests with parts to gather or models to withdraw, when it is this member's turn."""
         numbers = []
-        for standing in view.docket.admitted():
-            complete = standing.is_parallel and standing.stage.is_open and standing.is_complete
-            if not (complete or standing.unanswered()):
-                self._turns.over(standing.number)
-            elif self._has_come(view, standing.filed, _progress(view, standing)):
-                numbers.append(standing.number)
+        for status in view.docket.admitted():
+            complete = status.is_parallel and status.stage.is_open and status.is_complete
+            if not (complete or status.unanswered()):
+                self._turns.over(status.number)
+            elif self._has_come(view, status.filed, _progress(view, status)):
+                numbers.append(status.number)
         return numbers
 
     def _has_come(self, view: MemberView, filed: Filed, progress: Hashable) -> bool:
@@ -161,8 +161,8 @@ class RequestDuty:
             self._turns.led(number)
 
 
-def _progress(view: MemberView, standing: RequestStanding) -> tuple[tuple[str, ...], int]:
+def _progress(view: MemberView, status: RequestStanding) -> tuple[tuple[str, ...], int]:
     """The models still to replace, and the number of their archive records."""
-    positions = {standing.record[name].position for name in standing.missing}
+    positions = {status.record[name].position for name in status.missing}
     archived = sum(stored.record.position in positions for stored in view.record.archive.read())
-    return standing.missing, archived
+    return status.missing, archived

@@ -60,18 +60,18 @@ SECONDS_A_DAY = 86_400
 
 
 class Federation(OperatedRun):
-    """One federation: the operations of its users, its committee and its auditors on a run.
+    """A federation's run: the operations of its users, its committee and its auditors.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.
     """
 
     @cached_property
     def epochs(self) -> Epochs:
-        """The epochs of its committee."""
+        """The epochs of the committee."""
         return Epochs(self)
 
     def _repr_html_(self) -> str:
-        """What stands in its settings; the chains are not asked, so that a closed one is shown, too."""
+        """The main settings, read without the chains, so that a closed federation can be shown too."""
         told = self.settings
         rows = [
             ("run", self.run.path),
@@ -100,10 +100,10 @@ class Federation(OperatedRun):
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.
 
-        No model is trained on data that its owner `opted_out` of.
+        No model is trained on data that its owner has opted out of.
 
-        `rounds`: number of models that each user has in the end, by default that of the settings.  A higher
-        one continues a federation, also after requests.
+        `rounds`: total number of models per user, by default as in the settings.  A higher number continues a
+        federation, also after requests.
 
         Raises RunError when another job is unfinished or another process leads one; SettingsError when the
         scenario has fewer rounds.
@@ -125,13 +125,13 @@ class Federation(OperatedRun):
                     self.run.curves,
                     self.stopwatch,
                     progress or Silent(),
-                    self.telling,
+                    self.events,
                 )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
-        """By user, the data that each user asked to be forgotten at a model of its own.
+        """By user, the data that it asked one of its own models to forget.
 
-        Its later models, and its other models when they are retrained, are trained without that data.
+        Its later models, and its other models when retrained, are trained without that data.
 
         Raises RunError when the archive lacks a version, StorageError when its node cannot be read.
         """
@@ -142,7 +142,7 @@ class Federation(OperatedRun):
     ) -> tuple[Executed, ...]:
         """Publishes models that were trained in another federation, in the same blocks of waves.
 
-        No increments are stored with them.  A call after an interruption continues where that stopped.
+        Stores no increments with them.  A call after an interruption continues.
         """
         graph = InheritanceGraph.from_references(
             {name: [reference.name for reference in model.references] for name, model in models.items()}
@@ -158,7 +158,7 @@ class Federation(OperatedRun):
                     positions, transactions = publisher.publish(wave, placed)
                     placed.update(positions)
                     executed += transactions
-                    self.telling.published(list(positions))
+                    self.events.published(list(positions))
                     advance(len(wave))
         return tuple(executed)
 
@@ -175,13 +175,13 @@ class Federation(OperatedRun):
     ) -> Unlearned:
         """Makes every model that inherits from `starts` forget `classes`, or the data that `forget` names.
 
-        The settings supply the arguments that are left out.  A `request` that its owners signed
-        (`draft_request`) replaces all of them.  Making a request again after a crash continues it.
-        `method` may be an import path, which the run remembers.
-        `prepare` is called once the request has been checked, before anything of it is done.
+        The settings supply missing arguments.  A `request` signed by its owners (`draft_request`) replaces
+        all of them.  Making a request again after a crash continues it.  `method` may be an import path,
+        which the run remembers.  `prepare` is called after the request has been checked and before any work
+        on it.
 
         Raises:
-            UnknownModelError, UnknownClassError, UnlearningError, SettingsError: nothing was changed.
+            UnknownModelError, UnknownClassError, UnlearningError, SettingsError: no model was changed.
             QuorumError: the committee refused it.
             RunError: another request is unfinished, or another process leads one.
         """
@@ -220,7 +220,7 @@ class Federation(OperatedRun):
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))
                 excluded = lifecycle.excluded()
                 result.update(kept(unlearned))
-            self.telling.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
+            self.events.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
             return replace(unlearned, erasure=erasure, excluded=excluded)
 
     def completed(
@@ -231,8 +231,10 @@ class Federation(OperatedRun):
         method: str | None = None,
         request: Request | None = None,
     ) -> tuple[Job, Unlearned] | None:
-        """The newest job and its outcome, if it was a request for the same: `unlearn` would change nothing
-        that it has not changed.  The arguments are those of `unlearn`, and raise as they do there."""
+        """The newest job and its outcome if it was the same request, so that `unlearn` has nothing to do.
+
+        Takes the arguments of `unlearn` and raises as it does; returns None if there is no such job.
+        """
         newest = newest_request(self.context)
         if newest is None:
             return None
@@ -256,7 +258,7 @@ class Federation(OperatedRun):
         return RequestFile.of(request, catalogue, live.chain_id, live.address)
 
     def advice(self, request: Request) -> Advice:
-        """Why a request's method suits it, and what it does not forget.  Raises as `unlearn`."""
+        """Why a request's method suits it, and its limits.  Raises as `unlearn`."""
         return advice_on(self.context, self.catalogue(), request)
 
     def verify(
@@ -267,16 +269,18 @@ class Federation(OperatedRun):
         since: Path | None = None,
         checkpoint: Path | None = None,
     ) -> Verification:
-        """Checks every model, or those named, against the chain and the store; the weights in sealed form.
+        """Checks all or the named models against the chain and the store, with the weights still sealed.
 
         Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
-        `decryptor`: also decrypts the weights that it has keys of.  `since`: a file that `checkpoint` named
-        before; what it has, and stands as it stood, is not checked again.  `checkpoint`: the file to write
-        where nothing fails.
 
-        Raises ReorganisedError where a chain has changed since the run last read it, once, or since the
-        checkpoint; RunError or FormatError for a file that is no checkpoint of this run, and RunError where
-        none can be written; SettingsError for a checkpoint of some models.
+        Args:
+            decryptor: if given, also decrypts the weights whose keys it has.
+            since: a file written as `checkpoint` before; unchanged parts of it are not checked again.
+            checkpoint: the file to write if all checks pass.
+
+        Raises ReorganisedError once if a chain has changed since the run last read it, and whenever it
+        changed before the checkpoint; RunError or FormatError if `since` is no checkpoint of this run;
+        RunError if no checkpoint can be written; SettingsError for a checkpoint of only some models.
         """
         if names is not None and (since or checkpoint):
             raise SettingsError("a checkpoint is of the whole chain: name no models with it.")
@@ -296,43 +300,43 @@ class Federation(OperatedRun):
         decryptor: Decryptor | None = None,
         progress: Progress | None = None,
     ) -> Audit:
-        """The archive's history of every position, and whether it is whole and begins with `remembered`.
+        """Audits the archive: whether each position's history is whole, and begins with `remembered`.
 
-        `decryptor`: also decrypts the versions that it has keys of.
+        `decryptor`: also decrypts the versions whose keys it has.
         """
         archive, live = self.contracts.archive, self.contracts.live
         with (progress or Silent()).stage("audit", archive.length(), "records") as advance:
             audit = audit_archive(
                 archive, live, self.stores.archive, remembered, decryptor, lambda done: advance(1)
             )
-        self.telling.archive_audited(audit)
+        self.events.archive_audited(audit)
         return audit
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
-        """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""
+        """A certificate of a completed request, signed by a quorum.  Raises as `issue`."""
         certificate = issue(self.context, request, audit)
-        self.telling.certified(certificate, audit)
+        self.events.certified(certificate, audit)
         return certificate
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
-        """The alarms that members raised when they refused a proposal, oldest first."""
+        """The alarms that members raised on refusing a proposal, oldest first."""
         return raised_alarms(self.contracts.alarms)
 
     def _await(self, request: Request) -> None:
-        """Waits until the time of a request that was made elsewhere.
+        """Waits until the creation time of a request that was made elsewhere.
 
-        Raises UnlearningError where that is further ahead than clocks of two machines should differ.
+        Raises UnlearningError if that is further ahead than two machines' clocks should differ.
         """
         clock = self.context.clock
         if not self.nodes.place.own and request.created > clock.now() + MAX_DRIFT:
             raise UnlearningError(
                 f"the request says that it was made {request.created - clock.now()} s from now: set this "
-                "machine's clock, or that of whoever made it, and have it made and signed again."
+                "machine's clock, or the clock of the machine that made it; then make and sign it again."
             )
         clock.wait_until(request.created)
 
     def administration(self) -> Administration:
-        """Decisions of the committee beside models."""
+        """Committee decisions other than on models."""
         return Administration(self.context)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:
@@ -348,7 +352,7 @@ class Federation(OperatedRun):
 
     @contextmanager
     def publishing(self, kind: Kind, asked: str = "") -> Iterator[None]:
-        """A job that publishes.  The caller holds the lease."""
+        """Runs a job that publishes.  The caller holds the lease."""
         lifecycle = JobLifecycle(self.context)
         with lifecycle.job(kind, asked, lambda: False):
             yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is operated from here: its jobs share one context, and this process may lead them."""
+"""A run operated by this process: its jobs share one context, and this process may lead them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from blockful_py.learning.plugins import require_importable
 from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.jobs.leader import Leader
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.telling import Telling
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for, deploy
 from blockful_py.pipeline.run.creation import creating
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import Lease
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.training_data import named
@@ -33,7 +33,7 @@ from blockful_py.settings import Settings
 
 
 class OperatedRun(OpenedRun):
-    """An opened run whose jobs are led from here.
+    """An opened run whose jobs this process can lead.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.
     """
@@ -60,7 +60,7 @@ class OperatedRun(OpenedRun):
         return self._context
 
     def train_by(self, trainer: Trainer) -> None:
-        """Has `trainer` train this run's models from here on, in the place of that of the settings."""
+        """Trains this run's models with `trainer` from now on, instead of the trainer of the settings."""
         self._context = replace(self.context, setup=self.context.setup.trained_by(trainer))
 
     @classmethod
@@ -75,11 +75,11 @@ class OperatedRun(OpenedRun):
     ) -> Self:
         """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
 
-        Uses `nodes` if they are passed, and does not stop them.  On failure, removes what it made.
-        `callbacks`: are told what happens, besides those that the settings name.
+        Uses `nodes` if they are passed, and does not stop them.  On failure, removes everything it created.
+        `callbacks`: receive events in addition to the callbacks in the settings.
 
         Raises:
-            RunError: the directory holds a run or a part of one, or another process makes one there.
+            RunError: the directory holds a complete or partial run, or another process is creating one there.
             SettingsError, LearningError: the settings contradict one another or the data.
             NodeError, ToolchainError: a node cannot be started or reached.
         """
@@ -88,7 +88,7 @@ class OperatedRun(OpenedRun):
         settings = named(settings)
         told = Callbacks(settings.run.callbacks, callbacks)
         told.make()
-        place = nodes.place if nodes is not None else Place.of(settings.chain, path / "chains")
+        place = nodes.place if nodes is not None else ChainEndpoints.of(settings.chain, path / "chains")
         with creating(path), ExitStack() as closing:
             nodes = nodes or closing.enter_context(Nodes(place))
             contracts = deploy(nodes, settings, path / "deployments")
@@ -114,13 +114,15 @@ class OperatedRun(OpenedRun):
     ) -> Self:
         """Opens a federation that `create` made; sends the transactions that a crash left unsent.
 
-        `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
-        whose run it is.  `settle`: False sends nothing and reads no past events, so that
-        the job can be aborted, or the record verified from a checkpoint on.  `callbacks`: are
-        told what happens, besides those that the settings name.
+        Args:
+            secret: a member's voting secret, to lead as that member.
+            participant: keys of the participant whose run it is.
+            settle: False sends nothing and reads no past events, so that the job can be aborted, or the
+                record verified from a checkpoint on.
+            callbacks: receive events in addition to the callbacks in the settings.
 
-        Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, where
-        a chain has changed since the run last read it.
+        Raises RunError, NodeError or DeploymentError when it cannot be opened; ReorganisedError, once, if a
+        chain has changed since the run last read it.
         """
         secret = participant.account_secret if participant else secret
         opened = cls.attach(Path(directory), nodes, secret=secret)
@@ -142,9 +144,9 @@ class OperatedRun(OpenedRun):
         super().close()
 
     def name_method(self, name: str | None) -> None:
-        """Has the run remember an unlearning method of the owner's own, where `name` is an import path.
+        """Adds an unlearning method of the owner's to the code that the run may import.
 
-        Raises SettingsError where it cannot be imported.
+        Does nothing unless `name` is an import path.  Raises SettingsError if it cannot be imported.
         """
         if name is None or ":" not in name or name in self.run.allowed_code:
             return
@@ -152,9 +154,9 @@ class OperatedRun(OpenedRun):
         self.run = self.run.allowing((*self.run.settings.run.allow, name))
 
     @property
-    def telling(self) -> Telling:
-        """Tells the run's callbacks.  Raises as `context`."""
-        return Telling(self.context, self.callbacks)
+    def events(self) -> EventPublisher:
+        """The publisher of events to the run's callbacks.  Raises as `context`."""
+        return EventPublisher(self.context, self.callbacks)
 
     @property
     def leader(self) -> Leader:
@@ -172,10 +174,9 @@ class OperatedRun(OpenedRun):
     def settle(self) -> str | None:
         """Sends the missing transactions of certified decisions; returns a description of the decisions.
 
-        Does nothing while another process leads, or where this one has no key to lead under.
-
-        Transactions that others sent are not sent again.  A decision that can no longer run is dropped; the
-        committee decides again when the job is resumed.
+        Does nothing while another process leads, or if this process has no key to lead with.  Transactions
+        that others have sent are not sent again.  A decision that can no longer run is dropped; the committee
+        decides again when the job is resumed.
         """
         if self.contracts.followers is None:
             return None
@@ -190,14 +191,14 @@ class OperatedRun(OpenedRun):
             return settled or None
 
     def abort(self) -> Job:
-        """Aborts the unfinished job.  Raises RunError when a transaction of it may be on a chain."""
+        """Aborts the unfinished job.  Raises RunError if one of its transactions may be on a chain."""
         self.contracts.require_unchanged()
         with Lease(self.run.path):
             return JobLifecycle(self.context).abort()
 
     @contextmanager
     def leading(self) -> Iterator[str]:
-        """Holds the run's lease and settles certified decisions first; yields a description of those."""
+        """Holds the run's lease and first settles certified decisions; yields a description of them."""
         with Lease(self.run.path):
             settled = JobLifecycle(self.context).settle()
             if settled:

@@ -28,7 +28,7 @@ def prove(
     checkpoint: bytes | None = None,
     progress: Progress | None = None,
 ) -> Proof:
-    """A proof of the named models.  They are verified first, weights included.
+    """A proof of the named models, which are verified first, weights included.
 
     Raises UnknownModelError, VerificationError, or RunError for a checkpoint that does not fit.
     """
@@ -56,21 +56,21 @@ def sources_of(contracts: Contracts) -> Sources:
 
 @contextmanager
 def opened_run(directory: Path) -> Iterator[Sources]:
-    """The chains of a run, read-only: unfinished work of a crash stays as it is."""
+    """Opens the chains of a run read-only; work that a crash left unfinished stays as it is."""
     with OpenedRun.attach(directory) as opened:
         yield sources_of(opened.contracts)
 
 
 @contextmanager
 def opened_chains(directory: Path) -> Iterator[Chains]:
-    """The chains of a run, read-only, for the verification of certificates."""
+    """Opens the chains of a run read-only, for the verification of certificates."""
     with OpenedRun.attach(directory) as opened:
         yield Chains(opened.contracts.live, opened.contracts.committee, opened.contracts.archive)
 
 
 @contextmanager
 def opened_url(url: str, contract: bytes, chain_id: int) -> Iterator[Sources]:
-    """The LiveChain contract at an address on a node, and the committee that it obeys.
+    """Opens the LiveChain contract at an address on a node, and the committee contract that it obeys.
 
     Raises NodeError when the node is on another chain or has no such contract.
     """

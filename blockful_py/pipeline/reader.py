@@ -35,7 +35,7 @@ class ReaderSession(Closable):
     """A run as one reader sees it.  The reader's own account pays for the reader's transactions."""
 
     def __init__(self, directory: Path, keys: ReaderKeys, nodes: Nodes | None = None) -> None:
-        """Uses `nodes` if they are passed, and does not stop them; starts its own otherwise.
+        """Opens the run.  Uses `nodes` if passed, and does not stop them; otherwise starts its own.
 
         Raises RunError, NodeError or DeploymentError when the run cannot be opened.
         """
@@ -62,15 +62,15 @@ class ReaderSession(Closable):
         return self.status()
 
     def leave(self) -> None:
-        """Raises ContractError NotRegistered."""
+        """Removes the reader from the registry.  Raises ContractError NotRegistered."""
         self._provide()
         self._registry.leave()
 
     def read(self, name: str) -> Weights:
         """The current weights of a model.
 
-        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when no
-        member has the key, StorageError when the weights are not in the store.
+        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when no member has
+        the key, StorageError when the weights are not in the store.
         """
         placed = Catalogue.read(self._contracts.live, self._store)[name]
         return self.open(placed.position, placed.version, placed.node.weights)
@@ -81,7 +81,7 @@ class ReaderSession(Closable):
         return decrypted(key, self._store.read(weights, MAX_SEALED_BYTES), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
-        """A version from the archive, for an auditor.
+        """An archived version's weights, for an auditor.
 
         Raises UnknownModelError, RunError for a version that was never archived, RefusedError for a reader
         that is no auditor of it, StorageError when the archive's store lacks it.
@@ -94,7 +94,9 @@ class ReaderSession(Closable):
         return decrypted(key, self._stores.archive.read(weights, MAX_SEALED_BYTES), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
-        """The data key of a model's current version, or of an archived one; raises as reading it does."""
+        """The data key of a model's current version, or of an archived one; raises as `read` or
+        `read_archived`.
+        """
         if version is not None:
             return self._auditors_key(self._archived(name, version))
         placed = Catalogue.read(self._contracts.live, self._store)[name]

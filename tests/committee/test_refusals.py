@@ -217,12 +217,12 @@ def test_a_stranger_is_refused(plan: Plan) -> None:
 
 def test_weights_that_the_method_does_not_give_are_refused(plan: Plan) -> None:
     draft = plan.draft(x=plan.weighted("x", plan.federation.models()["z"].weights))
-    assert "the new weights of x are not what gradient_ascent gives" in plan.refused(draft)
+    assert "the new weights of x differ from the result of gradient_ascent" in plan.refused(draft)
 
 
 def test_weights_of_a_start_that_its_owner_did_not_sign_are_refused(plan: Plan) -> None:
     draft = plan.draft(s=plan.weighted("s", plan.federation.models()["z"].weights))
-    assert "the new weights of s are not those that its owner signed" in plan.refused(draft)
+    assert "the new weights of s are not the ones that its owner signed" in plan.refused(draft)
 
 
 def test_a_start_that_is_left_out_is_refused(plan: Plan) -> None:
@@ -243,7 +243,7 @@ def test_weights_of_a_start_that_are_not_in_the_store_are_refused(plan: Plan) ->
 def test_other_settings_of_the_method_are_refused(plan: Plan) -> None:
     weaker = plan.request(method='gradient_ascent {"alpha":0.5,"epsilon":0.0}')
     draft = plan.draft(**{name: plan.redone(name, weaker) for name in AFFECTED})
-    assert "are not what gradient_ascent gives" in plan.refused(draft)
+    assert "differ from the result of gradient_ascent" in plan.refused(draft)
 
 
 @pytest.mark.parametrize("name", ["t", "y"])

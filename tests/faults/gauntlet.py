@@ -14,7 +14,7 @@ from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step
 from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import resume
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.faults.fuse import die
 from tests.forks import FORKS
 
@@ -64,10 +64,10 @@ def killed_at(moment: Moment, run: Path, chains: Nodes, work: Work) -> None:
     assert process.exitcode == -SIGKILL, moment
 
 
-def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: Moment) -> None:
+def _go_on(run: Path, urls: tuple[str, str], place: ChainEndpoints, work: Work, moment: Moment) -> None:
     """Resumes the job; `place` names our own chains, whose times and keys repeat."""
     _arm(moment)
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         nodes.place = place
         _lead(run, nodes, work)
 

@@ -21,7 +21,7 @@ from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.resume import jobs_of
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.schema import Report
@@ -49,15 +49,15 @@ def _report(run: Path, urls: tuple[str, str], limit: int, said: Connection) -> N
         return unlearned
 
     Federation.unlearn = filling  # type: ignore[method-assign, assignment]
-    with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
         outcome = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, Silent())
     told = outcome.report.to_bytes() if outcome.report else b""
     said.send((outcome.job, outcome.repeated, outcome.problem, told))
 
 
-def _unlearn(run: Path, urls: tuple[str, str], place: Place, limit: int, said: Connection) -> None:
+def _unlearn(run: Path, urls: tuple[str, str], place: ChainEndpoints, limit: int, said: Connection) -> None:
     """As on a disk that takes no file of more than `limit` bytes."""
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         nodes.place = place
         with Federation.open(run, nodes=nodes) as federation:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

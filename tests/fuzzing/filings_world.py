@@ -222,19 +222,19 @@ class FilingsWorld:
         self.parts.setdefault(number, []).append(part)
         self._tell("handed in", what=name, request=number, by=by.address)
 
-    def answer(self, standing: RequestStanding, name: str, withdrawal: bool = False) -> None:
+    def answer(self, status: RequestStanding, name: str, withdrawal: bool = False) -> None:
         """A new version of a model."""
         placed, version = self.models[name], self.models[name].version + 1
         redaction = Redaction(
             version=version,
             weights=None if withdrawal else WEIGHTS,
-            request=standing.request,
+            request=status.request,
             claims=None if withdrawal else Claimed(ad_f=0.0, ad_r=1.0),
         )
-        answers = (*placed.answers, RequestAnswer(standing.request, version, self.block, withdrawal))
+        answers = (*placed.answers, RequestAnswer(status.request, version, self.block, withdrawal))
         node = placed.node.model_copy(update={"redaction": redaction})
         self.models[name] = replace(placed, version=version, node=node, answers=answers)
-        self._tell("withdrawn" if withdrawal else "answered", what=name, request=standing.number)
+        self._tell("withdrawn" if withdrawal else "answered", what=name, request=status.number)
 
     # Actions of the committee.
 
@@ -247,13 +247,13 @@ class FilingsWorld:
                 continue
             if ruling is not Ruling.WAIT:
                 self._decide(filed.number, ruling is Ruling.ADMIT)
-        for standing in self.admitted():
-            for name in standing.unanswered():
-                self.answer(standing, name, withdrawal=True)
-        for standing in self.admitted():
-            if standing.is_parallel and standing.stage.is_open and standing.is_complete:
-                for name in standing.missing:
-                    self.answer(standing, name)
+        for status in self.admitted():
+            for name in status.unanswered():
+                self.answer(status, name, withdrawal=True)
+        for status in self.admitted():
+            if status.is_parallel and status.stage.is_open and status.is_complete:
+                for name in status.missing:
+                    self.answer(status, name)
 
     def _decide(self, number: int, admitted: bool) -> None:
         state = RequestState.ADMITTED if admitted else RequestState.DISMISSED

@@ -84,7 +84,7 @@ class FilingCase:
         """Passes until no request is open.  Raises FilingViolationError at one that does not end."""
         waits = self._oracle().parts_before(len(self.world.filed)) + 2 * len(self.world.models) + 2
         by = self.world.block + waits * (BLOCKS + 2)
-        while any(standing.stage.is_open for standing in self.world.admitted()):
+        while any(status.stage.is_open for status in self.world.admitted()):
             if self.world.block > by:
                 raise FilingViolationError(f"a request is still open at block {self.world.block}")
             self._pass(BLOCKS // 2, attack=False)
@@ -136,28 +136,28 @@ class FilingCase:
             return
         if account.busy_until:
             account.busy_until = 0
-            for standing in world.admitted():
-                if due := standing.due(account.address):
-                    if standing.is_parallel:
+            for status in world.admitted():
+                if due := status.due(account.address):
+                    if status.is_parallel:
                         with suppress(RefusedByContractError):
-                            world.hand_in(account, standing.number, due[0], b"part")
+                            world.hand_in(account, status.number, due[0], b"part")
                     else:
-                        world.answer(standing, due[0])
+                        world.answer(status, due[0])
                     break
-        if any(standing.due(account.address) for standing in world.admitted()):
+        if any(status.due(account.address) for status in world.admitted()):
             account.busy_until = world.block + self._rng.randint(1, WORK)
 
     def _misanswer(self, account: Account) -> None:
         """A part out of turn, of somebody else's model, again, or as it should be."""
         world = self.world
-        for standing in world.admitted():
-            due = standing.due(account.address)
-            if due and self._rng.random() < 0.5 and not standing.is_parallel:
-                world.answer(standing, self._rng.choice(due))
+        for status in world.admitted():
+            due = status.due(account.address)
+            if due and self._rng.random() < 0.5 and not status.is_parallel:
+                world.answer(status, self._rng.choice(due))
                 return
             with suppress(RefusedByContractError):
                 name = self._rng.choice(list(world.models))
-                world.hand_in(account, standing.number, name, self._rng.randbytes(4))
+                world.hand_in(account, status.number, name, self._rng.randbytes(4))
 
     def _ask(self, account: Account) -> None:
         """A request as it should be, which is to be carried out in time if the account is honest.

@@ -21,8 +21,8 @@ def test_dishonest_participants_take_nobodys_model_and_hold_no_request_up() -> N
     assert sum(run_case(seed) for seed in SEEDS) > 0
 
 
-def _since_the_admission(standing: RequestStanding, name: str) -> int:
-    return standing.filed.decided
+def _since_the_admission(status: RequestStanding, name: str) -> int:
+    return status.filed.decided
 
 
 def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
@@ -32,23 +32,23 @@ def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
 def _everything(look: RequestAdmission, number: int) -> AdmissionVerdict:
     """Whatever can be read."""
     try:
-        look._docket.standing(look._docket.entry(number))
+        look._docket.status(look._docket.entry(number))
     except Exception:
         return AdmissionVerdict(Ruling.DISMISS)
     return AdmissionVerdict(Ruling.ADMIT)
 
 
-def _references(standing: RequestStanding, name: str) -> int:
+def _references(status: RequestStanding, name: str) -> int:
     """A part is due after its references were replaced, regardless of its owner's other work."""
-    references = [standing.record[each] for each in standing.record.graph.references(name)]
-    return max([standing.filed.decided, *(each.since for each in references)])
+    references = [status.record[each] for each in status.record.graph.references(name)]
+    return max([status.filed.decided, *(each.since for each in references)])
 
 
-def _own_answers(standing: RequestStanding, name: str) -> int:
+def _own_answers(status: RequestStanding, name: str) -> int:
     """As it is, without the time of references that other requests have withdrawn."""
-    answers = [standing.record[each].answer_to(standing.request) for each in standing.affected]
-    own = standing._last_answers.get(standing.record[name].node.statement.owner, 0)
-    return max([standing.filed.decided, own, *(each.block_number for each in answers if each is not None)])
+    answers = [status.record[each].answer_to(status.request) for each in status.affected]
+    own = status._last_answers.get(status.record[name].node.statement.owner, 0)
+    return max([status.filed.decided, own, *(each.block_number for each in answers if each is not None)])
 
 
 def _while_another_is_open(ruling: Ruling) -> Callable[..., AdmissionVerdict]:
@@ -62,8 +62,8 @@ def _while_another_is_open(ruling: Ruling) -> Callable[..., AdmissionVerdict]:
     return ruled
 
 
-def _from_the_admission(standing: RequestStanding) -> frozenset[str]:
-    return frozenset(standing.missing) if standing.stage.is_open else frozenset()
+def _from_the_admission(status: RequestStanding) -> frozenset[str]:
+    return frozenset(status.missing) if status.stage.is_open else frozenset()
 
 
 def _nothing(*args: object, **options: object) -> None:
@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "a request never lapses": (RequestStanding, "_is_over", False),
     "nobody checks the starts": (admission, "require_starts", _nothing),
     "nobody checks whether a method is reviewed": (admission, "require_review", _nothing),
-    "nobody checks how long a request is open": (admission, "most_blocks", lambda standing: 1 << 32),
+    "nobody checks how long a request is open": (admission, "most_blocks", lambda status: 1 << 32),
 }
 
 

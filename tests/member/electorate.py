@@ -18,7 +18,7 @@ from blockful_py.member.endpoints import signer_of
 from blockful_py.pipeline.coordination.rotation import Rotated
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.clock import tick
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.federations import small
 from tests.member.processes import WORDS, MemberProcess, members
 
@@ -109,7 +109,7 @@ def electorate(
         }
         ids = (chains.live.chain_id, chains.archive.chain_id)
         with (
-            Nodes(Place(*ids, chains.live.url, chains.archive.url)) as nodes,
+            Nodes(ChainEndpoints(*ids, chains.live.url, chains.archive.url)) as nodes,
             Federation.create(small(committee=committee), directory / "run", nodes=nodes) as federation,
         ):
             found = Electorate(federation, processes, count)

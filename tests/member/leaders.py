@@ -13,7 +13,7 @@ from signal import SIGKILL, SIGSTOP
 from blockful_py.engine.journal import Journal
 from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.forks import FORKS
 from tests.member.processes import MemberProcess
 
@@ -64,7 +64,7 @@ def _request(run: Path, urls: tuple[str, str], classes: tuple[int, ...]) -> None
     from tests.faults.fuse import die
 
     Coordinator.certify_redaction = lambda self, *_: die()  # type: ignore[assignment,return-value,method-assign]
-    with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
         federation.unlearn(classes=classes)
 
 
@@ -78,7 +78,7 @@ def _lead(
             os.kill(pid, SIGSTOP)
         die()
 
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         federation = fused(run, nodes, sending=transaction, blow=freeze_and_die)
         if classes:
             federation.unlearn(classes=classes)

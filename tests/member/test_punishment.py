@@ -61,7 +61,7 @@ def test_a_wrong_update_is_refused_and_the_alarms_are_on_the_chain(
     before, archived = transactions(federation), federation.contracts.archive.length()
     with blind.cheating("blind"):
         with_wrong_update(monkeypatch)
-        reason = "the new weights of x are not what gradient_ascent gives"
+        reason = "the new weights of x differ from the result of gradient_ascent"
         with pytest.raises(QuorumError, match=rf"1 of 4 members agree, 3 are needed.*{reason}"):
             federation.unlearn(classes=[1])
         until(lambda: len(federation.alarms()) == 3)

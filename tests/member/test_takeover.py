@@ -25,7 +25,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import LOCK, Lease, request_under_way
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.settings import ChainSettings
 from tests.federations import AFFECTED, GRAPH, small, trained, versions
 from tests.member.conftest import Crew
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """Ganaches, to which senders take turns, so that a test can have a member wait for its own."""
-    with Nodes(Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))) as nodes:
+    with Nodes(ChainEndpoints.of(ChainSettings(), tmp_path_factory.mktemp("chains"))) as nodes:
         yield nodes
 
 
@@ -161,7 +161,7 @@ def test_two_leaders_at_once_change_the_chain_once(
         with Journal(other / "journal.sqlite") as journal:
             journal.begin(Kind.PARALLEL, request.model_dump_json())
         keys = seated(crew)
-        place = Place(1337, 1338, chains.live.url, chains.archive.url)
+        place = ChainEndpoints(1337, 1338, chains.live.url, chains.archive.url)
         with (
             Nodes(place, signer_of(keys)) as nodes,
             Federation.open(other, nodes=nodes, secret=keys.voting_secret) as second,

@@ -28,7 +28,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import FILE
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import uri_of
@@ -90,7 +90,7 @@ def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Setti
 
 
 def nodes_for(chains: Nodes, secret: int) -> Nodes:
-    place = Place(chains.live.chain_id, chains.archive.chain_id, chains.live.url, chains.archive.url)
+    place = ChainEndpoints(chains.live.chain_id, chains.archive.chain_id, chains.live.url, chains.archive.url)
     return Nodes(place, Signer(secret.to_bytes(32, "big")))
 
 

@@ -32,7 +32,7 @@ from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.entering import enter
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.certificates.checking import check_certificate
@@ -222,7 +222,7 @@ def process_federation(
             member.ready()
         contracts = open_contracts(nodes, folder / "founder" / "deployments")
         committee = contracts.elected
-        with Nodes(Place(LIVE, ARCHIVE, live.url, archive.url)) as payer:
+        with Nodes(ChainEndpoints(LIVE, ARCHIVE, live.url, archive.url)) as payer:
             for member in members:
                 keys = keys_in(member.folder, WORDS)
                 fund(committee, payer.live_sender, keys.account, ETHER)
@@ -253,7 +253,7 @@ def _command(*words: str) -> None:
 
 
 def _enter(run: Path, file: Path, place: tuple[str, str]) -> None:
-    with Nodes(Place(LIVE, ARCHIVE, *place), Signer(os.urandom(32))) as nodes:
+    with Nodes(ChainEndpoints(LIVE, ARCHIVE, *place), Signer(os.urandom(32))) as nodes:
         enter(run, file.read_bytes(), nodes)
 
 
@@ -342,4 +342,4 @@ def _participant(
 
 
 def _nodes(live: str, archive: str, secret: int) -> Nodes:
-    return Nodes(Place(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
+    return Nodes(ChainEndpoints(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))

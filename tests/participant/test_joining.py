@@ -28,7 +28,7 @@ from blockful_py.participant.joining import join
 from blockful_py.pipeline.founding import create
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.entering import enter
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import FederationFile, uri_of
 from blockful_py.settings import Settings
@@ -147,7 +147,7 @@ def test_other_chains_are_named(ground: Ground, chains: Nodes, file: bytes, newc
     elsewhere = replace(parsed, contracts={"4242": parsed.contracts["1337"]}).to_bytes()
     with pytest.raises(SettingsError, match="is on chain 4242; these nodes are on 1337 and 1338"):
         newcomer.join(elsewhere)
-    swapped = Place(1337, 1338, chains.archive.url, chains.live.url)
+    swapped = ChainEndpoints(1337, 1338, chains.archive.url, chains.live.url)
     with pytest.raises(NodeError, match="1338"), Nodes(swapped):
         raise AssertionError("a node of another chain was taken")
     assert not newcomer.party.run.exists()
@@ -186,7 +186,7 @@ def test_a_file_that_is_not_the_one_on_the_chain_is_refused(
     assert not newcomer.party.run.exists()
     number = newcomer.join(standing)
     before = contents(newcomer.party.run)
-    with pytest.raises(SettingsError, match="get the file that stands"):
+    with pytest.raises(SettingsError, match="get the current file"):
         newcomer.join(altered)
     assert contents(newcomer.party.run) == before
     assert newcomer.join(standing) == number

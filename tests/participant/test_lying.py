@@ -113,7 +113,7 @@ def test_anothers_weights_are_not_published_as_ones_own(machines: Machines) -> N
     publish(machines, "a")
     with machines.participants["b"].run() as reader:
         stolen = reader.federation.models()["a"].weights
-    with pytest.raises(QuorumError, match="the weights of model b are those of a"):
+    with pytest.raises(QuorumError, match="model b has the weights of a"):
         publish(machines, "b", lambda model: replace(model, weights=stolen))
     assert versions(machines) == {"a": 0}
 
@@ -130,7 +130,7 @@ def test_anothers_statement_is_not_published_as_ones_own(machines: Machines) -> 
 
 
 def test_anothers_model_is_not_published_in_its_place(machines: Machines) -> None:
-    with pytest.raises(QuorumError, match="model z is that of user 5, not of 2"):
+    with pytest.raises(QuorumError, match="model z belongs to user 5, not to 2"):
         publish(machines, "b", lambda model: replace(model, name="z"))
     for name in ("b", "s", "t", "x"):
         publish(machines, name)

@@ -65,7 +65,7 @@ def placed(machines: Machines, name: str) -> PlacedNode:
 def test_members_withdraw_no_model_whose_owner_has_time(
     machines: Machines, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RequestStanding, "unanswered", lambda standing: ("y",))
+    monkeypatch.setattr(RequestStanding, "unanswered", lambda status: ("y",))
     with (
         machines.participants["t"].run() as party,
         pytest.raises(QuorumError, match="the owner of model y still has time to do its part"),

@@ -102,7 +102,7 @@ def test_other_rules_change_while_a_request_is_open() -> None:
 
 
 def test_a_change_of_nothing_is_refused() -> None:
-    with pytest.raises(RefusedError, match="what the present one says"):
+    with pytest.raises(RefusedError, match="equals the present one"):
         reviewed(file())
 
 

@@ -39,7 +39,7 @@ from blockful_py.types import Uri
 from blockful_py.unlearning.model_job import Changer, change_here
 
 HandOut = Callable[[Sequence[Uri]], None]
-"""Raises QuorumError unless a quorum of members has the files."""
+"""Pushes files to the members.  Raises QuorumError unless a quorum has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class FederationContext:
         setup: data, users and training settings.
         keys: data keys of weights.
         accounts: accounts of the users.
-        hand_out: has files reach the members, where these do not read the same store.
-        changer: has the models changed that a method changes apart.
+        hand_out: pushes files to the members, unless they read the same store.
+        changer: applies a method's changes of single models.
     """
 
     opened: OpenedRun
@@ -71,7 +71,7 @@ class FederationContext:
         opened: OpenedRun,
         participant: ReaderKeys | None = None,
     ) -> FederationContext:
-        """The context of an opened run, which leads under its secret; `participant`: keys of its participant.
+        """The context of an opened run, led with the run's secret; `participant`: keys of its participant.
 
         Raises SettingsError or LearningError when the settings do not fit the data or the chains.
         """
@@ -133,7 +133,7 @@ class FederationContext:
 
     @property
     def admission(self) -> RequestAdmission:
-        """This party's own look at requests that are not decided."""
+        """This party's own review of undecided requests."""
         settings, participants = self.run.settings, self.contracts.participants
         return RequestAdmission(participants, self.docket, settings.committee.attested, self.run.allowed_code)
 
@@ -162,7 +162,7 @@ def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
 
 
 def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
-    """A party's run that is opened without its keys has none: it can be read and verified."""
+    """The accounts of the run's users; a party's run opened without keys has none and is read-only."""
     if run.party is None:
         return accounts_of(run.settings, identities)
     return OwnAccount(None, 0) if secret is None else OwnAccount(run.party.user, secret)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An opened run: its folder, nodes, contracts, stores and record, put together in one place."""
+"""An opened run: its folder, nodes, contracts, stores and record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.docket import Docket
@@ -25,8 +25,8 @@ class OpenedRun(Closable):
     """A run as one party sees it; closing it stops the nodes that it started.
 
     Attributes:
-        secret: of the voting key or account under which blocks are fetched from other machines; None as a
-            stranger.
+        secret: voting or account secret that signs requests for blocks of other machines; None to ask
+            unsigned.
         kept: folder of the past events of both chains.
     """
 
@@ -52,7 +52,7 @@ class OpenedRun(Closable):
         run: Path | RunDirectory,
         nodes: Nodes | None = None,
         *,
-        place: Place | None = None,
+        place: ChainEndpoints | None = None,
         account: Signer | None = None,
         secret: int | None = None,
         kept: Path | None = None,
@@ -60,10 +60,9 @@ class OpenedRun(Closable):
     ) -> Self:
         """Opens a run; `secret` and `kept` as in the class.
 
-        `nodes`: used and left open; without, starts or reaches those at `place` (by default the run's own),
-        where `account` pays and which are `shared` as in `Nodes`.
-
-        Raises RunError, NodeError or DeploymentError.
+        Uses `nodes` and leaves them open.  Without them, starts or reaches the nodes at `place` (by default
+        the run's own), with `account` and `shared` as in `Nodes`.  Raises RunError, NodeError or
+        DeploymentError.
         """
         directory = run if isinstance(run, RunDirectory) else RunDirectory.open(run)
         with ExitStack() as stack:
@@ -83,14 +82,14 @@ class OpenedRun(Closable):
 
     @cached_property
     def stores(self) -> Stores:
-        """Both stores.  `arrived` is called for each block that comes from other machines."""
+        """Both stores.  `arrived` is called for each block received from other machines."""
         return Stores.of(self.run, self.contracts, lambda: self.arrived(), self.secret)
 
     @cached_property
     def record(self) -> RecordReaders:
         """Both chains' records.  Raises RunError while the committee has no epoch."""
         live, archive = self.contracts.live, self.contracts.archive
-        # only a federation of machines has several requests at a time, whose earlier versions matter
+        # only machines have concurrent requests, which need earlier versions
         archived = None if self.run.party is None else self.stores.archive
         return RecordReaders.of(live, archive, self.stores.live, archived, self.kept)
 

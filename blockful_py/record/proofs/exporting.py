@@ -31,11 +31,10 @@ def export_record(
     positions: Sequence[Position],
     checkpoint: bytes | None = None,
 ) -> LiveRecord:
-    """The models at `positions` as they stand, which must verify.
+    """The current models at `positions`, which must verify.
 
-    `checkpoint`: hash of a block that whoever checks trusts; earlier headers are left out.
-
-    Raises RunError for a checkpoint that is no block of the chain, or not below all that is needed.
+    `checkpoint`: hash of a block that the verifier trusts; earlier headers are left out.
+    Raises RunError if the checkpoint is no block of the chain, or not below all needed blocks.
     """
     view = ChainView(live, rosters)
     models = {position: view.transaction(position) for position in sorted(positions)}

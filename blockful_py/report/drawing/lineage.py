@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockful_py.graph.layout import Place, layered_drawing
+from blockful_py.graph.layout import Point2D, layered_drawing
 from blockful_py.report.drawing.passages import passage
 from blockful_py.report.measures import left, ran
 from blockful_py.report.roles import Role, role_of
@@ -74,7 +74,7 @@ def lineage(report: Report) -> Lineage:
     points = [*drawing.places.values(), *(point for route in drawing.routes.values() for point in route)]
     layer = LAYER if left(report).most == 100 else WIDE
 
-    def scaled(place: Place) -> Place:
+    def scaled(place: Point2D) -> Point2D:
         return round(SIDE + place[0] * layer, 1), round(TOP + place[1] * ROW, 1)
 
     nodes = []
@@ -122,7 +122,7 @@ def _tip(report: Report, model: ModelEntry) -> str:
     return "\n".join(lines)
 
 
-def _path(curve: Sequence[Place]) -> str:
+def _path(curve: Sequence[Point2D]) -> str:
     """SVG path of cubic Bézier curves."""
     (x, y), *points = curve
     return f"M{x:g},{y:g}C" + " ".join(f"{x:g},{y:g}" for x, y in points)

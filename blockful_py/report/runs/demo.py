@@ -20,7 +20,7 @@ from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
 from blockful_py.pipeline.run.finding import point_latest
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.report.assets import page_assets
 from blockful_py.report.runs.measure import measured
@@ -61,7 +61,7 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
         TrainingSetup.of(settings).require_trainable()
         with ExitStack() as stack:
             with watch("setup"), progress.stage("start two chains, deploy the contracts", None):
-                nodes = stack.enter_context(Nodes(Place.of(settings.chain, directory / "chains")))
+                nodes = stack.enter_context(Nodes(ChainEndpoints.of(settings.chain, directory / "chains")))
                 federations = {
                     paradigm: Federation.create(settings, directory / paradigm, nodes=nodes, stopwatch=watch)
                     for paradigm in Paradigm

@@ -110,8 +110,8 @@ def test_what_owners_sign_and_file_is_admitted_once(court: Court, paradigm: Para
     number = court.file(court.request(paradigm=paradigm))
     assert court.verdict(number) == AdmissionVerdict(Ruling.ADMIT)
     court.decide(number)
-    standing = court.federation.context.docket[number]
-    assert (standing.stage, standing.filed.deadline) == (RequestStage.OPEN, standing.filed.decided + BLOCKS)
+    status = court.federation.context.docket[number]
+    assert (status.stage, status.filed.deadline) == (RequestStage.OPEN, status.filed.decided + BLOCKS)
     with pytest.raises(RefusedError, match="does not wait for a decision"):
         court.verdict(number)
     court.decide(number, admitted=False)  # another leader's decision came first
@@ -227,8 +227,8 @@ def test_the_same_request_is_admitted_once(court: Court) -> None:
 def test_a_start_that_was_published_later_is_none(court: Court) -> None:
     number = court.file(court.request())
     context = court.federation.context
-    standing = context.docket.standing(context.docket.entry(number))
-    earlier = replace(standing, record=standing.record.up_to(1))
+    status = context.docket.status(context.docket.entry(number))
+    earlier = replace(status, record=status.record.up_to(1))
     with pytest.raises(RefusedError, match="there was no start s"):
         admission.require_starts(earlier)
 

@@ -11,7 +11,7 @@ from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.errors import EarlyError, RefusedError
 from blockful_py.pipeline.review.times import MAX_DRIFT, require_timely
 from blockful_py.pipeline.review.withdrawal import review_withdrawal
-from tests.record.test_request_state import ADMITTED, BLOCKS, START, standing
+from tests.record.test_request_state import ADMITTED, BLOCKS, START, status
 
 HOUR = 3600
 
@@ -51,8 +51,8 @@ def test_a_withdrawal_is_early_by_a_little_or_wrong() -> None:
     """A leader's node may be ahead of a member's by some blocks, and not by most of an owner's time."""
     node = START["a"].node
     with pytest.raises(EarlyError, match="still has time"):
-        review_withdrawal([node], standing(now=ADMITTED + BLOCKS))
+        review_withdrawal([node], status(now=ADMITTED + BLOCKS))
     with pytest.raises(RefusedError, match="still has time") as wrong:
-        review_withdrawal([node], standing(now=ADMITTED + 1))
+        review_withdrawal([node], status(now=ADMITTED + 1))
     assert not isinstance(wrong.value, EarlyError)
-    review_withdrawal([node], standing(now=ADMITTED + BLOCKS + 1))
+    review_withdrawal([node], status(now=ADMITTED + BLOCKS + 1))

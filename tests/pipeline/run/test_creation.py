@@ -22,7 +22,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run import contracts, creation
 from blockful_py.pipeline.run.directory import PARTS
 from blockful_py.pipeline.run.lease import LOCK
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.federations import GRAPH, small
 from tests.forks import FORKS
 
@@ -69,7 +69,7 @@ def _make(run: Path, urls: tuple[str, str], pausing: str | None, fail: str | Non
         before(pausing, pause)
     if fail is not None:
         before(fail, broken)
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         try:
             Federation.create(SETTINGS, run, nodes=nodes).close()
         except BlockfulError as error:
@@ -217,7 +217,7 @@ def test_a_run_whose_description_is_gone_is_not_made_anew(chains: Nodes, tmp_pat
 
 def test_the_chains_of_a_run_are_run_by_one_command(tmp_path: Path) -> None:
     """Two nodes on one LevelDB end the second one with a stack of its own."""
-    place = Place(1337, 1338, databases=tmp_path / "chains")
+    place = ChainEndpoints(1337, 1338, databases=tmp_path / "chains")
     asked = pytest.raises(RunError, match=rf"run by process {os.getpid()} on .*: wait until it is done")
     with Nodes(place), asked:
         Nodes(place)

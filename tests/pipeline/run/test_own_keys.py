@@ -18,7 +18,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import deploy
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import LEADER_KEY, Identities, address_of
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.settings import Settings
 from tests.federations import small
 
@@ -96,7 +96,10 @@ def test_what_a_settings_file_leaves_to_the_seed_is_refused_at_deployment_and_op
 def test_an_account_that_everybody_knows_does_not_pay(anvil: Devnet, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=rf"Configure \${SENDER_KEY}[^;]*\.$"):
         Federation.create(configured(anvil, tmp_path), tmp_path / "run")
-    with Nodes(Place(4242, 4242, anvil.url, anvil.url)) as nodes, pytest.raises(ChainError, match=SENDER_KEY):
+    with (
+        Nodes(ChainEndpoints(4242, 4242, anvil.url, anvil.url)) as nodes,
+        pytest.raises(ChainError, match=SENDER_KEY),
+    ):
         _ = nodes.live_sender.address
 
 
@@ -132,7 +135,7 @@ def test_the_settings_of_a_place_outlive_the_command(anvil: Devnet, tmp_path: Pa
         "confirmations": 7,
         "max_fee_gwei": 2.5,
     }
-    place = Place.of(small(chain=chain).chain, tmp_path)
+    place = ChainEndpoints.of(small(chain=chain).chain, tmp_path)
     assert (place.archive_chain_id, place.confirmations, place.max_fee_gwei) == (4242, 7, 2.5)
     run = RunDirectory.create(tmp_path, small(chain=chain), place)
     opened = RunDirectory.open(tmp_path)
@@ -146,7 +149,7 @@ def test_the_settings_of_a_place_outlive_the_command(anvil: Devnet, tmp_path: Pa
 
 def test_own_devnets_wait_for_no_confirmations(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="chains that go on by themselves"):
-        Place.of(small(chain={"confirmations": 1}).chain, tmp_path)
+        ChainEndpoints.of(small(chain={"confirmations": 1}).chain, tmp_path)
 
 
 def test_the_leader_of_a_development_chain_still_derives_from_the_seed(chains: Nodes, tmp_path: Path) -> None:

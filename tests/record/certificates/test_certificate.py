@@ -189,7 +189,7 @@ def _votes_of_two(statement: CertificateStatement) -> tuple[object, ...]:
 REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
     "a model left out": (
         lambda c: _statement(c, replaced=c.statement.replaced[1:]),
-        "the models that it lists are not those of its record",
+        "it lists other models than its record",
     ),
     "somebody left alone who was not": (
         lambda c: _statement(c, left_alone=("z",)),
@@ -201,7 +201,7 @@ REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
     ),
     "a key destroyed of weights that stand": (
         lambda c: _keys_destroyed(c, c.statement.replaced[0].new_weights),
-        "what it says has lost its keys is not the weights of the versions before",
+        "keys listed as destroyed are not keys of the versions before",
     ),
     "bytes that are no statement": (lambda c: b"{}", "this is no statement of an erasure"),
 }

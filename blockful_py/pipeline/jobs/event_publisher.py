@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells a run's callbacks what its jobs did."""
+"""Publishes events of a run's jobs to its callbacks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from blockful_py.verdicts.outcome import AuditOutcome
 _log = logging.getLogger(__name__)
 
 
-class Telling:
-    """Makes the events of one run, where it has callbacks."""
+class EventPublisher:
+    """Creates a run's events, if it has callbacks."""
 
     def __init__(self, context: FederationContext, callbacks: Callbacks) -> None:
         self._context = context
@@ -57,12 +57,12 @@ class Telling:
             )
 
     def published(self, names: Sequence[str]) -> None:
-        """The models are on the chains."""
+        """Publishes that models are on the chains."""
         if not self._callbacks:
             return
         try:
             catalogue = self._context.record.catalogue.read()
-        except BlockfulError as error:  # whoever works next meets it again
+        except BlockfulError as error:  # the next step meets and reports it
             _log.warning("callbacks are not told of %s: %s", ", ".join(names), error)
             return
         for placed in (catalogue[name] for name in names):
@@ -83,7 +83,7 @@ class Telling:
     def carried_out(
         self, request: Request, nodes: Iterable[ModelNode], seconds: Mapping[str, float] | None = None
     ) -> None:
-        """`nodes`: the new ones."""
+        """Publishes that a request was carried out; `nodes`: the new ones."""
         if not self._callbacks:
             return
         self._callbacks.tell(
@@ -112,7 +112,7 @@ class Telling:
         )
 
     def certified(self, certificate: ErasureCertificate, audit: AuditOutcome | None) -> None:
-        """`audit`: the one that the certificate attaches."""
+        """Publishes a certificate; `audit`: the audit attached to it."""
         statement = certificate.statement
         key = request_key(statement.request).hex()
         if audit is not None:
@@ -150,5 +150,5 @@ def _models_audited(run: str, key: str, audit: AuditOutcome) -> AuditDone:
 
 
 def _numbers(figures: ModelFigures) -> dict[str, float]:
-    """The figures that are numbers; booleans are."""
+    """The numeric figures, booleans included."""
     return {name: float(value) for name, value in asdict(figures).items() if isinstance(value, Real)}
