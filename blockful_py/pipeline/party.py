@@ -94,17 +94,15 @@ class PartyRun(Closable):
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
         """Opens a run with the file that the chain names.  Raises as `Federation.open` and `catch_up`."""
-        return cls._up_to_date(
-            lambda: Federation.open(directory, nodes=nodes, participant=keys), keys.account_secret
-        )
+        return cls._up_to_date(lambda: Federation.open(directory, nodes=nodes, participant=keys))
 
     @classmethod
     def of_member(cls, directory: Path, nodes: Nodes, secret: int) -> PartyRun:
         """Opens a member's run; `secret`: its voting secret.  Otherwise as `of_participant`."""
-        return cls._up_to_date(lambda: Federation.open(directory, nodes=nodes, secret=secret), secret)
+        return cls._up_to_date(lambda: Federation.open(directory, nodes=nodes, secret=secret))
 
     @classmethod
-    def _up_to_date(cls, opened: Callable[[], Federation], secret: int) -> PartyRun:
+    def _up_to_date(cls, opened: Callable[[], Federation]) -> PartyRun:
         federation = opened()
         try:
             store = federation.stores.live
