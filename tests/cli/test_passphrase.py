@@ -58,5 +58,5 @@ def test_none_is_an_error(tmp_path: Path) -> None:
 
 def test_without_a_terminal_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    with pytest.raises(SettingsError, match=f"no terminal to ask on: set .{PASSPHRASE}, or name a file"):
+    with pytest.raises(SettingsError, match=f"no terminal to prompt on: set .{PASSPHRASE}, or name a file"):
         passphrase_from(None, environment={})

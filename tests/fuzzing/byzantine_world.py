@@ -263,23 +263,17 @@ class World:
     def settle(self, certified: CertifiedProposal, certificate: Certificate) -> None:
         """Writes the live chain's part."""
         if isinstance(certified, CertifiedPublication):
-            self.live.send(
-                self.live.append_data(
-                    certified.proposal.block, replace(certified.live, certificate=certificate)
-                )
-            )
+            self.live.append(certified.proposal.block, replace(certified.live, certificate=certificate))
             return
         for chunk, action in zip(certified.chunks, certified.live, strict=True):
             signed = replace(action, certificate=certificate)
-            self.live.send(self.live.redact_data(chunk.updates, chunk.header_updates, signed))
+            self.live.redact(chunk.updates, chunk.header_updates, signed)
 
     def archived(self, certified: CertifiedProposal) -> None:
         """Writes the archive's part."""
         decided = certified.proposal if isinstance(certified, CertifiedPublication) else certified.draft
         for chunk, action in zip(decided.archive, certified.archive, strict=True):
-            self.archive.send(
-                self.archive.append_data(chunk.expected_head, chunk.timestamp, chunk.records, action)
-            )
+            self.archive.append(chunk.expected_head, chunk.timestamp, chunk.records, action)
 
     def check(self) -> None:
         """Checks all invariants.  Raises ViolationError."""
