@@ -168,16 +168,16 @@ def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
     """Concurrent sessions (ROS): commitments of one session cannot be used in another."""
     here, there = seized.pledged(seized.session(3)), seized.pledged(seized.session(4))
     mixed = (here[0], there[1], here[2])
-    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+    with pytest.raises(RefusedError, match="not by enough signers of this session"):
         seized.members[3].attest(seized.session(3), [each.pledge for each in mixed])
-    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+    with pytest.raises(RefusedError, match="not by enough signers of this session"):
         seized.members[0].sign(seized.draft, AttestedNonces(seized.session(3), mixed, ()))
 
 
 def test_fewer_than_t_signers_are_refused(seized: Seized) -> None:
     session = session_for(seized.draft, (1, 2), bytes([8]) * 32, seized.signer.address)
     pledged = [member.commit(seized.draft, session) for member in seized.members[:2]]
-    with pytest.raises(RefusedError, match="not those of enough signers"):
+    with pytest.raises(RefusedError, match="not by enough signers"):
         seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
 
 

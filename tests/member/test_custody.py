@@ -204,7 +204,7 @@ def test_a_reader_cannot_ask_as_a_peer(first: FirstMember) -> None:
 
 
 def test_a_leader_cannot_have_the_key_of_a_current_version_destroyed(crew: Crew, first: FirstMember) -> None:
-    with pytest.raises(RefusedError, match="1 of 1 versions, whose keys are to be destroyed, were not"):
+    with pytest.raises(RefusedError, match="1 of 1 versions were not replaced"):
         first.ask(MessageKind.DESTROY_KEYS, Versions((first.weights("a"),)))
     assert crew.federation.models()
 
