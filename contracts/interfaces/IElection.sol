@@ -130,7 +130,8 @@ interface IElection {
     function prove(VRF.Proof calldata proof) external;
 
     /// @notice Confirms the group key from the caller's key generation, and its threshold t:
-    /// f + 1 <= t <= quorum, f = floor((n - 1) / 3). The epoch starts when a quorum has confirmed the same key and threshold.
+    /// f + 1 <= t <= quorum, f = floor((n - 1) / 3). The epoch starts when a quorum has confirmed the
+    /// same key and threshold.
     /// @dev Emits KeyConfirmed, and EpochStarted. Reverts with WrongPhase, TooLate, WrongStage, AlreadyConfirmed,
     /// ThresholdOutOfRange or InvalidRoster.
     function confirmKey(uint256 keyX, uint256 keyY, uint32 threshold) external;
