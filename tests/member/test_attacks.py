@@ -37,7 +37,7 @@ from tests.member.processes import WORDS
 
 
 class Seized:
-    """The leader's key in other hands, and a draft that members approve and sign for."""
+    """The leader's key in an attacker's hands, and a draft that members approve and sign."""
 
     def __init__(self, crew: Crew, draft: RedactionDraft) -> None:
         contracts = crew.federation.contracts
@@ -79,7 +79,7 @@ class Seized:
 
 @pytest.fixture(scope="module")
 def seized(crew: Crew) -> Seized:
-    """With a draft that members 1, 2 and 3 approved, and that was then abandoned."""
+    """An abandoned draft that members 1, 2 and 3 have approved."""
     seen: list[RedactionDraft] = []
     content: set[bytes] = set()
     store = crew.federation.stores.live
@@ -152,7 +152,7 @@ def test_nonces_are_answered_for_once(seized: Seized) -> None:
 
 
 def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> None:
-    """The leader shows other commitments of member 2 than member 2 made."""
+    """The leader shows other commitments than member 2's own."""
     session = seized.session(2)
     pledged = seized.pledged(session)
     given = pledged[1].commitments
