@@ -230,7 +230,7 @@ def test_a_fee_above_the_cap_sends_nothing(lazy: Devnet) -> None:
 
 
 def grown(monkeypatch: pytest.MonkeyPatch, node: Node, gwei: int) -> None:
-    """Raises the base fee between the preparation of transactions and their sending."""
+    """Increases the base fee between the preparation of transactions and their sending."""
     run = Delivery.run
 
     def late(self: Delivery) -> list[Any]:

@@ -129,7 +129,7 @@ def test_running_out_of_gas_is_told(sender: Sender) -> None:
 
 
 def made_dearer(patch: pytest.MonkeyPatch, node: Node, contract: bytes, balances: list[int]) -> None:
-    """Gives a contract a balance between an estimate and its transaction, each time another."""
+    """Changes a contract's balance between each estimate and its transaction."""
     honest = Delivery.run
 
     def run(self: Delivery) -> list[Outcome]:

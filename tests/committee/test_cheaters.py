@@ -176,7 +176,7 @@ def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member
 
 
 def test_who_approves_late_takes_the_place_of_a_cheater(case: Case) -> None:
-    """The pledges of a session are in roster order, whatever the late member's index."""
+    """The pledges of a session are in roster order, for every index of the late member."""
     coordinator = case.roster.coordinator(case.members({1: Latecomer, 2: Stubborn}))
     assert coordinator.certify_redaction(case.draft).draft == case.draft
 

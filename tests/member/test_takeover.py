@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """Ganaches with an external turn for senders, so that a test can make a member wait."""
+    """Ganaches with a queue of senders, so that a test can make a member wait."""
     with Nodes(Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))) as nodes:
         yield nodes
 
