@@ -117,4 +117,4 @@ class Cosigner:
             and [each.signer for each in pledges] == list(signers)
             and all(each.session == identifier and 0 < each.generation <= MAX_NUMBER for each in pledges)
         ):
-            raise RefusedError("the pledges are not those of enough signers of this session")
+            raise RefusedError("the pledges are not by enough signers of this session")

@@ -248,5 +248,5 @@ def _readable_errors(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise KeystoreError(
             f"the vault {directory} cannot be used ({error.strerror}): check that it is a folder of this "
-            "user with room left, then do the same again; no key was lost."
+            "user with room left, then retry; no key was lost."
         ) from None

@@ -35,7 +35,7 @@ def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
             RemoteKeyring(contracts, lambda: remote).deliver(held)
     except QuorumError as error:
         raise QuorumError(
-            f"what this member keeps cannot be handed on: {error} Repeat when the others answer; with "
-            "--anyway it leaves all the same, and what only it has is lost."
+            f"this member's files and keys cannot be handed on: {error} Repeat when the others answer; with "
+            "--anyway the member leaves now, and data that only it has is lost."
         ) from None
     return True

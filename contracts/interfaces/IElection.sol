@@ -29,8 +29,8 @@ struct Election {
     uint32 proven;
     /// XOR of keccak256(abi.encode(registrant, secret)).
     bytes32 fold;
-    /// The newest seed: keccak256(abi.encode(DST, chainid, this, epoch, draw, previous seed, fold)), DST =
-    /// keccak256("BlockFUL/sortition/v1/seed"). Each seed follows from the previous one.
+    /// The newest seed: keccak256(abi.encode(DST, chainid, this, epoch, draw, previous seed, fold)),
+    /// DST = keccak256("BlockFUL/sortition/v1/seed"). Each seed follows from the previous one.
     bytes32 seed;
 }
 
@@ -104,8 +104,8 @@ interface IElection {
     /// when the key was confirmed. The quorum does not change.
     function excluded() external view returns (uint256 members);
 
-    /// @notice VRF input of the current draw: keccak256(abi.encode(DST, chainid, this, epoch, draw, seed, 0)), DST =
-    /// keccak256("BlockFUL/sortition/v1/alpha").
+    /// @notice VRF input of the current draw: keccak256(abi.encode(DST, chainid, this, epoch, draw, seed, 0)),
+    /// DST = keccak256("BlockFUL/sortition/v1/alpha").
     function alpha() external view returns (uint256);
 
     /// @notice Opens the election of the next epoch. Anyone may call it.
@@ -129,8 +129,9 @@ interface IElection {
     /// @dev Emits Proved. Reverts with WrongPhase, TooLate, WrongStage, WrongVrfKey or the reasons of VRF.sol.
     function prove(VRF.Proof calldata proof) external;
 
-    /// @notice Confirms the group key from the caller's key generation, and its threshold t: f + 1 <= t <= quorum, f =
-    /// floor((n - 1) / 3). The epoch starts when a quorum has confirmed the same key and threshold.
+    /// @notice Confirms the group key from the caller's key generation, and its threshold t:
+    /// f + 1 <= t <= quorum, f = floor((n - 1) / 3). The epoch starts when a quorum has confirmed the
+    /// same key and threshold.
     /// @dev Emits KeyConfirmed, and EpochStarted. Reverts with WrongPhase, TooLate, WrongStage, AlreadyConfirmed,
     /// ThresholdOutOfRange or InvalidRoster.
     function confirmKey(uint256 keyX, uint256 keyY, uint32 threshold) external;

@@ -170,8 +170,9 @@ interface IParticipantRegistry is ICertified {
     /// @notice Admits or dismisses a request, once and for ever.
     /// @dev Digest of the action: `keccak256(abi.encode(number, filed(number).content, admitted))`. So a decision
     /// applies to the content that members have read, even if a reorganisation gives its number to another request.
-    /// `progress` does not count a proposal of one chunk, which cannot run twice; the event names it. Post: deadline =
-    /// block.number + blocks if admitted. Emits RequestAdmitted or RequestDismissed. Reverts with RequestNotWaiting.
+    /// `progress` does not count a proposal of one chunk, which cannot run twice; the event names it.
+    /// Post: deadline = block.number + blocks if admitted. Emits RequestAdmitted or RequestDismissed.
+    /// Reverts with RequestNotWaiting.
     function decide(uint32 number, bool admitted, Action calldata action) external;
     /// @notice Hands in the caller's part of a request for the model at `position`; only the event records it.
     /// @dev Only for joined participants, at most MAX_HAND_INS in a period of HOLD_BLOCKS blocks. Emits HandedIn.

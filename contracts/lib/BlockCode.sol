@@ -119,8 +119,8 @@ library BlockCode {
     }
 
     /// @notice Address of the block at `height`: low 160 bits of H(rlp([this, height])).
-    /// @dev rlp: d6 94 | this 20 | height for heights below 0x80; for greater heights of k bytes d6 + k | 94 | this 20
-    /// | 80 + k | height k.
+    /// @dev rlp: d6 94 | this 20 | height for heights below 0x80; for greater heights of k bytes
+    /// d6 + k | 94 | this 20 | 80 + k | height k.
     function locate(uint256 height) internal view returns (address code) {
         assembly ("memory-safe") {
             let rest := height

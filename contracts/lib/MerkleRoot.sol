@@ -2,8 +2,8 @@
 pragma solidity 0.8.30;
 
 /// @title Root of OpenZeppelin's standard Merkle tree with the leaves in the given order
-/// @notice The tree of m leaves is an array of 2m - 1 nodes with the leaves at the end, reversed, and node i = H(min ||
-/// max) over nodes 2i + 1 and 2i + 2; a pair is hashed in ascending order.
+/// @notice The tree of m leaves is an array of 2m - 1 nodes with the leaves at the end, reversed,
+/// and node i = H(min || max) over nodes 2i + 1 and 2i + 2; a pair is hashed in ascending order.
 library MerkleRoot {
     /// @notice leaf = H(H(position || value)), words of 32 bytes: the leaf of ["uint256", "bytes32"].
     function leaf(uint256 position, uint256 value) internal pure returns (bytes32 hash) {

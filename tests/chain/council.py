@@ -69,7 +69,7 @@ class Council:
         return tuple(Action(certificate, i, len(leaves), tree.proof(i)) for i in range(len(leaves)))
 
     def block(self, live: LiveChainContract, count: int, references: Sequence[Position] = ()) -> NewBlock:
-        """The next block, of `count` models with the same references."""
+        """The next block, with `count` models that have the same references."""
         height = live.height() + 1
         parent, timestamp = live.block_hash(height - 1), live.node.timestamp()
         publications = []
@@ -110,7 +110,7 @@ class Council:
         return updates, headers
 
     def archive(self, archive: ArchiveRegistryContract, records: Sequence[ArchiveRecord]) -> Action:
-        """Certifies an append of `records` at the head and the time that stand."""
+        """Certifies an append of `records` at the current head and time."""
         leaf = archive.append_leaf(archive.head(), archive.node.timestamp(), records, 0, 1)
         return self.certify(archive, [leaf])[0]
 

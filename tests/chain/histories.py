@@ -30,7 +30,7 @@ GAS = 10_000_000
 
 
 def everything(node: Node) -> list[str]:
-    """Uses all contracts on a new chain, appointed and elected; returns the errors' names, in order."""
+    """Uses all contracts on a new chain, appointed and elected; returns the names of the errors, in order."""
     senders = [Sender(node, Signer.from_mnemonic(DEV_MNEMONIC, index), gas_limit=GAS) for index in range(6)]
     council = Council.gathered(b"the same everywhere")
     live = deploy_live(senders[0], council.roster, seats=3)
@@ -143,7 +143,7 @@ def epochs(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
 
 
 def elections(senders: Sequence[Sender]) -> list[str]:
-    """Candidates draw a seed, prove their lots, and confirm a key; one of those elected wants to leave."""
+    """Candidates draw a seed, prove their outputs and confirm a key; one elected member tries to leave."""
     town = Town.founded(senders)
     leaving, *_ = town.elect()
     leaving.book.unbond()

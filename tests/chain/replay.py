@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes what one node is asked, and asks another node the same."""
+"""Records the requests to one node and repeats them at another."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _COMMITTEE = interface_of("Committee")
 TIMED_VIEWS = {_COMMITTEE.selector(name) for name in ("candidate", "election", "rewards")}
 TIMED_EVENTS = {_COMMITTEE.topic(name) for name in ("PhaseStarted", "Unbonding")}
 TIMED_ERRORS = {"TooEarly", "TooLate"}
-"""Their values are times of blocks, which no two chains share."""
+"""Errors whose arguments are times of blocks, which differ between chains."""
 
 
 class Recorder(Rpc):
-    """Notes calls, transactions and what sets the clock, in their order, with the answers."""
+    """Records calls, transactions and clock changes in order, with the answers."""
 
     def __init__(self, rpc: Rpc) -> None:
         self._rpc = rpc

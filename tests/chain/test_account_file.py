@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts in files, which other Ethereum software reads and writes too."""
+"""Account files in the format of other Ethereum software."""
 
 from __future__ import annotations
 

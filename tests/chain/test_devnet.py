@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting, watching and ending nodes, and what happens to them when we end first."""
+"""Starting, watching and ending nodes, also when this process ends first."""
 
 from __future__ import annotations
 

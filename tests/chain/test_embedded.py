@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An embedded chain is a file that outlives its process, however that ends, and that several use at once."""
+"""An embedded chain is a file that survives its process and can be used by several processes at once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contracts under the rules of each fork: from Shanghai on they run, before they are not deployed."""
+"""The contracts under the rules of each fork: they run since Shanghai and are not deployed before."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ def test_before_shanghai_nothing_is_deployed(hardfork: str) -> None:
 
 
 def test_the_largest_transactions_fit_the_limit_of_osaka() -> None:
-    """EIP-7825: 2^24 gas a transaction.  The largest hold 128 models, in a full block with all the references
-    that its code has room for, or 128 records."""
+    """EIP-7825: 2^24 gas a transaction.
+
+    The largest have 128 models, in a full block with the maximum number of references, or 128 records.
+    """
     options = NodeOptions(31337, kind="anvil", hardfork="osaka", more=("--enable-tx-gas-limit",))
     with Devnet(options) as devnet:
         node, sender = devnet.node, devnet.sender()

@@ -63,7 +63,7 @@ def alarm(scene: Scene) -> None:
 
 
 def nothing(_: Scene) -> None:
-    """Its deployment has said enough."""
+    """A contract whose only event is its deployment."""
 
 
 def readers_of(scene: Scene, node: Node) -> ReaderRegistryContract:
@@ -83,7 +83,7 @@ EMITS: Mapping[str, Callable[[Scene], None]] = {
 
 
 def adapter(scene: Scene, name: str, node: Node, kept: Path | None = None) -> Contract:
-    """A contract by way of a node; `kept`: as for Contract."""
+    """A contract at a node; `kept`: as for Contract."""
     found: Mapping[str, Contract] = {
         type(each).NAME: each
         for each in (
@@ -99,7 +99,7 @@ def adapter(scene: Scene, name: str, node: Node, kept: Path | None = None) -> Co
 def test_an_answer_that_lacks_events_is_asked_for_again(
     scene: Scene, name: str, left: int, tmp_path: Path
 ) -> None:
-    """Not one of any contract is believed to be missing, by this process or by the next."""
+    """Neither this process nor the next one believes that an event of any contract is missing."""
     node, losses = lossy(scene.node)
     read = adapter(scene, name, node, tmp_path)
     if EMITS[name] is not nothing:
@@ -148,7 +148,7 @@ def test_a_node_that_never_lists_them_is_named_and_not_believed(
 
 
 def test_a_machine_that_lacks_the_block_is_one_that_lags(scene: Scene) -> None:
-    """It lists nothing of the block, and does not know the count that it is asked for."""
+    """The machine has no logs of the block and does not know the requested count."""
     node, losses = lossy(scene.node)
     live = adapter(scene, "LiveChain", node)
     live.log()
@@ -163,7 +163,7 @@ def test_a_machine_that_lacks_the_block_is_one_that_lags(scene: Scene) -> None:
 
 @pytest.mark.parametrize("believed", ["nothing", "all but one"])
 def test_a_file_that_lacks_events_is_made_anew(scene: Scene, tmp_path: Path, believed: str) -> None:
-    """As a process wrote it that had taken an empty answer for the truth."""
+    """The file of a process that had accepted an empty answer."""
     publish(scene)
     whole = [*adapter(scene, "LiveChain", scene.node, tmp_path).log()]
     (file,) = tmp_path.iterdir()

@@ -16,7 +16,7 @@ from tests.chain.pruning import pruned
 
 
 def redacted(scene: Scene) -> Position:
-    """A model of a new block, in version 1."""
+    """A model of a new block, redacted to version 1."""
     live, council = scene.live, scene.council
     block = council.block(live, 1)
     live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
@@ -26,7 +26,7 @@ def redacted(scene: Scene) -> Position:
 
 
 def redact(scene: Scene, position: Position) -> None:
-    """Its next version."""
+    """Redacts a model to its next version."""
     live, council = scene.live, scene.council
     updates, headers = council.redaction(live, [position])
     live.send(
@@ -41,7 +41,7 @@ def kept_in(scene: Scene, folder: Path, node: Node | None = None) -> LiveChainCo
 
 
 def pruning(scene: Scene) -> Node:
-    """The node, which has no logs any more of the blocks so far."""
+    """The node without the logs of all blocks so far."""
     return pruned(scene.node, scene.node.block_number())
 
 

@@ -116,7 +116,7 @@ def test_batches_of_any_size_keep_their_order(ganache: Devnet) -> None:
 
 @contextmanager
 def _server(status: int, body: bytes, seen: list[tuple[str, str | None]] | None = None) -> Iterator[str]:
-    """Answers everything with `body`; notes paths and credentials in `seen`."""
+    """Answers all requests with `body`; records paths and credentials in `seen`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -178,7 +178,7 @@ def test_a_contract_opened_without_a_sender_is_read_only(scene: Scene) -> None:
 
 
 def test_the_mirror_follows_the_committee_by_certificate(scene: Scene) -> None:
-    """Last in this file: afterwards certificates of epoch 1 are stale on the archive."""
+    """Last in this file, because certificates of epoch 1 are stale on the archive afterwards."""
     successor = Council.gathered(b"successor").roster
     (action,) = scene.council.certify(scene.mirror, [scene.mirror.advance_leaf(2, successor)])
     receipt = scene.mirror.advance(2, successor, action)
@@ -207,7 +207,7 @@ def test_every_slot_that_is_declared_is_touched(scene: Scene) -> None:
 
 
 def _saved(scene: Scene, data: bytes, written: int) -> None:
-    """Sends it undeclared, takes that back, and sends it as the adapter does."""
+    """Sends a transaction undeclared, undoes it, and sends it as the adapter does."""
     live, rpc = scene.live, scene.node.rpc
     slots = live_slots.touched(live.interface, data, live.height())
     (before,) = rpc.batch([("evm_snapshot", ())])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that close connections while they are used."""
+"""Nodes that close connections during their use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockful_py.errors import NodeError
 
 @contextmanager
 def node(drops: int) -> Iterator[tuple[str, list[str]]]:
-    """The URL of a node that closes the connections of its first requests, and the methods it was asked."""
+    """A node that closes the connections of its first requests: its URL and the requested methods."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -23,7 +23,7 @@ CHAIN_ID = 1337
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
-    """All that was asked of an embedded chain."""
+    """All recorded requests to an embedded chain."""
     path: Path = tmp_path_factory.mktemp("recorded") / "chain.sqlite"
     with EmbeddedDevnet(path, CHAIN_ID) as devnet:
         recorder = Recorder(devnet.node.rpc)

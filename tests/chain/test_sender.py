@@ -129,7 +129,7 @@ def test_running_out_of_gas_is_told(sender: Sender) -> None:
 
 
 def made_dearer(patch: pytest.MonkeyPatch, node: Node, contract: bytes, balances: list[int]) -> None:
-    """Gives a contract a balance between an estimate and its transaction, each time another."""
+    """Changes a contract's balance between each estimate and its transaction."""
     honest = Delivery.run
 
     def run(self: Delivery) -> list[Outcome]:
@@ -236,7 +236,7 @@ def test_longer_calls_get_more_gas_and_shorter_ones_no_less(sender: Sender) -> N
 
 
 def test_a_batch_is_as_large_as_the_account_can_pay_for(devnet: AnyDevnet) -> None:
-    """The base fee falls by an eighth with each block, as a change of the balance may be."""
+    """The base fee may fall by an eighth with each block, like a change of the balance."""
     node, sender = devnet.node, Sender(devnet.node, Signer(bytes(31) + b"\x09"))
     calls = [bulky(10)] * 4
     set_balance(node, sender.address, 10**21)
@@ -260,7 +260,7 @@ def test_a_call_that_is_not_estimated_goes_alone(devnet: AnyDevnet, sender: Send
 
 @pytest.mark.parametrize("kind", ["anvil", "embedded"])
 def test_estimates_know_the_time_of_the_next_block(kind: str, request: pytest.FixtureRequest) -> None:
-    """A chain that mines on demand has an old newest block after a while."""
+    """On a chain that mines on demand, the newest block becomes old."""
     devnet: AnyDevnet = request.getfixturevalue(kind)
     node, waits = devnet.node, artifact(LATER_RUNTIME)
     sender = Sender(node, devnet.signer(5), deadline=SECONDS)

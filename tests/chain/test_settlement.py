@@ -27,7 +27,7 @@ CHUNKS = 4
 
 
 class Watched(LiveChainContract):
-    """Notes how many calls go out together; `before` is called ahead of the first batch."""
+    """Records the number of calls that go out together; `before` is called ahead of the first batch."""
 
     before: Callable[[], object]
     batches: list[int]
@@ -61,7 +61,7 @@ class Notes:
 
 
 def published(scene: Scene, *sizes: int, references: Sequence[Position] = ()) -> list[list[Position]]:
-    """Blocks of so many models each."""
+    """Publishes blocks with these numbers of models."""
     live, council, places = scene.live, scene.council, []
     for size in sizes:
         block = council.block(live, size, references)
@@ -111,8 +111,8 @@ def test_chunks_of_a_chain_are_sent_together(scene: Scene) -> None:
 def test_limits_hold_for_models_of_many_blocks_after_those_of_one(
     scene: Scene, dense: int, sparse: int
 ) -> None:
-    """The dearest call data, a header for each model of nine references and no slot shared, after the
-    cheapest."""
+    """After the cheapest chunk comes the most expensive: a header per model, nine references each, no shared
+    slot."""
     nine, cheapest = published(scene, 9, dense)
     dearest = [block[3] for block in published(scene, *sparse * [4], references=nine)]
     settlement = decided(scene, [cheapest, dearest])

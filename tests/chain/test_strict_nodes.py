@@ -74,7 +74,7 @@ def test_logs_are_asked_for_from_the_deployment_on(
 def test_a_node_that_lists_nothing_is_asked_for_no_block_alone(
     anvil: Devnet, deployed: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that has pruned its logs would be asked for every block of the chain, one by one."""
+    """A node with pruned logs would get a request for every block of the chain."""
     monkeypatch.setattr("blockful_py.chain.logs.PAUSE", 0.0)
     with StrictNode(anvil.url, Habits(blocks=0)) as strict:
         node = connect(strict.url)

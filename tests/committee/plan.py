@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A redaction that every member would accept, to be spoiled by tests."""
+"""A redaction that every member would accept; tests spoil it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Plan:
         return self.roster.draft({self.places[name]: node for name, node in nodes.items()})
 
     def refused(self, draft: RedactionDraft) -> str:
-        """Asserts that each member refuses, that nothing changes, and returns the reason."""
+        """Asserts that each member refuses and nothing changes; returns the reason."""
         before = self.state()
         members = self.roster.members(self.reviewer())
         with pytest.raises(RefusedError) as refusal:
@@ -85,7 +85,7 @@ class Plan:
         return request.signed(secrets, live.chain_id, live.address)
 
     def weighted(self, name: str, weights: Weights) -> ModelNode:
-        """The node of `name` with other weights, and true claims for them."""
+        """The node of `name` with other weights, and true claims about them."""
         redaction = self.nodes[name].redaction
         assert redaction is not None
         address = cid_string(store_weights(self.federation, weights))
@@ -107,7 +107,7 @@ def spoiled(draft: RedactionDraft, alter: Callable[[Target], Target]) -> Redacti
 
 
 def record_measurements(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
-    """The models of each measurement of claims from here on."""
+    """Records the models of each later measurement of claims."""
     measured: list[set[str]] = []
 
     def noted(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that cheat in the two rounds are named and left out; too few honest ones give no collision."""
+"""Members that cheat in the two rounds are named and left out; too few honest ones make no collision."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OtherNonces(Member):
 
 
 class Accuser(Member):
-    """Attests nothing and says that member 2 cheats."""
+    """Attests nothing and accuses member 2."""
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
         raise CheaterError([2], "the pledge")
@@ -79,7 +79,7 @@ class Stubborn(Member):
 
 
 class Latecomer(Member):
-    """Cannot be reached when it is asked first."""
+    """Cannot be reached at the first request."""
 
     asked = False
 
@@ -99,14 +99,14 @@ class WrongVote(Member):
 
 
 class WrongCosigner(Member):
-    """Votes as the others do, but its share of the certificate is wrong."""
+    """Votes like the others, but gives a wrong share of the certificate."""
 
     def cosign(self, cosigning: Cosigning) -> int:
         return super().cosign(cosigning) + 1
 
 
 class NoNonces(Member):
-    """Its nonces are no points."""
+    """Its nonces are not points of the curve."""
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
         return replace(super().vote_redaction(draft, chunks), nonces=(Point(1, 1), Point(1, 1)))
@@ -131,7 +131,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
-    """A draft whose nodes are old ones: members that look at nothing accept it."""
+    """A draft with old nodes, which members without checks accept."""
     with trained(small(), tmp_path_factory.mktemp("cheaters") / "run", chains) as federation:
         roster = Conspiracy.of(federation)
         models = federation.catalogue().models
@@ -176,7 +176,7 @@ def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member
 
 
 def test_who_approves_late_takes_the_place_of_a_cheater(case: Case) -> None:
-    """Whatever its index: the pledges of a session stand in the order of the roster."""
+    """The pledges of a session are in roster order, for every index of the late member."""
     coordinator = case.roster.coordinator(case.members({1: Latecomer, 2: Stubborn}))
     assert coordinator.certify_redaction(case.draft).draft == case.draft
 

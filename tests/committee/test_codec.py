@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values survive the trip; bytes that are no value are refused with one error."""
+"""Values survive encoding and decoding; invalid bytes are refused with one error."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DECODED = (
     *(Acknowledgement, Charter, CommitteeKey, Confirmation, Cosigning, Evidence, FirstLine, KeyShare),
     *(MemberKeys, Origin, ReaderKeys, Reveal, SignatureShares, Succession),
 )
-"""All that is decoded of others' bytes, and of one's own files."""
+"""All types that are decoded from others' bytes and from the own files."""
 
 
 def leaves(kind: Any, where: str) -> Iterator[tuple[str, Any]]:

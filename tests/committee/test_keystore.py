@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's secrets in a file: whole or not at all, for its user alone, and never in words."""
+"""A member's secrets in a file: written completely or not at all, private, and never printed."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> Non
 
 
 class Slow(Blind):
-    """A reviewer that accepts everything, once another decision has reached the live chain."""
+    """A reviewer that accepts everything after another decision has reached the live chain."""
 
     def __init__(self, other: Iterator[Executed]) -> None:
         self._other = other
@@ -417,7 +417,7 @@ def test_members_of_processes_of_their_own_each_compute_it(
 def test_a_refused_request_of_a_federation_leaves_nothing_behind(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Members do not find the archive's record of s, the version that would be replaced."""
+    """Members do not find the archive's record of the version of s to be replaced."""
     federation = plan.federation
     uri, read = federation.catalogue()["s"].uri, ArchiveReader.read
     with set_back(federation, federation.nodes.archive), monkeypatch.context() as patch:

@@ -20,7 +20,7 @@ FIRST, SECOND, *REST = KEYS
 
 
 class PowerCut(BaseException):
-    """Nobody handles it."""
+    """A simulated power cut, which no code handles."""
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def vault(tmp_path: Path) -> Vault:
 
 
 def again(vault: Vault) -> Vault:
-    """The vault as another process opens it."""
+    """The vault, opened by another process."""
     return Vault(vault.directory, SECRET)
 
 
@@ -107,7 +107,7 @@ def test_records_of_before_and_the_disk_of_after_open_nothing(
 
 
 def test_the_whole_disk_of_before_opens_it(vault: Vault, tmp_path: Path) -> None:
-    """So it is the destroyed key-encryption key that makes the difference."""
+    """So the destroyed key-encryption key makes the difference."""
     shutil.copytree(vault.directory, tmp_path / "backup")
     vault.destroy([FIRST])
     assert Vault(tmp_path / "backup", SECRET).get(FIRST) == KEYS[FIRST]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message counts for its chain, committee, epoch, subject, round, sender and recipient only."""
+"""A message is valid only for its chain, committee, epoch, subject, round, sender and recipient."""
 
 from __future__ import annotations
 

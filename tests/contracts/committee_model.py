@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elections and accountability once more (IElection, ICommittee), in Python."""
+"""A model of elections and accountability (IElection, ICommittee) in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Book(StakeBook):
     elected: list[int] = field(default_factory=list)
     rosters: dict[int, list[int]] = field(default_factory=dict)
     excluded: set[int] = field(default_factory=set)
-    """Places of the present roster whose votes do not count."""
+    """Places in the current roster whose votes do not count."""
     credited: dict[tuple[int, int], set[int]] = field(default_factory=dict)
 
     # Elections
@@ -209,7 +209,7 @@ class Book(StakeBook):
         self.phase, self.deadline = phase, self.now + self.rules[period]
 
     def _places(self) -> list[int]:
-        """The elected that have kept their places."""
+        """Elected members that have kept their places."""
         return [each for each in self.elected if self.entries[each].stage == ELECTED]
 
     def _count(self, key: Key | None) -> int:

@@ -43,7 +43,7 @@ class Witness(Histories):
         self.the_contract_is_as_the_model(state)
 
     def state(self) -> State:
-        """All that the contract answers, in one exchange with the node."""
+        """All answers of the contract, in one exchange with the node."""
         names = (
             *("totalStake", "totalRewards", "burnt", "currentEpoch", "election", "entrants", "elected"),
             *("excluded", "acknowledged"),

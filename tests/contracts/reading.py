@@ -10,7 +10,7 @@ from typing import Any
 
 
 def batch(contract: Any, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
-    """Answers of view functions, `calls` being their names and arguments."""
+    """Answers of view functions; `calls` are their names and arguments."""
     from brownie import web3
 
     functions = [getattr(contract, name) for name, _ in calls]

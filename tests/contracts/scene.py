@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee and the content of two chains, as values ready for the ABI; nothing here talks to a node.
+"""A committee and the content of two chains, as values for the ABI, without a node.
 
-Digests are encoded by eth_abi from the type strings of the interfaces, independently of what
-blockful_py.chain does, so the two can be tested against each other.
+Digests are encoded by eth_abi from the type strings of the interfaces, independently of blockful_py.chain, so
+the two can be tested against each other.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Panel:
 
 @dataclass
 class Decider:
-    """Makes certified actions: who votes, under which domain, in which epoch."""
+    """Makes certified actions for given voters, domain and epoch."""
 
     panel: Panel
     domain: Domain
@@ -166,7 +166,7 @@ class Block:
 
 @dataclass
 class LiveScene:
-    """The content of a LiveChain at `address`: makes blocks and redactions, and remembers them."""
+    """The content of a LiveChain at `address`; makes and remembers blocks and redactions."""
 
     address: str
     panel: Panel

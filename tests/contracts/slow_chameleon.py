@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chameleon hash as the design states it, in whole-number arithmetic: slow, and only to compare with."""
+"""The chameleon hash as in the design, in integer arithmetic: slow, for comparisons only."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ STRUCTS = {
         "ParticipantRegistry.HandIns": "hand-ins by account",
     },
 }
-"""Of each contract, its structs and their rows."""
+"""The structs of each contract and their rows."""
 
 
 @pytest.fixture(scope="module")

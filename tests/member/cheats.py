@@ -40,7 +40,7 @@ def wrong_shares() -> None:
 
 
 def wrong_deal() -> None:
-    """Deals boxes that nobody can open."""
+    """Deals boxes that cannot be opened."""
     honest = Generation.deal
 
     def deal(self: Generation, question: Message, relayed: RelayedAnswers) -> SealedShares:
@@ -74,19 +74,22 @@ def two_votes() -> None:
 
 
 def short_account() -> None:
-    """Says that its account has 3 bytes."""
+    """Reports an account of 3 bytes."""
     honest = MemberOffice.identity
     MemberOffice.identity = lambda self: replace(honest(self), account=b"abc")  # type: ignore[method-assign]
 
 
 def false_keys() -> None:
-    """Gives readers what nobody can unwrap."""
+    """Gives readers keys that cannot be unwrapped."""
     Access.wrapped = lambda *asked: bytes(WRAPPED_BYTES)  # type: ignore[method-assign]
 
 
 def in_steps() -> None:
-    """Is honest, goes by the clock that a test sets (`tests.participant.clocks`), and its work stops where a
-    test wants it to (`tests.participant.steps`)."""
+    """Follows the clock that a test sets (`tests.participant.clocks`), and stops at the steps that a test
+    names.
+
+    Otherwise honest; see `tests.participant.steps`.
+    """
     follow(Path(sys.argv[FOLDER]))
     honest = ChildProcesses.__init__
 

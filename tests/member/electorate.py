@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Member processes that join an elected committee, and a clock that runs when they are done."""
+"""Member processes that join an elected committee, and a clock that advances when they are done."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EPOCH_SECONDS, PERIOD_SECONDS = 1_000, 600
 
 @dataclass
 class Electorate:
-    """A federation whose committee is elected from `members`; `alive` of the candidates take part."""
+    """A federation with a committee elected from `members`; the `alive` candidates take part."""
 
     federation: Federation
     members: list[MemberProcess]
@@ -67,7 +67,7 @@ class Electorate:
         tick(self.committee.node)
 
     def pause(self, election: ElectionState) -> None:
-        """Ends a phase when all that are alive have done their part."""
+        """Ends a phase when all living members have done their part."""
         done = {
             Phase.COMMIT: election.committed,
             Phase.REVEAL: election.revealed,
@@ -80,7 +80,7 @@ class Electorate:
             time.sleep(0.1)
 
     def rotate(self) -> Rotated:
-        """A new epoch, after the present one's least length."""
+        """Starts a new epoch after the current one's minimum length."""
         self.pass_time(EPOCH_SECONDS)
         return self.federation.epochs.rotate(self.pause)
 

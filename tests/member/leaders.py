@@ -21,7 +21,7 @@ SECONDS = 600.0
 
 
 def until(what: Callable[[], bool]) -> None:
-    """Waits for something to become true; fails when it does not."""
+    """Waits for a condition; fails if it does not become true."""
     end = time.monotonic() + SECONDS
     while not what():
         assert time.monotonic() < end, "it did not happen"
@@ -29,7 +29,7 @@ def until(what: Callable[[], bool]) -> None:
 
 
 def unsettled(run: RunDirectory) -> int:
-    """Decisions of the open job that are not known to be on both chains."""
+    """Decisions of the open job that may be missing on a chain."""
     with Journal(run.journal) as journal:
         job = journal.open_job()
     return sum(not given.is_sent for given in journaled_executions(job)) if job else 0
@@ -38,9 +38,9 @@ def unsettled(run: RunDirectory) -> int:
 def lead_until(
     run: Path, chains: Nodes, transaction: int, classes: tuple[int, ...], frozen: Sequence[MemberProcess] = ()
 ) -> None:
-    """Has a process unlearn, or train, and die before a transaction, counted from 0.
+    """Has a process unlearn and die before a transaction, counted from 0; without classes it trains.
 
-    It trains when there are no classes.  Members that are `frozen` then do nothing from that moment on.
+    `frozen` members do nothing from that moment on.
     """
     urls = (chains.live.url, chains.archive.url)
     pids = tuple(member.pid for member in frozen)
@@ -48,7 +48,7 @@ def lead_until(
 
 
 def request_and_die(run: Path, chains: Nodes, classes: tuple[int, ...]) -> None:
-    """Has a process make a request and die when the members are to be asked."""
+    """Has a process make a request and die before it asks the members."""
     _see_die(FORKS.Process(target=_request, args=(run, (chains.live.url, chains.archive.url), classes)))
 
 

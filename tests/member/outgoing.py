@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Votes and collisions that the committee of a past epoch can still make, from its members' folders."""
+"""Votes and collisions that a past epoch's committee can still make, from its members' folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.member.processes import WORDS, MemberProcess
 
 @dataclass(frozen=True)
 class EpochCommittee:
-    """The members of `epoch` by roster index, with all of their secrets."""
+    """The members of `epoch` by roster index, with all their secrets."""
 
     contracts: Contracts
     epoch: int
@@ -45,7 +45,7 @@ class EpochCommittee:
         return Action(certificate, 0, 1, merkle.MerkleTree([leaf]).proof(0))
 
     def redaction(self, position: Position) -> tuple[list[Update], list[HeaderUpdate]]:
-        """Another content for a model, and its header, opened under the key of this epoch."""
+        """Other content for a model and its header, opened under this epoch's key."""
         live = self.contracts.live
         (current,) = live.transactions([position])
         (header,) = live.headers([position.height])

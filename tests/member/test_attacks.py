@@ -37,7 +37,7 @@ from tests.member.processes import WORDS
 
 
 class Seized:
-    """The leader's key in other hands, and a draft that members approve and sign for."""
+    """The leader's key in an attacker's hands, and a draft that members approve and sign."""
 
     def __init__(self, crew: Crew, draft: RedactionDraft) -> None:
         contracts = crew.federation.contracts
@@ -79,7 +79,7 @@ class Seized:
 
 @pytest.fixture(scope="module")
 def seized(crew: Crew) -> Seized:
-    """With a draft that members 1, 2 and 3 approved, and that was then abandoned."""
+    """An abandoned draft that members 1, 2 and 3 have approved."""
     seen: list[RedactionDraft] = []
     content: set[bytes] = set()
     store = crew.federation.stores.live
@@ -152,7 +152,7 @@ def test_nonces_are_answered_for_once(seized: Seized) -> None:
 
 
 def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> None:
-    """The leader shows other commitments of member 2 than member 2 made."""
+    """The leader shows other commitments than member 2's own."""
     session = seized.session(2)
     pledged = seized.pledged(session)
     given = pledged[1].commitments
@@ -168,16 +168,16 @@ def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
     """Concurrent sessions (ROS): commitments of one session cannot be used in another."""
     here, there = seized.pledged(seized.session(3)), seized.pledged(seized.session(4))
     mixed = (here[0], there[1], here[2])
-    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+    with pytest.raises(RefusedError, match="not by enough signers of this session"):
         seized.members[3].attest(seized.session(3), [each.pledge for each in mixed])
-    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+    with pytest.raises(RefusedError, match="not by enough signers of this session"):
         seized.members[0].sign(seized.draft, AttestedNonces(seized.session(3), mixed, ()))
 
 
 def test_fewer_than_t_signers_are_refused(seized: Seized) -> None:
     session = session_for(seized.draft, (1, 2), bytes([8]) * 32, seized.signer.address)
     pledged = [member.commit(seized.draft, session) for member in seized.members[:2]]
-    with pytest.raises(RefusedError, match="not those of enough signers"):
+    with pytest.raises(RefusedError, match="not by enough signers"):
         seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
 
 

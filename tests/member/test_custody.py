@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members as processes keep data keys, lend them to those entitled and destroy them when it is time."""
+"""Members as processes keep data keys, lend them to entitled askers, and destroy them in time."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, 
 
 @contextmanager
 def reaching(member: MemberProcess, nodes: Sequence[LossyNode], archive: str, log: Path) -> Iterator[None]:
-    """Restarted with these nodes of the live chain, and as it was afterwards."""
+    """Restarts the member with these nodes of the live chain, and as before after the block."""
     arguments = member.arguments
     named = [word for node in nodes for word in ("--live-url", node.url)]
     member.kill()
@@ -150,7 +150,7 @@ def reaching(member: MemberProcess, nodes: Sequence[LossyNode], archive: str, lo
 def test_a_member_whose_node_leaves_events_out_says_so_and_goes_on(
     crew: Crew, first: FirstMember, chains: Nodes, tmp_path: Path
 ) -> None:
-    """It believes neither that the old versions stand nor that others do."""
+    """It concludes neither that old versions are current nor that new ones are."""
     away, log = crew.members[3], tmp_path / "log"
     old = {first.weights(name).digest for name in AFFECTED}
     with LossyNode(chains.live.url) as node, reaching(away, [node], chains.archive.url, log):
@@ -204,7 +204,7 @@ def test_a_reader_cannot_ask_as_a_peer(first: FirstMember) -> None:
 
 
 def test_a_leader_cannot_have_the_key_of_a_current_version_destroyed(crew: Crew, first: FirstMember) -> None:
-    with pytest.raises(RefusedError, match="1 of 1 versions, whose keys are to be destroyed, were not"):
+    with pytest.raises(RefusedError, match="1 of 1 versions were not replaced"):
         first.ask(MessageKind.DESTROY_KEYS, Versions((first.weights("a"),)))
     assert crew.federation.models()
 

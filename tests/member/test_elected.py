@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An elected committee of real processes, from joining to a second committee that outlaws the first."""
+"""An elected committee of real processes, from joining until a second committee replaces the first."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def test_the_next_election_waits_for_the_least_length_of_the_epoch(town: Elector
 
 
 def noted(member: MemberProcess) -> set[int]:
-    """Epochs that a member has notes about."""
+    """Epochs in a member's notes."""
     with OutboxStore(member.folder / NOTES) as store:
         return {note.ballot.epoch for topic in TOPICS for note in store.read(topic)}
 
 
 def test_another_committee_takes_over(town: Electorate) -> None:
-    """And its members clear their notes of the epoch before."""
+    """Its members also remove their notes of the previous epoch."""
     before = town.federation.contracts.committee.key_id(1)
     assert any(1 in noted(member) for member in town.members)
     rotated = town.rotate()
@@ -89,7 +89,7 @@ def test_another_committee_takes_over(town: Electorate) -> None:
 
 
 def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
-    """Its collision and its certificate are refused, each for itself; with the new one's all is valid."""
+    """Its collision and its certificate are each refused; with the new committee's, all is valid."""
     contracts = town.federation.contracts
     position = town.federation.catalogue()["y"].position
     old, new = (EpochCommittee(contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
@@ -133,7 +133,7 @@ def test_the_archive_obeys_the_new_committee_only(town: Electorate) -> None:
 
 
 def test_followers_that_do_not_follow_are_refused(town: Electorate, tmp_path: Path) -> None:
-    """Whoever deploys the archive side cannot found it on a roster of its own, or on no roster."""
+    """The deployer of the archive side cannot found it on its own roster, or on none."""
     nodes, contracts = town.federation.nodes, town.federation.contracts
     committee = contracts.committee
     roster, _ = committee.roster(1)

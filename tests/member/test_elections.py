@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elections in which members die and rotations are broken off; the chain is looked at afterwards."""
+"""Elections with dying members and interrupted rotations, compared with the chain afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 
 class BrokenOffError(Exception):
-    """The rotation ends here, as by a crash."""
+    """The rotation ends here, like in a crash."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_a_member_killed_between_commit_and_reveal_pays_and_the_others_draw_agai
 
 
 def test_a_member_that_restarts_reveals_what_it_committed_to(town: Electorate) -> None:
-    """Its secret follows from the keystore; nobody withholds, so the first draw elects."""
+    """Its secret follows from the keystore, so nobody withholds and the first draw elects."""
     restarted: list[int] = []
 
     def pause(election: ElectionState) -> None:
@@ -110,7 +110,7 @@ def test_a_member_dead_at_key_generation_keeps_its_seat_and_has_no_share(town: E
 def test_a_rotation_that_was_broken_off_is_taken_up_by_another(
     town: Electorate, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """Broken off in a phase, between generation and settlement, and before the archive chain follows."""
+    """Interrupted in a phase, between generation and settlement, or before the archive chain follows."""
     before = town.committee.current_epoch()
     town.pass_time(1_000)
 
@@ -221,7 +221,7 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
 
 
 def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town: Electorate) -> None:
-    """The members confirm between its look at the election and its key generation."""
+    """The members confirm between the leader's look at the election and its key generation."""
     before = town.committee.current_epoch()
     honest = RemoteCommittee.settle
 

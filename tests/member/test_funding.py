@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members without ether: the status says so, and so does the member that would lead."""
+"""Members without ether: reported by the status, and by the member that would lead."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaders that die once a proposal is certified: the members finish it, exactly once."""
+"""Leaders that die after the certification of a proposal: the members finish it exactly once."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tests.member.leaders import lead_until, unsettled, until
 from tests.member.processes import WORDS, MemberProcess, members
 
 STALL_SECONDS = 5.0
-"""Longer than a leader that lives takes between two transactions, on a machine however busy."""
+"""More than a living leader needs between two transactions, even on a busy machine."""
 ETHER = 10**18
 
 
 @dataclass
 class Court:
-    """A federation whose members have accounts that can pay on both chains."""
+    """A federation whose members have funded accounts on both chains."""
 
     federation: Federation
     members: list[MemberProcess]
@@ -93,7 +93,7 @@ def pay(chains: Nodes, account: bytes, wei: int = ETHER) -> None:
 
 @pytest.fixture(scope="module")
 def court(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
-    """Nothing is published yet."""
+    """A court without published models."""
     folder: Path = tmp_path_factory.mktemp("court")
     with members(4, folder, folder / "run", chains) as processes:
         committee = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An elected federation on chains that are no development chains: keys are configured, blocks take time."""
+"""An elected federation on chains other than development chains: configured keys, slow blocks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USERS = 2
 
 
 class RealElectorate(Electorate):
-    """Nobody gives members money, and blocks come by themselves."""
+    """Nobody funds members, and blocks come by themselves."""
 
     def pass_time(self, seconds: int) -> None:
         node = self.committee.node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member leads a request when nobody before it does, and waits for nobody without end."""
+"""A member leads a request if no earlier one does, and waits only for a limited time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REQUEST, DUE = 7, "nothing done"
 
 @dataclass
 class Time:
-    """A clock that is set."""
+    """A clock that a test sets."""
 
     at: float = 1000.0
 
@@ -59,7 +59,7 @@ class Member:
             pass
 
     def waits(self, stalls: float) -> bool:
-        """Whether it does not lead for so many stall times, and does lead after them."""
+        """Whether it waits for this many stall times and leads afterwards."""
         begun = self.clock.at
         self.clock.at = begun + stalls * STALL - 1
         early = self.leads_now()
@@ -202,7 +202,7 @@ def test_what_was_tried_is_forgotten_once_the_request_is_not_due() -> None:
 
 
 def asked(service: LeadRecorder, signer: wire.MessageSigner, kind: MessageKind) -> None:
-    """Has the service answer a question, by a refusal."""
+    """Has the service answer a question with a refusal."""
     body = codec.encode(Empty())
     question = signer.question(kind.label, 1, bytes(32), kind.round, ADDRESS, body)
     service.answer(service.admit(question.line, len(body)), body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A development chain as a process with a folder and a user of its own, to be killed and started again."""
+"""A development chain as a process with its own folder and user, to be killed and restarted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOG = "service.log"
 
 @dataclass
 class ChainProcess:
-    """A development chain: its folder, where it answers, and its process, if any."""
+    """A development chain: its folder, its URL, and its process, if any."""
 
     folder: Path
     chain_id: int
@@ -80,7 +80,7 @@ class ChainProcess:
 
 
 def _execute(command: Sequence[str], folder: Path) -> None:
-    """Becomes a program, which writes to its log."""
+    """Executes a program that writes to its log."""
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(log, stream)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live federations that are struck at random: is anything lost or done twice, and when do they go on?
+"""Strikes live federations at random: whether they lose or repeat work, and their time to recover.
 
     python -m tests.participant.chaos --trials 50 --seed 1 --out chaos.json
     python -m tests.participant.chaos --table benchmarks/results/chaos_*.json
 
-Needs root, network namespaces and Anvil.  In each trial a federation publishes models or carries out a
-request, while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any
-time.  Then everything is compared with what must hold (`whole.py`).
+Needs root, network namespaces and Anvil.  In each trial, a federation publishes models or executes a request
+while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any time.  The
+invariants (`whole.py`) are then checked.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ SECTIONS: Mapping[str, Mapping[str, Any]] = {
 DISK = 48
 """MiB of each party's disk."""
 PER_FEDERATION = 10
-"""Trials that share a federation, unless one fails."""
+"""Trials with a common federation, unless one fails."""
 HEIRS = 2
-"""Descendants of a request's start, at most, where there is a choice."""
+"""Maximum number of descendants of a request's start, if there is a choice."""
 PATIENCE = 1800.0
-"""Seconds for all that is waited for in a trial; a busy machine is slow."""
+"""Seconds for each wait of a trial; long, since a busy machine is slow."""
 GUESS = (15.0, 90.0)
-"""Seconds that the first work takes, and that any takes at most, for the moments at which it is struck."""
+"""Estimated seconds of the first work, and maximum of any, to choose the moments of calamities."""
 POLL, LOOK = 0.1, 3.0
 
 
@@ -119,7 +119,7 @@ class Ground:
         self._filing = participant.begin_run("request", *words)
 
     def _file_again(self, trial: Trial, work: Work) -> None:
-        """Files a request again whose command has failed before it did."""
+        """Files a request again after its command failed before the filing."""
         if not work.request or self._filing.exitcode in (None, 0):
             return
         with suppress(BlockfulError):
@@ -128,7 +128,7 @@ class Ground:
                 trial["filed_again"] += 1
 
     def allow(self, name: str, models: int) -> None:
-        """Lets a participant have published so many models."""
+        """Allows a participant a total number of published models."""
         participant = self.federation.participants[name]
         partial = participant.folder / "limits-partial"
         partial.write_text(f"models = {models}\n", encoding="utf-8")
@@ -142,7 +142,7 @@ class Ground:
         )
 
     def strike(self, trial: Trial, work: Work, drawn: Sequence[Calamity], stops: Sequence[Stop]) -> None:
-        """Strikes while the work goes on; returns when all calamities are over."""
+        """Strikes during the work; returns when all calamities are over."""
         begun = time.monotonic()
         guess = min(GUESS[1], self.took.get(work.kind, GUESS[0]))
         waiting, struck = list(drawn), list[tuple[float, ExitStack]]()
@@ -171,7 +171,7 @@ class Ground:
                 time.sleep(POLL)
 
     def recover(self, trial: Trial, work: Work) -> None:
-        """Waits until the work is done and the members are even, and measures how long that takes."""
+        """Waits until the work is done and the members are even, and measures the time."""
         over, state = time.monotonic(), self._state()
 
         def wait(until: Callable[[], bool], told: Callable[[], str], pause: float) -> float:
@@ -211,7 +211,7 @@ class Ground:
         return read_by(self.federation, NAMES[-1])
 
     def is_done(self, work: Work, at_once: bool = False) -> bool:
-        """Looks where something changed on the chains, and now and then; `at_once`: now."""
+        """Looks after changes on the chains, and now and then; with `at_once`, immediately."""
         state, now = self._state(), time.monotonic()
         if not at_once and (state is None or state == self._looked[0]) and now < self._looked[1] + LOOK:
             return False
@@ -221,7 +221,7 @@ class Ground:
         return False
 
     def _state(self) -> tuple[int, int] | None:
-        """The newest block of each chain; None while one is away."""
+        """The newest block of each chain; None while a chain is away."""
         with suppress(BlockfulError):
             return self.federation.nodes.archive.block_number(), self.federation.nodes.live.block_number()
         return None
@@ -241,7 +241,7 @@ class Ground:
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    """A federation with nothing published."""
+    """A federation without published models."""
     with on_hosts(terms=Terms(NAMES, SECTIONS, DISK)) as hosts:
         struck = Ground(hosts)
         for name, participant in hosts.federation.participants.items():
@@ -274,7 +274,7 @@ def try_once(struck: Ground, number: int, kind: str, rng: random.Random) -> Tria
 
 
 def run(trials: int, seed: int, out: Path, logs: Path) -> int:
-    """Runs the trials, and writes what came of them after each; returns how many had problems."""
+    """Runs the trials and writes the results after each; returns the number of trials with problems."""
     results: list[Trial] = []
     ends: list[dict[str, Any]] = []
     kinds = [*KINDS]
@@ -301,7 +301,7 @@ def run(trials: int, seed: int, out: Path, logs: Path) -> int:
 
 
 def table(trials: Sequence[Mapping[str, Any]]) -> str:
-    """How long federations took to go on, by what struck them."""
+    """Recovery times of federations, by kind of calamity."""
     rows = {kind: [each for each in trials if _struck_by(each) == [kind]] for kind in KINDS}
     rows |= {"two or three at once": [each for each in trials if len(_struck_by(each)) > 1], "all": [*trials]}
     lines = ["| struck by | trials | done meanwhile | next transaction | work done | members even |"]
@@ -319,14 +319,14 @@ def require(holds: bool, otherwise: str) -> None:
 
 
 def _without_places(text: str) -> str:
-    """A traceback or a log without the folders of this machine."""
+    """A traceback or a log without this machine's folders."""
     for folder in (Path(__file__).parents[2], Path(sys.prefix), Path(sys.base_prefix), Path.home()):
         text = text.replace(f"{folder}/", "")
     return text
 
 
 def _owner(model: str) -> tuple[str, int]:
-    """The participant that publishes a model, and in which round."""
+    """The participant that publishes a model, and its round."""
     turn = int(model[1:]) - 1
     return NAMES[turn % len(NAMES)], turn // len(NAMES) + 1
 

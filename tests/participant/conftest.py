@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A federation of machines on this one: a founder, four members as processes, seven participants.
 
-The participants have the data and seed of a laboratory of the same settings, so that both can be compared.
+The participants have the data and seed of a laboratory with the same settings, so that both can be compared.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Participant:
 
 @dataclass
 class Machines:
-    """A founded federation; nobody has published yet."""
+    """A founded federation without published models."""
 
     folder: Path
     settings: Settings
@@ -96,12 +96,12 @@ def nodes_for(chains: Nodes, secret: int) -> Nodes:
 
 @pytest.fixture(scope="module")
 def rules() -> Mapping[str, Any]:
-    """Settings in which a test's federation differs."""
+    """Settings that differ for a test's federation."""
     return {}
 
 
 def follows(member: MemberProcess, digest: str) -> bool:
-    """Whether a member goes by the federation file of this digest."""
+    """Whether a member follows the federation file with this digest."""
     party = RunDirectory.open(member.folder / "run").party
     return party is not None and party.federation == digest
 

@@ -50,7 +50,7 @@ from tests.participant.steps import Stop
 LIVE, ARCHIVE = 1337, 1338
 CHAINS: Mapping[str, int] = {"live": LIVE, "archive": ARCHIVE}
 FIRST_USER = 61_000
-"""User ids from here on; no account needs to have them."""
+"""First user id of the parties; no account needs to have it."""
 GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 """One model of each participant, in the order of their numbers."""
 PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
@@ -61,7 +61,7 @@ DETAILED = ("--log-format", "json", "--log-level", "debug")
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a party lives: its address, and its network namespace."""
+    """The place of a party: its address and its network namespace."""
 
     address: str = HOST
     namespace: str | None = None
@@ -106,7 +106,7 @@ class ParticipantProcess(ServiceProcess):
         assert process.exitcode == 0, f"{command}: exit status {process.exitcode}"
 
     def begin_run(self, *command: str) -> BaseProcess:
-        """As `run`, which is not waited for."""
+        """Starts a command like `run`, without waiting for it."""
         name, *rest = command
         words = ("participant", name, *self._who(), *rest)
         return begin_confined(self.confinement, _command, words)
@@ -115,7 +115,7 @@ class ParticipantProcess(ServiceProcess):
         return Stop(self.folder, step)
 
     def opened(self, nodes: Nodes) -> PartyRun:
-        """Its run, as the test looks into it once its process has ended."""
+        """Its run, opened by the test after its process has ended."""
         assert self.process is None
         folder = ParticipantFolder(self.folder)
         return PartyRun.of_participant(folder.run, nodes, folder.keys(WORDS))
@@ -129,9 +129,9 @@ class ProcessFederation:
     """A founded federation; its members serve, its participants wait to be started.
 
     Attributes:
-        folder: holds the folders of all parties.
-        observed: the run of somebody who has no part in it and no key.
-        disks: of members and participants that have one each, by their folders.
+        folder: contains the folders of all parties.
+        observed: the run of an observer without a part in it and without keys.
+        disks: separate disks of members and participants, by their folders.
     """
 
     folder: Path
@@ -160,7 +160,7 @@ class ProcessFederation:
         until(lambda: all(self.versions()[name] > before[name] for name in names))
 
     def verifies(self) -> None:
-        """The record verifies, both chains keep every promise, and no request waits."""
+        """Checks that the record verifies, both chains keep every promise, and no request waits."""
         with self.watched() as federation:
             assert federation.verify().passed
             assert federation.audit().passed
@@ -168,7 +168,7 @@ class ProcessFederation:
         promised(self.contracts)
 
     def certified(self, name: str, number: int) -> set[str]:
-        """Has a participant get the certificate of its request, which verifies; returns the models on it."""
+        """Has a participant get and verify the certificate of its request; returns the models on it."""
         participant = self.participants[name]
         path = participant.folder / f"erasure-{number}.json"
         participant.run("certificate", str(number), "--output", str(path))
@@ -177,7 +177,7 @@ class ProcessFederation:
         return {each.name for each in certificate.statement.replaced}
 
     def reported(self) -> str:
-        """All that the services have reported."""
+        """All log lines of the services."""
         return "\n".join(each.reported() for each in (*self.members, *self.participants.values()))
 
 
@@ -187,12 +187,12 @@ def process_federation(
     data: Callable[[list[Path]], None] = lambda paths: None,
     terms: Terms | None = None,
 ) -> Iterator[ProcessFederation]:
-    """Four members, and participants; `terms` None: one for each model of GRAPH.
+    """Four members, and participants; without `terms`, one for each model of GRAPH.
 
-    `seats`: where chains ("live", "archive"), members ("member-1" and so on) and participants (by their
-    names) live; a party without one shares the test's loopback interface.  The test must reach all.
-    `data`: changes the participants' samples before they get them.  Where this is root, each party has a user
-    of its own, whose files no other party can read.
+    `seats`: places of chains ("live", "archive"), members ("member-1" and so on) and participants (by their
+    names); a party without one shares the test's loopback interface.  The test must reach all.  `data`:
+    changes the participants' samples before they get them.  As root, each party gets its own user, whose
+    files no other party can read.
     """
     terms = terms or Terms()
     with ExitStack() as stack:
@@ -287,13 +287,13 @@ class _Parties:
         return self.stack.enter_context(take_port()).number
 
     def settle(self, folder: Path) -> None:
-        """Puts a party's folder on a disk of its own, if the terms say so."""
+        """Puts a party's folder on a separate disk if the terms say so."""
         if self.terms.disk is not None:
             self.disks[folder] = self.stack.enter_context(small_disk(folder, self.terms.disk))
 
 
 def _chain(parties: _Parties, name: str, chain_id: int) -> ChainProcess:
-    """A development chain as a process with a folder of its own, which has begun."""
+    """A started development chain as a process with its own folder."""
     seat, confinement, folder = parties.seat(name), parties.confinement(name), parties.folder / name
     folder.mkdir(mode=0o700)
     confinement.own(folder)

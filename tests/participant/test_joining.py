@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever joins with something wrong is told what, registers nothing, and joins once it is right."""
+"""Joining with a fault gives a clear error, registers nothing, and succeeds after the correction."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tests.storage.machines import serving
 
 
 class Ground:
-    """Federations whose public files somebody serves, and their data."""
+    """Federations with served public files, and their data."""
 
     def __init__(self, folder: Path, chains: Nodes, url: str, served: ContentStore) -> None:
         self._folder, self._chains, self._served = folder, chains, served
@@ -58,7 +58,7 @@ class Ground:
         return small(committee=committee, access={"participants": participants})
 
     def federation(self, participants: str = "any") -> bytes:
-        """A new federation's file, before it is founded."""
+        """The file of a new federation before its founding."""
         self._made += 1
         directory = self._folder / f"founder-{self._made}"
         with nodes_for(self._chains, self.funded(ReaderKeys.generate()).account_secret) as nodes:
@@ -98,7 +98,7 @@ def canary(tmp_path: Path) -> Iterator[Canary]:
 
 
 class Newcomer:
-    """A participant that has joined nothing."""
+    """A participant that has not joined."""
 
     def __init__(self, ground: Ground, folder: Path, nodes: Nodes, keys: ReaderKeys) -> None:
         self.ground, self.party, self.nodes, self.keys = ground, ParticipantFolder(folder), nodes, keys

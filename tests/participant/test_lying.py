@@ -45,7 +45,7 @@ WAIT_SECONDS = 600.0
 
 @pytest.fixture(autouse=True)
 def _once() -> Iterator[None]:
-    """A proposal that is refused is not proposed again."""
+    """Proposes only once, without a retry after a refusal."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
         yield
@@ -71,7 +71,7 @@ def versions(machines: Machines) -> dict[str, int]:
 
 
 def asked(machines: Machines, name: str, forgotten: int, starts: Sequence[str] = ()) -> Request:
-    """A request of a model's owner that a class be forgotten, signed by the owners of all its starts."""
+    """A model owner's request to forget a class, signed by the owners of all its starts."""
     names = starts or (name,)
     secrets = [machines.participants[each].keys.account_secret for each in names]
     with machines.participants[name].run() as party:
@@ -93,7 +93,7 @@ def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS)
 
 
 def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
-    """Hands a part in, also where one was handed in already."""
+    """Hands a part in, even a second time."""
     context = party.federation.context
     request = context.docket[number].request
     with party._leading(), party._job(request):

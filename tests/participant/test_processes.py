@@ -39,9 +39,9 @@ from tests.participant.steps import Stop
 pytestmark = pytest.mark.processes
 
 WINDOW = slice(64, 128)
-"""Bytes of a sample that are looked for: one place in it suffices."""
+"""Length of the searched samples in bytes; one occurrence suffices."""
 LABELS = 32
-"""Labels of a list that are looked for."""
+"""Number of searched labels."""
 
 
 @dataclass
@@ -77,9 +77,9 @@ def federation(watched: Watched) -> ProcessFederation:
 
 
 def _planted(path: Path, user: int) -> dict[str, bytes]:
-    """Shuffles a participant's training samples, and puts a canary among them.
+    """Shuffles a participant's training samples and adds a canary.
 
-    Returns the canary and the labels, which tell nothing as long as they are sorted, in several forms.
+    Returns the canary and the labels in several forms; sorted labels would reveal nothing.
     """
     data, rng = samples_from_bytes(path.read_bytes()), torch.Generator().manual_seed(user)
     data = replace(data, train=data.train.at(torch.randperm(len(data.train), generator=rng)))
@@ -105,7 +105,7 @@ def _label_lists(data: Dataset, user: int) -> dict[str, bytes]:
 
 
 def kill(participant: ParticipantProcess, stop: Stop) -> None:
-    """Kills a participant and its work, which has stopped."""
+    """Kills a participant and its stopped work."""
     stop.reached()
     participant.kill()
     stop.kill()
@@ -153,7 +153,7 @@ def test_a_hand_in_that_is_killed_is_handed_in_once(federation: ProcessFederatio
 
 
 def _kill_the_leader(federation: ProcessFederation, stops: dict[Path, Stop]) -> None:
-    """Kills the member that leads first, between the chains; it is back once the others are done."""
+    """Kills the first leading member between the chains; restarts it once the others are done."""
     until(lambda: any(stop.is_reached() for stop in stops.values()))
     leader = next(member for member in federation.members if stops[member.folder].is_reached())
     for stop in stops.values():
@@ -192,7 +192,7 @@ def test_nothing_was_lost_or_done_twice(federation: ProcessFederation) -> None:
 
 
 def test_a_request_has_one_id_in_the_logs_of_all(federation: ProcessFederation) -> None:
-    """The parts, the leader and the reviews of a request."""
+    """The parts, the leader and the reviews of a request share its id."""
     found: dict[str, set[str]] = {}
     for party in (*federation.members, federation.participants["s"]):
         for line in party.reported().splitlines():
@@ -248,7 +248,7 @@ def test_no_plain_weights_were_sent_or_are_stored(watched: Watched) -> None:
 
 
 def _trained_part(plain: bytes, initial: bytes) -> bytes:
-    """Bytes of weights that differ from the public initial ones."""
+    """Bytes of the weights that differ from the public initial ones."""
     pieces = (plain[start : start + 64] for start in range(len(plain) - 64, 0, -64))
     return next(piece for piece in pieces if any(piece) and piece not in initial)
 
@@ -269,7 +269,7 @@ def test_a_canary_that_is_sent_and_stored_is_found(watched: Watched) -> None:
 
 
 def _found_in_traffic(watched: Watched, secrets: dict[str, bytes]) -> set[str]:
-    """Names of the secrets that were sent; fails where not everything was seen."""
+    """Names of the sent secrets; fails if some traffic was not captured."""
     found: set[str] = set()
     seen = 0
     for directions in watched.capture.streams().values():
@@ -285,7 +285,7 @@ def _found_in_traffic(watched: Watched, secrets: dict[str, bytes]) -> set[str]:
 def _found_in_files(
     federation: ProcessFederation, secrets: dict[str, bytes], without: int | None = None
 ) -> set[Path]:
-    """Files of all parties, `without` that user's own, that have a secret."""
+    """Files of all parties that contain a secret, `without` that user's own."""
     own = list(federation.participants.values())[without - 1].folder if without else None
     found, looked = set(), 0
     for path in federation.folder.rglob("*"):

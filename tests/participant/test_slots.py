@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members and participants fetch on slots of their own, while strangers hold all that strangers have."""
+"""Members and participants have slots for fetching, even while strangers hold all strangers' slots."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Serving(Hall):
 
 @dataclass
 class Full:
-    """A member whose slots for strangers are taken, and what joined its federation."""
+    """A member without free slots for strangers, and a participant that joined its federation."""
 
     store: ContentStore
     file: bytes

@@ -58,8 +58,8 @@ def push(
     if len(taken) < quorum:
         reasons = "; ".join(f"member {index}: {reason}" for index, reason in failed.items())
         raise QuorumError(
-            f"{len(taken)} of {len(members)} members took the blocks, {quorum} are needed; what they took "
-            f"is not sent again. {reasons}"
+            f"{len(taken)} of {len(members)} members took the blocks, {quorum} are needed; blocks that "
+            f"arrived are not sent again. {reasons}"
         )
     return Pushed(taken, failed)
 

@@ -88,7 +88,7 @@ class Rows:
     def take(self, row: bytes | str) -> TakenSlot:
         """Takes a slot in a row.  Raises BusyError when it has no free slot."""
         if self._taken[row] >= self._each or self._taken.total() >= self._total:
-            raise BusyError("this member has as many questions from you as it takes at one time")
+            raise BusyError("this member has its maximum number of questions from you at one time")
         self._taken[row] += 1
         return TakenSlot(self, row)
 

@@ -103,8 +103,7 @@ class KeyCustody:
         replaced = self.records.replaced(asked)
         if asked != replaced:
             raise RefusedError(
-                f"{len(asked - replaced)} of {len(asked)} versions, whose keys are to be destroyed, were not "
-                "replaced"
+                f"{len(asked - replaced)} of {len(asked)} versions were not replaced; no key was destroyed"
             )
         self.vault.destroy([uri.digest for uri in asked])
         return versions

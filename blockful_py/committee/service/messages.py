@@ -163,7 +163,7 @@ class WrappedKey:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Sealed files whose keys are to be destroyed; in an answer, were destroyed."""
+    """Sealed files whose keys to destroy; in an answer, whose keys were destroyed."""
 
     versions: tuple[Uri, ...]
 

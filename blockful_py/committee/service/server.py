@@ -373,7 +373,7 @@ def _length(request: Request) -> int:
     """The declared length. Raises MessageError."""
     length = request.headers.get("content-length", "")
     if not re.fullmatch(r"[0-9]{1,12}", length):
-        raise MessageError("a message has a Content-Length, in digits.")
+        raise MessageError("a message needs a Content-Length, in digits.")
     return int(length)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of this process that generate keys over HTTP, honest ones and crooked ones."""
+"""Members in this process that generate keys over HTTP, honest and crooked ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LEADER = wire.MessageSigner(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
 class Hall:
-    """A world in which epoch 1 is current and any charter of epoch 2 is welcome."""
+    """A world with current epoch 1 that admits every charter of epoch 2."""
 
     gateway: ASGIApp | None = None
 
@@ -98,7 +98,7 @@ class Hall:
 
 @dataclass
 class Shelf:
-    """Keeps shares."""
+    """Stores shares in memory."""
 
     kept: list[KeyShare] = field(default_factory=list)
     origins: dict[bytes, Origin] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Shelf:
 
 @dataclass
 class Party:
-    """Members behind their URLs; `clients` lead to them."""
+    """Members behind their URLs, and `clients` for them."""
 
     clients: list[MemberClient]
     shelves: list[Shelf]
@@ -142,7 +142,7 @@ Hand = Callable[[MessageKind, wire.Message, Any], Any]
 
 
 class CrookedHandler(RequestHandler):
-    """Answers what `hand` makes of the honest answer."""
+    """Answers with the result of `hand` for the honest answer."""
 
     def __init__(self, hand: Hand, *parts: Any) -> None:
         super().__init__(*parts)

@@ -26,7 +26,7 @@ class Ticket:
 
 @dataclass
 class Desk:
-    """Answers a body with itself, twice; the body `wait` is answered once `let_go` is set."""
+    """Answers a body with the body twice; the body `wait` is answered once `let_go` is set."""
 
     let_go: threading.Event = field(default_factory=threading.Event)
     arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))

@@ -49,7 +49,7 @@ EPOCH = 1
 
 
 class CountingCustody(BlockCustody):
-    """Notes the kinds and sizes of the questions that it answers."""
+    """Records the kinds and sizes of the questions that it answers."""
 
     def __init__(self, store: ContentStore, arrivals: Arrivals, taken: list[tuple[MessageKind, int]]) -> None:
         super().__init__(store, arrivals)
@@ -65,7 +65,7 @@ class CountingCustody(BlockCustody):
 
 
 class Cellar(Hall):
-    """A world of a member with a store of its own, and two leaders."""
+    """The world of a member with its own store, and two leaders."""
 
     def __init__(self, folder: Path, most: int) -> None:
         self.store = ContentStore(folder)
@@ -84,7 +84,7 @@ class Cellar(Hall):
         return self.custody_of_blocks
 
     def file(self, uri: Uri) -> bytes:
-        """The file, from this machine alone."""
+        """Fetches the file from this machine alone."""
         return FederatedStore(self.store, self.arrivals, lambda: ()).read(uri, ANY_SIZE)
 
 
@@ -120,7 +120,7 @@ def members(tmp_path: Path) -> Iterator[Members]:
 
 @pytest.fixture
 def crowded(members: Members, monkeypatch: pytest.MonkeyPatch) -> Iterator[Members]:
-    """Strangers that read nothing hold all slots that they can have of the first member."""
+    """Strangers that never read hold all slots that the first member gives them."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
     name = cid_string(members.cellars[0].store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
     with ExitStack() as stack:
@@ -286,7 +286,7 @@ def test_messages_are_refused_and_not_mistaken_for_cars(members: Members) -> Non
 def reader_of(
     members: Members, folder: Path, signer: wire.MessageSigner | None, seconds: float
 ) -> FederatedStore:
-    """A machine that asks the first member, as a stranger or by its key."""
+    """A machine that asks the first member, as a stranger or with its key."""
     url, address = members.one().url, members.one().address
     store, sign = ContentStore(folder), signed_fetch(signer, lambda: EPOCH) if signer else lambda machine: {}
     arrivals = Arrivals(folder / "arrivals")

@@ -16,7 +16,7 @@ SECONDS = 600.0
 
 
 class Chore:
-    """Does `act` with the number of the step, and lets others wait for a step."""
+    """Calls `act` with the number of the step, and lets others wait for a step."""
 
     def __init__(self, name: str, act: Callable[[int], None]) -> None:
         self.name = name

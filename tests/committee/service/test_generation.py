@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key generation over HTTP among members of this process: who fails is left out, who lies is caught."""
+"""Key generation over HTTP among members of this process: failing ones are left out, liars are caught."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_one_false_complaint_is_answered_in_public() -> None:
 
 
 def test_members_that_were_shown_different_broadcasts_make_no_key() -> None:
-    """A leader and a member in league show two versions of the member's reveal."""
+    """A colluding leader and member show two versions of the member's reveal."""
     with party(4) as gathered:
         traitor = curve.random_scalar(SeededRng(b"member", 4))
         address = gathered.clients[3].address

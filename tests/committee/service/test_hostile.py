@@ -46,7 +46,7 @@ def server(gathered: Party) -> Server:
 
 
 def is_served(server: Server) -> bool:
-    """Whether the leader is answered."""
+    """Whether the leader gets an answer."""
     address, _ = identify(server.url, LEADER, SECONDS)
     return address != NOBODY
 
@@ -58,7 +58,7 @@ def identification(signer: wire.MessageSigner) -> wire.Received:
 
 @dataclass
 class Liar:
-    """A member's address with something else behind it; `sent` counts the bytes that were taken from it."""
+    """A liar at a member's address; `sent` counts the bytes that clients took from it."""
 
     client: MemberClient
     signer: wire.MessageSigner
@@ -71,7 +71,7 @@ Answer = Callable[[Liar, wire.Signed], Iterator[bytes]]
 
 @contextmanager
 def liar(gathered: Party, answer: Answer) -> Iterator[Liar]:
-    """Member 1, which sends what `answer` yields after the head of an HTTP response."""
+    """Member 1, which sends the output of `answer` after the head of an HTTP response."""
     secret = curve.random_scalar(SeededRng(b"member", 1))
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -103,7 +103,7 @@ def liar(gathered: Party, answer: Answer) -> Iterator[Liar]:
 
 
 def signed(liar: Liar, question: wire.Signed) -> Iterator[bytes]:
-    """31 MiB under the member's own signature."""
+    """31 MiB, signed by the member."""
     yield liar.signer.answer(question, wire.ANSWERED, b"").line
     yield from (CHUNK for _ in range(LARGE // len(CHUNK)))
 
@@ -193,7 +193,7 @@ def test_24_large_bodies_of_strangers_are_not_taken(
 
 
 def test_100_trickling_connections_do_not_shut_out_a_call(server: Server) -> None:
-    """Of each kind of byte that a connection can stop after."""
+    """Connections stop after each kind of byte."""
     whole = request(identification(STRANGER).envelope)
     with ExitStack() as stack:
         for number in range(100):

@@ -92,7 +92,7 @@ RECORD = ArchiveRecord(PLACE, 2**31, ArchiveReason.SUPERSEDED, URI)
 TARGET = Target(PLACE, WIDE, ADDRESS, WORD, URI, URI, 2**31)
 HEADER = HeaderTarget(2**31, WIDE, WORD, 2**31)
 CHUNKS = MODELS // 10
-"""Ten models, each in a block of its own, in a transaction."""
+"""Ten models in one transaction, each in a separate block."""
 
 
 ROSTER = Roster((POINT,) * MEMBERS, MEMBERS, True, POINT)
@@ -177,7 +177,7 @@ QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
 
 
 def signing() -> SignRequest:
-    """A batch of 2,000 collisions (their headers' among them) by a hundred signers."""
+    """A batch of 2,000 collisions, including headers, by a hundred signers."""
     half = draft()
     whole = RedactionDraft(half.proposal, half.epoch, half.chunks[: CHUNKS // 2], half.archive)
     commitments = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * MODELS)
@@ -211,7 +211,7 @@ def test_the_longest_refusal_fits() -> None:
 
 
 def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over HTTP, as the largest question that there is."""
+    """Sends the largest possible question over HTTP."""
     body = codec.encode(signing())
     allowed = MessageKind.SIGN.row.limits.question_bytes(EXTENT)
     assert limits.MIB < len(body) <= allowed

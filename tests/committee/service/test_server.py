@@ -86,7 +86,7 @@ def test_a_peer_has_its_slots_and_no_more(server: Server, desk: Desk) -> None:
         for _ in range(door.PEER_SLOTS):
             stack.enter_context(connected(server, request(b"a\nwait")))
             assert desk.arrived.acquire(timeout=SECONDS)
-        with pytest.raises(BusyError, match="as many questions from you"):
+        with pytest.raises(BusyError, match="maximum number of questions from you"):
             ask(server, b"a\nx")
         assert b"retry-after: 1" in raw(server, request(b"a\nx"))
         assert ask(server, b"b\nx") == b"answer\nxx"
@@ -95,7 +95,7 @@ def test_a_peer_has_its_slots_and_no_more(server: Server, desk: Desk) -> None:
 def test_a_participant_may_send_so_many_bytes_at_once_and_is_slowed_down_then(
     server: Server, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One account that had joined took a member's processor with messages of the largest size."""
+    """Regression: one joined account kept a member's processor busy with messages of the largest size."""
     monkeypatch.setattr(door, "ASKED_RATE", 0.001)
     monkeypatch.setattr(door, "ASKED_AT_ONCE", 10)
     monkeypatch.setattr(door, "PACE_SECONDS", 0.05)
@@ -143,7 +143,7 @@ def test_a_partial_body_is_left_at_the_deadline(
 
 
 def test_a_slow_reader_is_left_at_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that nobody reads end with their connections, and with them their slots."""
+    """Unread answers end with their connections, which free their slots."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(Desk, "answer", lambda *_: b"answer\n" + bytes(1 << 25))
     with ExitStack() as stack:

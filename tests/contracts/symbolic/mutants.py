@@ -31,7 +31,7 @@ ANSI = re.compile(r"\x1b\[\d+m")
 
 @dataclass(frozen=True)
 class Change:
-    """A condition that goes, and the checks ("Contract.check") that must fail without it."""
+    """A removed condition, and the checks ("Contract.check") that must fail without it."""
 
     round: int
     file: str
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Hint:
-    """Code of a "Contract.function" that leaves fewer states to search, in one round or in all."""
+    """Code of a "Contract.function" that reduces the search space, in one round or in all."""
 
     function: str
     code: str
@@ -109,7 +109,7 @@ def output(command: list[str], **environment: str) -> str:
 
 
 def outcomes(contract: str, checks: list[str]) -> dict[str, str]:
-    """PASS, FAIL, TIMEOUT or ERROR of each check; INVALID where no counterexample held."""
+    """Result of each check: PASS, FAIL, TIMEOUT or ERROR; INVALID if no counterexample was valid."""
     halmos = ["halmos", "--config", str(CONFIG), "--no-status"]
     wanted = ["--early-exit", "--contract", contract, "--match-test", rf"^({'|'.join(checks)})\("]
     found: dict[str, str] = {}
