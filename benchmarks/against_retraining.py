@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 
 from benchmarks.growth import drawn, processors, publish
+from benchmarks.stored import keep
 from blockful_py.chain.devnet import NodeOptions, start_together
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, Samples
@@ -114,7 +115,7 @@ def main() -> None:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
         given = {key: value for key, value in vars(options).items() if key != "output"}
         report = {"machine": machine, **given, **figures}
-        options.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        keep(options.output, "against_retraining", report)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ from benchmarks.attack_costs_table import markdown
 from benchmarks.attackers import ATTACKS, BY_OWNERS, attack
 from benchmarks.processes import children, usage
 from benchmarks.services import member_memory
+from benchmarks.stored import FIGURES, keep, load
 from blockful_py.chain.devnet import Devnet, NodeOptions
 from blockful_py.chain.signer import Signer
 from blockful_py.cli.local_federation import ARCHIVE, LIVE, LocalFederation
@@ -50,7 +51,6 @@ from tests.devnets import set_balance
 from tests.member.processes import QUICK
 
 SETTINGS = Path("examples/machines.toml")
-OUTPUT = Path("benchmarks/results/attack_costs.json")
 MEMBERS, FAULTY = 4, 1
 HONEST = ("a", "b")
 """The second is trained from the first, and from models of attackers that file valid requests."""
@@ -362,7 +362,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="words in the names of attacks; can be repeated")
     parser.add_argument("--append", action="store_true", help="keep the stored runs as well")
     parser.add_argument("--folder", type=Path, default=Path(".blockful/attack-costs"))
-    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--output", type=Path, default=FIGURES)
     parser.add_argument("--render-only", action="store_true", help="write the table of the stored figures")
     options = parser.parse_args()
     if not options.render_only:
@@ -370,12 +370,10 @@ def main() -> None:
         trials = ["--trials", str(options.trials)] if options.trials != 1 else []
         more = ["--append"] if options.append else []
         run = measure(options, " ".join(("python -m benchmarks.attack_costs", *trials, *only, *more)))
-        before = json.loads(options.output.read_text(encoding="utf-8")) if options.append else []
-        document = [*before, run]
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    page = markdown(json.loads(options.output.read_text(encoding="utf-8")))
-    options.output.with_suffix(".md").write_text(page, encoding="utf-8")
+        runs = [*(load(options.output, "attack_costs") if options.append else ()), run]
+    else:
+        runs = load(options.output, "attack_costs")
+    keep(options.output, "attack_costs", runs, markdown(runs))
 
 
 if __name__ == "__main__":

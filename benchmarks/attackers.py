@@ -11,8 +11,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from unittest.mock import patch
 
+from benchmarks.instruments import replaced
 from blockful_py.chain.participant_registry import Endpoint, ParticipantRegistryContract
 from blockful_py.chain.signer import Signer
 from blockful_py.committee import wire
@@ -23,7 +23,9 @@ from blockful_py.errors import BlockfulError, ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights
 from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.pipeline import party as party_module
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.jobs import publishing
 from blockful_py.pipeline.jobs.requesting import draft_request, sign_request
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.identities import address_of
@@ -212,9 +214,9 @@ def odd_models(attacker: Attacker) -> None:
 
     def propose() -> None:
         with (
-            patch("blockful_py.pipeline.party.ATTEMPTS", 1),
-            patch("blockful_py.pipeline.jobs.publishing.form_of", lambda _: _Unchecked()),
-            patch.object(party, "_trained", trained),
+            replaced(party_module, "ATTEMPTS", 1),
+            replaced(publishing, "form_of", lambda _: _Unchecked()),
+            replaced(party, "_trained", trained),
         ):
             while not attacker.over.is_set():
                 with suppress(QuorumError, ContractError):

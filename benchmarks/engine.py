@@ -10,7 +10,6 @@ does not count.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import tempfile
@@ -20,6 +19,7 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import Any
 
+from benchmarks.stored import keep
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
@@ -84,9 +84,7 @@ def main() -> None:
             print(f"{kind:10} {name:17} median {median(values):6.1f}, {low:.1f} to {high:.1f}")
     if given.output:
         about = {"cores": os.cpu_count(), "python": platform.python_version(), "tasks": given.count}
-        given.output.write_text(
-            json.dumps({**about, "load": os.getloadavg(), "repeats": found}, indent=2) + "\n"
-        )
+        keep(given.output, "engine", {**about, "load": os.getloadavg(), "repeats": found})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ networks, and one of the small ones, are asked by three methods alone, for the C
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from concurrent.futures import ProcessPoolExecutor
@@ -25,6 +24,7 @@ import torch
 
 from benchmarks.federation_device_side import CPU, Case, Side
 from benchmarks.federation_device_table import markdown
+from benchmarks.stored import keep
 from blockful_py.learning.device import resolve_device, use_repeatable_kernels
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.stacked import FORMS
@@ -111,12 +111,6 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
 
 
-def write(result: dict[str, Any], path: Path) -> None:
-    """JSON at `path`, and the tables beside it."""
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
@@ -134,7 +128,8 @@ def main() -> None:
                 rows.append(process.submit(measure, case, device, options.repeat).result())
                 print(markdown({**told, "cases": rows[-1:]}), flush=True)
                 if options.output:
-                    write({**told, "cases": rows}, options.output)
+                    result = {**told, "cases": rows}
+                    keep(options.output, "federation_device", result, markdown(result))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from benchmarks.stored import keep
+
 USERS = 14
 ROUNDS = 6
 EPOCHS = 4
@@ -184,7 +186,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         print(f"flower over stacks, {what}: {median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})")
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()[0]}
-        options.output.write_text(json.dumps({"machine": machine, "runs": runs}, indent=2) + "\n")
+        keep(options.output, "flower_simulation", {"machine": machine, "runs": runs})
 
 
 if __name__ == "__main__":

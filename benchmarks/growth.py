@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 from torch import Tensor, nn
 
+from benchmarks.stored import keep
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.federation import TrainedModel, initial_weights
@@ -222,7 +223,7 @@ def main() -> None:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
         given = {"devnet": options.devnet, "width": options.width}
         report_of_all = {"machine": machine, **given, "rows": [asdict(row) for row in rows]}
-        options.output.write_text(json.dumps(report_of_all, indent=1) + "\n", encoding="utf-8")
+        keep(options.output, "growth", report_of_all)
 
 
 if __name__ == "__main__":

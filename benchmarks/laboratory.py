@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
+from benchmarks.instruments import replaced
 from blockful_py.chain.settlement import ARCHIVE, Settlement
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
@@ -87,11 +87,11 @@ class _Timing:
             for owner, names in ROUNDS.items():
                 for name in names:
                     timed = self._timed(name, getattr(owner, name))
-                    stack.enter_context(patch.object(owner, name, timed))
-            stack.enter_context(patch.object(Stopwatch, "__call__", _processor_time))
-            stack.enter_context(patch.object(ContentReviewer, "review_redaction", _alone))
+                    stack.enter_context(replaced(owner, name, timed))
+            stack.enter_context(replaced(Stopwatch, "__call__", _processor_time))
+            stack.enter_context(replaced(ContentReviewer, "review_redaction", _alone))
             settle = self._weighed(redaction.redaction_settlement)
-            stack.enter_context(patch.object(redaction, "redaction_settlement", settle))
+            stack.enter_context(replaced(redaction, "redaction_settlement", settle))
             yield
 
     def _weighed(self, settle: Callable[..., Settlement]) -> Callable[..., Settlement]:

@@ -8,7 +8,6 @@ Both sides run in turn, repeat by repeat, so that whatever else the machine does
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import subprocess
@@ -19,11 +18,13 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from time import perf_counter, process_time
 from typing import Any, Literal
-from unittest.mock import patch
 
 import torch
 from torch import Tensor
 
+from benchmarks.instruments import replaced
+from benchmarks.stored import keep
+from blockful_py.learning import together, training
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
@@ -129,8 +130,8 @@ def curves(case: Case, mode: Literal["stacked", "loop"], repeat: int) -> dict[st
             if kept:
                 train_together(architecture, given)
             else:
-                module = "together" if mode == "stacked" else "training"
-                with patch(f"blockful_py.learning.{module}.Tally", NoTally):
+                module = together if mode == "stacked" else training
+                with replaced(module, "Tally", NoTally):
                     train_together(architecture, given)
             spent[kept] = process_time() - began
         ratios.append(spent[True] / spent[False])
@@ -280,7 +281,7 @@ def main() -> None:
             "peak_mb": held,
             "digits": demo,
         }
-        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        keep(options.output, "learning", result)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ known.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ import torch
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.stored import keep
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import resolve_device, use_repeatable_kernels
 from blockful_py.learning.models import Architecture
@@ -139,7 +139,7 @@ def main() -> None:
             "product_tflops": rate / 1e12,
             "rows": rows,
         }
-        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        keep(options.output, "learning_device", result)
 
 
 if __name__ == "__main__":

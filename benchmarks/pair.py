@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a replaced version and its new version tell together: which samples were forgotten, and their looks.
 
-    python -m benchmarks.pair [--data digits] [--seeds 5-9] --output benchmarks/results/pair.json
+    python -m benchmarks.pair [--data digits] [--seeds 5-9] --output benchmarks/results/figures.jsonl
 
 For each seed a federation is trained as in the audit, up to the first model that refers to user 5's first.
 User 5 asks, each time from the same state, that 1, 4 or 16 of its samples be forgotten.  Each method answers
@@ -38,6 +38,7 @@ from torch.nn import functional
 
 from benchmarks import pair_attacks as attacks
 from benchmarks.pair_table import markdown, summary
+from benchmarks.stored import keep, load
 from blockful_lab.experiments.machine import THREADS, describe
 from blockful_lab.experiments.protocol import HOLDERS, Cell, lay_out, recipe_of
 from blockful_lab.experiments.seeds import parse_seeds
@@ -237,9 +238,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="write the figures as JSON, and the table as Markdown")
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the table of --output")
     options = parser.parse_args()
+    name = "pair" if options.data == "digits" else f"pair_{options.data}"
     if options.render_only:
-        document = json.loads(options.output.read_text(encoding="utf-8"))
-        options.output.with_suffix(".md").write_text(markdown(document), encoding="utf-8")
+        document = load(options.output, name)
+        keep(options.output, name, document, markdown(document))
         return
     use_threads(THREADS)
     options.work.mkdir(parents=True, exist_ok=True)
@@ -267,8 +269,7 @@ def main() -> None:
     }
     print(markdown(document))
     if options.output:
-        options.output.write_text(json.dumps(document) + "\n", encoding="utf-8")
-        options.output.with_suffix(".md").write_text(markdown(document), encoding="utf-8")
+        keep(options.output, name, document, markdown(document))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ where the changes come from memory 4 more for each start.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
+from benchmarks.stored import keep
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.unlearning.propagation import BLOCK, Scratch, Term, pass_block, propagate
@@ -127,7 +127,7 @@ def main() -> None:
             "numpy": np.__version__,
         }
         result = {"machine": machine, "rows": rows}
-        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        keep(options.output, "propagation", result)
 
 
 if __name__ == "__main__":

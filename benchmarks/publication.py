@@ -34,11 +34,11 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.chains import add_options, chains
+from benchmarks.instruments import replaced
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
@@ -142,7 +142,7 @@ class Splits:
     def watching(self) -> Iterator[None]:
         with ExitStack() as stack:
             for owner, name, stage in STAGES:
-                stack.enter_context(patch.object(owner, name, self._watched(getattr(owner, name), stage)))
+                stack.enter_context(replaced(owner, name, self._watched(getattr(owner, name), stage)))
             with self.stage("other"):
                 yield
 

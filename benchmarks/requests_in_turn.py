@@ -30,7 +30,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.requests_in_turn_table import AT_ONCE, LAST, ROWS, UNLEARNED, markdown, report, write
+from benchmarks.requests_in_turn_table import AT_ONCE, LAST, ROWS, UNLEARNED, markdown, report
+from benchmarks.stored import keep, load
 from blockful_lab.experiments.machine import THREADS, describe
 from blockful_lab.experiments.protocol import SAMPLES, Cell, Layout, lay_out, recipe_of
 from blockful_py.forget import Forget, Level
@@ -237,7 +238,8 @@ def main() -> None:
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the tables of --output")
     given = parser.parse_args()
     if given.render_only:
-        write(json.loads(given.output.read_text(encoding="utf-8")), given.output)
+        stored = load(given.output, "in_turn")
+        keep(given.output, "in_turn", stored, markdown(stored))
         return
     if given.rows is None:
         parser.error("--rows names the folder to measure in.")
@@ -247,7 +249,7 @@ def main() -> None:
     seeds = " ".join(map(str, given.seeds))
     command = f"python -m benchmarks.requests_in_turn --data {given.data} --seeds {seeds}"
     result = report(measured, f"{command} --rows FOLDER --output FILE")
-    write(result, given.output)
+    keep(given.output, "in_turn", result, markdown(result))
     print(markdown(result))
 
 

@@ -34,12 +34,12 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.chains import add_options, chains
+from benchmarks.instruments import replaced
 from benchmarks.redaction import graph
 from blockful_py.chain.rpc import JsonRpc
 from blockful_py.committee.coordinator import Coordinator
@@ -97,9 +97,9 @@ class Stages:
     def watching(self) -> Iterator[None]:
         with ExitStack() as stack:
             for owner, name, stage in CALLS:
-                stack.enter_context(patch.object(owner, name, self._timed(getattr(owner, name), stage)))
-            stack.enter_context(patch.object(Stopwatch, "__call__", lambda _, stage: self(stage)))
-            stack.enter_context(patch.object(JsonRpc, "batch", self._counted(JsonRpc.batch)))
+                stack.enter_context(replaced(owner, name, self._timed(getattr(owner, name), stage)))
+            stack.enter_context(replaced(Stopwatch, "__call__", lambda _, stage: self(stage)))
+            stack.enter_context(replaced(JsonRpc, "batch", self._counted(JsonRpc.batch)))
             yield
 
     def _timed(self, call: Callable[..., Any], stage: str) -> Callable[..., Any]:

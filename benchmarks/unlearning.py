@@ -7,7 +7,6 @@ The federations are trained as long as those of the audit."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.stored import keep, load
 from blockful_lab.experiments.protocol import RATE, recipe_of
 from blockful_lab.experiments.variants import STORES
 from blockful_py.forget import Forget
@@ -193,9 +193,8 @@ def _row(cells: tuple[str, ...], head: bool = False) -> list[str]:
 
 
 def write(result: dict[str, Any], path: Path) -> None:
-    """JSON at `path`, and the tables beside it."""
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")
+    """Stores the result at `path`, and its tables beside it."""
+    keep(path, "unlearning", result, markdown(result))
 
 
 def main() -> None:
@@ -206,7 +205,7 @@ def main() -> None:
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the tables of --output")
     options = parser.parse_args()
     if options.render_only:
-        write(json.loads(options.output.read_text(encoding="utf-8")), options.output)
+        write(load(options.output, "unlearning"), options.output)
         return
     torch.set_num_threads(1)
     cases: list[dict[str, Any]] = []

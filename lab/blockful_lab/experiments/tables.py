@@ -41,6 +41,8 @@ METHODS = ("retrain", "gradient_ascent", "fine_tune", "distill")
 ORIGINAL = "original"
 STARTS = ("r5", "r7")
 FORMAT = "blockful-experiment-tables/1"
+CASES = "tables.jsonl"
+"""One measured case a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +60,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is trained with, how many classes are forgotten, and the seed."""
+    """A setting, the number of classes to forget, and the seed."""
 
     setting: Setting
     classes: int
     seed: int
-
-    def path(self, folder: Path) -> Path:
-        setting = self.setting
-        where = "" if setting.situation == "few_hold" else f"-{setting.situation}"
-        lacking = f"-{setting.lacking}" if setting.lacking else ""
-        named = f"{setting.data}-{setting.network.replace(':', '.')}{where}{lacking}"
-        return folder / named / f"classes-{self.classes}" / f"seed-{self.seed}.json"
 
 
 def cases(seeds: tuple[int, ...], rerun: Rerun) -> tuple[Case, ...]:
@@ -86,33 +81,34 @@ def run(
     progress: Progress | None = None,
     engine: EngineSettings = HERE,
 ) -> dict[Case, tuple[Measured, ...]]:
-    """Measure the cases that have no file yet, or one of other settings; give back all.
+    """Measures the cases that are not stored yet, and returns all.
 
     A case is a task of the engine.
 
     Raises:
         RunError: the folder cannot be written, or another process measures there.
-        FormatError: a file in it is damaged.
+        FormatError: its file is damaged.
         EngineError: the engine does not answer, or its workers cannot work.
     """
     wanted = tuple(wanted)
-    missing = [case for case in wanted if _read(case, folder) is None]
+    stored = _read(folder)
+    missing = [case for case in wanted if case not in stored]
     with (
         (progress or Silent()).stage("measure", len(missing), "cases") as advance,
         measured_on(engine, folder, [_task(case) for case in missing]) as measured,
     ):
         for place, result in measured:
             case, told = missing[place], json.loads(result)
-            _write(case.path(folder), case, told, command)
+            _append(folder, case, told, command)
             report(f"{_title(case)}: {told['seconds']:.0f} s")
             advance(1)
     return collect(wanted, folder)
 
 
 def collect(wanted: Iterable[Case], folder: Path) -> dict[Case, tuple[Measured, ...]]:
-    """What is measured of these cases.  Raises FormatError for a damaged file."""
-    read = {case: _read(case, folder) for case in wanted}
-    return {case: measured for case, measured in read.items() if measured is not None}
+    """The stored results of these cases.  Raises FormatError for a damaged file."""
+    stored = _read(folder)
+    return {case: stored[case] for case in wanted if case in stored}
 
 
 def measure_case(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
@@ -213,7 +209,7 @@ def _audited(
         )
 
 
-def _write(path: Path, case: Case, told: Mapping[str, Any], command: str) -> None:
+def _append(folder: Path, case: Case, told: Mapping[str, Any], command: str) -> None:
     document = {
         "format": FORMAT,
         "case": asdict(case),
@@ -221,21 +217,27 @@ def _write(path: Path, case: Case, told: Mapping[str, Any], command: str) -> Non
         "machine": told["machine"],
         "measured": told["measured"],
     }
-    write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
+    path = folder / CASES
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    write_whole(path, before + json.dumps(document) + "\n", parents=True)
 
 
-def _read(case: Case, folder: Path) -> tuple[Measured, ...] | None:
-    """None where there is no file, or one that was made with other settings."""
-    path = case.path(folder)
+def _read(folder: Path) -> dict[Case, tuple[Measured, ...]]:
+    """All stored cases.  Raises FormatError for a damaged file."""
+    path = folder / CASES
     if not path.exists():
-        return None
-    try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if document["format"] != FORMAT:
-            raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
-        if _case(document["case"]) != case:
-            return None
-        names = {field.name for field in fields(Measured)}
-        return tuple(Measured(**{name: one[name] for name in names}) for one in document["measured"])
-    except (ValueError, KeyError, TypeError, FormatError) as error:
-        raise FormatError(f"{path} is no result of this experiment ({error}): delete it and rerun.") from None
+        return {}
+    names = {field.name for field in fields(Measured)}
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            document: dict[str, Any] = json.loads(line)
+            if document["format"] != FORMAT:
+                raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
+            measured = [Measured(**{name: one[name] for name in names}) for one in document["measured"]]
+            found[_case(document["case"])] = tuple(measured)
+        except (ValueError, KeyError, TypeError, FormatError) as error:
+            raise FormatError(
+                f"{path}, line {number}, is no result of this experiment ({error}): delete it and rerun."
+            ) from None
+    return found

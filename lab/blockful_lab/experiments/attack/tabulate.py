@@ -35,8 +35,6 @@ def markdown(document: Mapping[str, Any]) -> str:
         "",
         f"The figures of this document tell at most {document['disclosed_bits']:,} bits of the data.",
         "",
-        "![The attack on the mean of all affected models](attack.png)",
-        "",
     ]
     for scenario in document["scenarios"]:
         epochs = document["recipes"][scenario["title"]]["epochs"]
