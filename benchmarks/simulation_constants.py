@@ -4,9 +4,9 @@
     python -m benchmarks.simulation_constants [--models 2,8] [--repeats 5] [--only PREFIX] [--output FILE]
 
 Processor time of one thread.  Signatures, openings, the steps of a collision and sample passes are measured
-alone.  Claims, store, draft, review, release and send come from laboratory runs of whole requests, over chains
-of `--models` with four members, as lines over the models of a proposal.  Entries that this does not measure
-stay: gas, call data and rates, each with its own source, and stated values.
+alone.  Claims, store, draft, review, release and send come from laboratory runs of whole requests, as lines
+over the models of a proposal: chains of `--models` with four members.  Other entries stay: gas, call data and
+rates, each with its own source, and stated values.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -196,3 +197,11 @@ def test_what_attacks_cost_follows_from_its_file() -> None:
     assert attack_costs(result) == (RESULTS / "attack_costs.md").read_text(encoding="utf-8")
     result[0]["rows"][0]["seconds"] *= 2
     assert attack_costs(result) != (RESULTS / "attack_costs.md").read_text(encoding="utf-8")
+
+
+def test_the_index_names_every_script_that_is_a_command() -> None:
+    folder = RESULTS.parent
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    scripts = {path.name for path in folder.glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
+    assert {name for name in scripts if f"]({name})" not in index} == {"cifar10_files.py"}
+    assert all((folder / name).is_file() for name in re.findall(r"\]\((\w+\.py)\)", index))
