@@ -6,7 +6,7 @@
 The models are published untrained, on drawn images of 3 x 32 x 32 in 100 classes; four members and a node for
 each chain share the machine.  The request retrains its start, for which its owner pays, and passes the change
 to the others.  Retraining is the sequential method's training of `--timed` models, times the models of the
-request.  Seconds of the processors, those of the nodes included, and by the clock.
+request.  Seconds of the processors, including the nodes', and by the clock.
 """
 
 from __future__ import annotations

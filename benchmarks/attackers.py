@@ -63,8 +63,8 @@ class Attacker:
 
     Attributes:
         honest: the account whose request is attacked.
-        sent: bytes that left it over the network, beside transactions.
-        done: what it did, counted.
+        sent: bytes sent over the network, besides transactions.
+        done: number of its actions, by name.
     """
 
     party: PartyRun
@@ -236,7 +236,7 @@ class _Unchecked:
 
 
 def own_garbage(attacker: Attacker) -> None:
-    """Hands in, as their owner, three parts of a request that are none."""
+    """Hands in, as the owner, three wrong parts of a request."""
     context, registry = attacker.party.federation.opened.context, attacker.registry
     catalogue, own = attacker.party.federation.catalogue(), attacker.own_model()
     drafted = draft_request(context, catalogue, (own,), Forget.of_classes([1]), Paradigm.PARALLEL, None)
@@ -252,7 +252,7 @@ def own_garbage(attacker: Attacker) -> None:
 
 
 def others_parts(attacker: Attacker) -> None:
-    """Hands in for the honest request, without end, what is no part of its own."""
+    """Hands in for the honest request, without end, parts that belong to others."""
     registry, catalogue = attacker.registry, attacker.party.federation.catalogue()
 
     def flood() -> None:
@@ -330,13 +330,13 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
     "parts of a request of its own that are none": own_garbage,
     "valid requests": valid_requests,
 }
-"""In the order in which they are tried: what the last two leave behind lasts."""
+"""In the order of the trials: the effects of the last two are permanent."""
 
 
 def attack(said: Connection, kind: str, folder: Path, words: str, honest: bytes) -> None:
-    """Opens the account's run and says so; attacks when told; ends when told, and says what it took.
+    """Opens the account's run and reports it; attacks and ends on demand, and reports its cost.
 
-    At the lowest priority: an attacker has a machine of its own, and takes no time of its victims' cores.
+    Runs at the lowest priority: a real attacker has a machine of its own and takes none of its victims' time.
     """
     os.nice(19)
     participant = ParticipantFolder(folder)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine adds to tasks of a second: wall clock beyond the seconds that tasks take, and the driver's
-processor time.
+"""Overhead of an engine on tasks of a second: extra wall clock, and the driver's processor time.
 
 A task sleeps, so that the machine's other work matters little.  Its input and its result go through the
 store, and it is noted in a journal, as in a job.  Each repeat begins with a task that starts the workers and
@@ -30,7 +29,7 @@ from blockful_py.storage.store import ContentStore
 
 SECONDS = 1.0
 SIZE = 150_000
-"""Bytes of input and result, about those of the small network's weights."""
+"""Bytes of input and result, about the size of the small network's weights."""
 
 
 def rests(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:

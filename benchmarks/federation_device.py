@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation of `paper14` on the CPU and on a GPU, in turn: its training, a request by each built-in
-method, and scoring; whether each side repeats its own bits, how far they are apart, and the GPU's memory.
+"""A federation of `paper14` on the CPU and on a GPU, in turn.
 
-Torch is set up as runs set it up.  Images of 32x32 are those of `shapes` at twice their side.  The largest
-networks, and one of the small ones, are asked by three methods alone, for the CPU's time.
+Measures its training, a request by each built-in method, and scoring; whether each side repeats its own bits,
+the distance of both sides, and the GPU's memory.
+
+Torch is set up as runs set it up.  Images of 32x32 are `shapes` at twice their side.  The largest networks,
+and one of the small ones, get three methods only, to save CPU time.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def measure(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 
 def distance(left: Side, right: Side) -> float:
-    """`|w' - w| / |w - w_0|`, the root mean square over the trained models."""
+    """Distance `|w' - w| / |w - w_0|`, the root mean square over the trained models."""
     start = flatten(initial_weights(left.spec))
     shares = []
     for name, weights in left.training.weights.items():

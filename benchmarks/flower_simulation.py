@@ -5,7 +5,7 @@
 
 Both train the small network on the digits of 14 users with the same batches a step, epochs and rates, and
 take the mean of the users' weights after each round.  Each run is a process of its own; both sides run in
-turn.  Processor time is that of the run and its children, so that figures compare on a busy machine too.
+turn.  Processor time includes the run's children and compares on a busy machine too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real request on two embedded chains with its processor seconds by stage, for `benchmarks.simulation`.
 
-Members and chains are in this process, and torch takes one thread, so that processor time is what the request
-would take on a core of its own, whatever else the machine does.  Every member computes its review itself, as
-one on a machine of its own does.
+Members and chains are in this process, and torch takes one thread, so that processor time is the request's
+time on an idle core.  Every member computes its review itself, as on a machine of its own.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ ROUNDS = {
 
 @dataclass
 class Laboratory:
-    """What one request took.
+    """The cost of one request.
 
     Attributes:
         stages: s, by stage of the request.
@@ -153,7 +152,7 @@ def settings(models: int, members: int) -> Settings:
 
 
 def measured(models: int, members: int, repeats: int = 1) -> list[Laboratory]:
-    """`repeats` requests of each paradigm, each for another class, on one federation."""
+    """Measures `repeats` requests of each paradigm, each for another class, on one federation."""
     torch.set_num_threads(1)
     found = []
     with (

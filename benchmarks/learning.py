@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways;
-scoring of candidates, peak memory, and what keeping the learning curves costs.
+"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways.
 
-Both sides run in turn, repeat by repeat, so that whatever else the machine does falls on both alike.
+Measures also the scoring of candidates, peak memory, and the cost of learning curves.
+
+Both sides run in turn, repeat by repeat, so that other work on the machine slows both alike.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ MODES: tuple[Mode, Mode] = ("loop", "auto")
 
 @dataclass(frozen=True)
 class Case:
-    """A network, and what each of its users has and does."""
+    """A network, and the data and training of each of its users."""
 
     model: str
     shape: tuple[int, ...]
@@ -172,10 +173,10 @@ def held_mb(field: str) -> float:
 
 
 def memory(case: int, mode: Mode) -> None:
-    """In a process of its own: peak memory of training, less what the process held before it."""
+    """Peak memory of training in a process of its own, less the process's memory before it."""
     architecture = Architecture(CASES[case].model, CASES[case].shape, 10, CASES[case].vocabulary)
     given = jobs(CASES[case], architecture, mode)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from what is held
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from the current size
     before = held_mb("VmRSS")
     train_together(architecture, given)
     print(held_mb("VmHWM") - before)

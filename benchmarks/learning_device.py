@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of one network on the device that "auto" finds: images a second, and their share of the card's
-rate of bfloat16 products.
+"""Training of one network on the device "auto": images a second, and share of the card's bfloat16 rate.
 
 Torch is set up as runs set it up, but for the first way.  The operations are counted by torch for a forward
 and a backward pass (not for depthwise convolutions, whose backward pass it counts as if they were dense); the
-card's rate is that of one large product in the same run, beside the one in the data sheet where the card is
-known.
+card's rate is measured by one large product in the same run, and compared with a known data sheet.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 
     kernel    from one array that exists to another; the changes stay in the cache, as for many descendants
     in place  the same, into the array itself
-    from RAM  the same as `kernel`, the changes as long as the weights: what one descendant takes
+    from RAM  the same as `kernel`, the changes as long as the weights, as for one descendant
     models    four whole models, into new memory
 
-GB/s counts what is read from memory and written to it, as STREAM does (McCalpin 1995): 8 bytes a number, and
-where the changes come from memory 4 more for each start.
+GB/s counts reads and writes of memory, as STREAM does (McCalpin 1995): 8 bytes a number, and 4 more for each
+start whose changes come from memory.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ makes them forget another class.  The members, the chains and the leader share t
 
     unlearn   the new weights                      review   every member recomputes them
     audit     the claims in the new model nodes    nonces   round 1
-    store     adding, and deleting what was there  shares   round 2, and combining: the collisions
+    store     adding, and deleting the old files  shares   round 2, and combining: the collisions
     attests   a quorum binds the nonces to this use
     draft     reading the chain                    votes    every opening verified, the archive's certificate
                                                    archive, live   the transactions
@@ -49,7 +49,7 @@ STAGES = {
     "sign": "shares",
     "vote_redaction": "votes",
 }
-"""What certification goes on to when the first member is asked this."""
+"""Stage of certification that begins when the first member is asked this."""
 
 ORDER = (
     "unlearn",

@@ -141,7 +141,7 @@ def requests(models: Sequence[int], repeats: int, known: Constants) -> Entries:
 
 
 def _parts(run: Laboratory, known: Constants) -> dict[str, float]:
-    """Seconds of all proposals of a run, without what other constants stand for."""
+    """Seconds of all proposals of a run, less the parts that other constants cover."""
     measuring = run.models * TEST_SAMPLES * FORWARD * known.at("pass.cnn-digits")
     gas = {name: used * known.at("evm.gas") for name, used in run.gas.items()}
     cosigned = run.calls["attest_cosigning"] + run.calls["cosign"]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parallel request takes, with increments made, stored and not needed, with a line made and stored,
-and retrained ahead, against sequential retraining: CPU time of one thread, which is the wall time on a core
-of its own, and sample passes.  And what storing costs when models are published, against training without.
-The federations are trained as long as those of the audit."""
+"""The cost of a parallel request against sequential retraining, by method and stored increments.
+
+CPU time of one thread, which is the wall time on an idle core, and sample passes.  Methods take increments
+made, stored and not needed, a line made and stored, and models retrained ahead.  The cost of storing at
+publication is
+compared with training without it.  The federations are trained as long as in the audit."""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ GRAPHS = {
 }
 
 LINE = "line"
-"""What of `STORES` is of the federation, and not of its models."""
+"""Entries of `STORES` that belong to the federation, not to its models."""
 
 METHODS: dict[str, tuple[Callable[[], Method], str | None]] = {
     "sequential retraining": (Retrain, None),
@@ -57,7 +59,7 @@ METHODS: dict[str, tuple[Callable[[], Method], str | None]] = {
     "line stored": (CleanLine, LINE),
     "retrained ahead": (RetrainAhead, "clean models"),
 }
-"""A method, and what was stored for it when the models were published."""
+"""A method, and its increments stored at publication."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,9 @@ class Trained:
     """A federation that is to forget a class.
 
     Attributes:
-        stored: the task by what was stored for it; None: nothing.
-        training: what it took.
-        more: what storing took on top, by what was stored.
+        stored: the task by the name of its stored increments; None: without.
+        training: its cost.
+        more: extra cost of storing, by the name of the increments.
         epochs: of a model with references.
     """
 
@@ -153,7 +155,7 @@ STORING_HEAD = ("graph", "situation", "stored", "passes, % more", "CPU s, % more
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """What a request takes, in percent of sequential retraining, and what storing adds to training."""
+    """Renders the cost of requests, in % of sequential retraining, and of storing, in % of training."""
     machine = result["machine"]
     lines = ["# What a request takes", "", "`python -m benchmarks.unlearning --output FILE`", ""]
     lines += [

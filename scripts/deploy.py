@@ -95,7 +95,7 @@ def deploy_live(first: Roster) -> dict[str, Any]:
 
 
 def deploy_models(committee: Any) -> dict[str, Any]:
-    """LiveChain, the registries of its participants and readers, and that of the members' alarms."""
+    """LiveChain and the registries of its participants and readers and of the members' alarms."""
     from brownie import AlarmRegistry, LiveChain, ParticipantRegistry, ReaderRegistry
 
     deployer = account()

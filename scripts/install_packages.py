@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs what requirement files list: `install_packages.py ENVIRONMENT FILE...` (a virtual environment).
 
-By uv where it is on PATH or pip can install it; by pip otherwise, or where uv fails.  What a file
-`*.lock.txt` lists is installed by its hashes, and nothing beside it.  Another file is torch's: on Linux
-without an NVIDIA driver it is the build for CPUs, where PyTorch's own index answers.
+By uv where it is on PATH or pip can install it; by pip otherwise, or where uv fails.  Packages of a file
+`*.lock.txt` are installed by their hashes, and no others.  Another file is torch's: on Linux without an
+NVIDIA driver it is the build for CPUs, where PyTorch's own index answers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def has_nvidia_driver() -> bool:
 
 
 def install(environment: Path, file: Path) -> None:
-    """Raises CalledProcessError where pip cannot do it either."""
+    """Installs a file by uv, or by pip.  Raises CalledProcessError if both fail."""
     locked = file.name.endswith(".lock.txt")
     indexes = [] if locked else cpu_builds()
     arguments = ["install", *(LOCKED if locked else ()), "-r", str(file)]
@@ -102,7 +102,7 @@ def own_uv(environment: Path) -> str | None:
 
 
 def by_pip(environment: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Compiles nothing ahead: of what the packages bring, few modules are ever imported."""
+    """Compiles nothing ahead: few modules of the packages are ever imported."""
     return subprocess.run(
         [pip(environment), *arguments, "-qq", "--disable-pip-version-check", "--no-compile"], check=False
     )

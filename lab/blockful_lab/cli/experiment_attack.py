@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment attack`: tells models that unlearned from models that never knew."""
+"""The command `blockful experiment attack`: tells models that unlearned from models that never knew."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def attack(
 ) -> None:
     """Attack every method with shadow federations, which tell its models from models that never knew.
 
-    Trains federations that forget, and the same without what is forgotten, from many seeds, and attacks
+    Trains federations that forget, and the same without the forgotten samples, from many seeds, and attacks
     forgotten and retained samples. `--ask canaries` plants mislabelled and unusual samples. Writes one file
     per federation and row, then attack.md, attack.json and attack.png. A rerun skips rows that have a file.
 

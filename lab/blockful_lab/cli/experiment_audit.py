@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment audit`: audits every method against models that never saw the data."""
+"""The command `blockful experiment audit`: audits every method against models that never saw the data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment scale`: the paper's scalability section, simulated and real."""
+"""The command `blockful experiment scale`: the paper's scalability section, simulated and real."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment tables`: measures the paper's tables again."""
+"""The command `blockful experiment tables`: measures the paper's tables again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful simulate`: requests, committee and chains in simulated time."""
+"""The command `blockful simulate`: requests, committee and chains in simulated time."""
 
 from __future__ import annotations
 

@@ -36,10 +36,10 @@ class PaperRow:
     Attributes:
         data, network: as the paper calls them.
         classes: how many are forgotten.
-        situation: how the data is shared out; `few_hold` where the paper says nothing of it.
+        situation: how the data is shared out; `few_hold` if the paper does not say.
         lacking: classes that users 5 and 7 lack, each others, in `label_non_iid`; of the paper's data.
         methods: printed figures by our name of the method.
-        averages: what the text says of rows whose table is empty in the source, percent.
+        averages: percentages from the text, for rows whose table is empty in the source.
     """
 
     table: str
@@ -62,9 +62,10 @@ class PaperRow:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a row is rerun with: data set and network by our names, epochs and rate of training, how the data
-    is shared out, how many classes users 5 and 7 lack, each others, and how many samples of each split are
-    drawn (None: all)."""
+    """Settings of a rerun, by our names.
+
+    Data set and network, epochs and rate of training, the partition of the data, the number of classes that
+    users 5 and 7 lack (different ones), and the number of samples drawn of each split (None: all)."""
 
     data: str
     network: str
@@ -118,17 +119,17 @@ SMALL_SHARE: Mapping[str, int] = MappingProxyType({"CIFAR-100": 5})
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """Which rows are rerun, and what with.
+    """The rows to rerun, and changes of their settings.
 
     Attributes:
-        tables: parts of the titles of tables, in any case; all where none is named.
-        classes: rows that forget so many; all where none is named.
+        tables: parts of the titles of tables, in any case; all rows if empty.
+        classes: rows that forget so many; all rows if empty.
         networks: in place of the row's, each in turn.
         epochs: in place of the scale's.
         data_limit: at most so many samples of each split, drawn by seed.
 
     Raises SettingsError (when made) for a part that no title contains, a number of classes that no row of
-    these tables forgets, and a network that there is not.
+    these tables forgets, and an unknown network.
     """
 
     scale: Scale
@@ -154,7 +155,7 @@ class Rerun:
             find(name, "network", NETWORKS, GROUP)
 
     def rows(self) -> tuple[tuple[PaperRow, Setting], ...]:
-        """Rows in the paper's order, each with what it is rerun with, network after network."""
+        """Rows in the paper's order, each with its settings, network after network."""
         return tuple(
             (row, setting)
             for row in self._of_tables()

@@ -68,7 +68,7 @@ def _heading(scenario: Scenario, methods: Sequence[MethodSummary]) -> str:
 
 
 def _label(method: MethodSummary, first: MethodSummary) -> str:
-    """The method, and how many seeds it has where they are not those of the heading."""
+    """The method, and its number of seeds if the heading has another one."""
     return method.method + (f" ({len(method.seeds)} seeds)" if method.seeds != first.seeds else "")
 
 

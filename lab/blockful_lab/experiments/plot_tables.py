@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's tables and ours in one picture: what is kept and what is left of the forgotten."""
+"""The paper's tables and ours in one picture: AD_r and AD_f."""
 
 from __future__ import annotations
 

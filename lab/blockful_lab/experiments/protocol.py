@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol of the experiments: which federation is trained, and what it is asked to forget, by seed."""
+"""The protocol of the experiments: each seed's federation and its request."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SAMPLES = 0.25
 Store = Callable[
     [FederationSpec, Iterable[TrainedModel], Iterable[UserData], Forget], Mapping[str, StoredIncrement]
 ]
-"""What is made at publication for a request, of a federation's settings, models and users, by model."""
+"""Makes the increments that owners store at publication, by model, for a request."""
 
 
 class Scale(StrEnum):
@@ -106,10 +106,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedCell:
-    """A trained federation, its request, the data set, and what the federation was trained with.
+    """A trained federation, its request, the data set, and the training settings.
 
     Attributes:
-        recipe: how the epochs of `settings` were found; None where they were given.
+        recipe: how the epochs of `settings` were found; None if they were given.
     """
 
     task: UnlearningTask
@@ -131,7 +131,7 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
         options: where the data set is; the usual place unless given.
 
     Raises:
-        SettingsError, LearningError: the data set cannot be had, or is none of images.
+        SettingsError, LearningError: the data set is not available, or has no images.
     """
     laid = lay_out(cell, options)
     recipe = _recipe(cell.data, cell.seed, cell.scale, options)

@@ -10,7 +10,7 @@ from blockful_py.errors import SettingsError
 
 
 def parse_seeds(texts: Iterable[str], tuning: bool = False) -> tuple[int, ...]:
-    """`["5-8", "11"]` is 5, 6, 7, 8, 11; ascending, each once.
+    """Parses seeds: `["5-8", "11"]` is 5, 6, 7, 8, 11; ascending, each once.
 
     Raises:
         SettingsError: no seed, no number, or seeds of the other kind: 0 to 2 are for tuning only.

@@ -112,7 +112,7 @@ def collect(wanted: Iterable[Case], folder: Path) -> dict[Case, tuple[Measured, 
 
 
 def measure_case(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """A `TaskFunction`: what is measured of the case that `settings` are, where, and the seconds it took."""
+    """A `TaskFunction`: measures the case in `settings`; returns figures, machine and seconds."""
     use_threads(THREADS)
     began = perf_counter()
     case = _case(settings)

@@ -54,7 +54,7 @@ ASKED: Mapping[str, tuple[str, float]] = MappingProxyType(
         "damage of the worst 5 %": ("damage, worst 5 %", 100),
     }
 )
-"""Heading of a criterion's column, and what its figures are multiplied by."""
+"""Heading of a criterion's column, and the factor of its figures."""
 
 
 def title(data: str, situation: str, level: str) -> str:
@@ -63,7 +63,7 @@ def title(data: str, situation: str, level: str) -> str:
 
 
 def markdown(audit: Mapping[str, Any]) -> str:
-    """Of a `document`: what was run, then for each scenario its figures and its criteria."""
+    """Renders a `document`: the command, then the figures and criteria of each scenario."""
     parts = ["# Audit", "", f"`{audit['command']}`", "", machine_line(audit["machine"]), ""]
     for line in audit["left_out"]:
         parts += [line, ""]

@@ -25,8 +25,8 @@ class Variant:
 
     Attributes:
         name: in tables and file names.
-        stored: what was stored when the models were published, by its name in `STORES`; nothing unless given.
-        only: levels that the settings are for; None: all that the method can forget at.
+        stored: name in `STORES` of the increments stored at publication; "" for no increments.
+        only: levels of the settings; None: all levels of the method.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Variant:
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What a row says of how it was made: the settings, and whether something was stored."""
+        """The settings of a row, with the name of its stored increments."""
         return {**self.settings, **({"stored": True} if self.stored else {})}
 
     @property
     def told(self) -> dict[str, Any]:
-        """What a task of an engine is told of it."""
+        """The variant as JSON, for a task of an engine."""
         return {
             "name": self.name,
             "method": self.method,
@@ -77,7 +77,7 @@ STORES: Mapping[str, Store] = MappingProxyType(
         "line": store_line,
     }
 )
-"""What owners may store at publication."""
+"""Increments that owners may store at publication."""
 
 SPECIAL: tuple[Variant, ...] = (
     Variant("clean_increments_short", "clean_increments", {"share": 0.8}, only=frozenset({Level.SAMPLE})),

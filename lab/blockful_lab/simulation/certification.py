@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a certificate takes: the rounds of committee/coordinator.py, with measured work and sizes."""
+"""The cost of a certificate: the rounds of committee/coordinator.py, with measured work and sizes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Certification:
 
 
 class SimulatedCommittee:
-    """`members` who certify, each with an own machine in the network, or all on one processor without it."""
+    """Certifying members, each on a machine of its own in the network, or all on one processor without it."""
 
     def __init__(
         self, members: int, network: Network | None, constants: Constants, pool: DrawPool[Certification]
@@ -60,7 +60,7 @@ class SimulatedCommittee:
         return at("collision.draw") + at("collision.sum", signers) + at("collision.sign")
 
     def consensus_seconds(self) -> float:
-        """Processor seconds of a member for what a certificate takes, however many models it is about."""
+        """Processor seconds of a member for a certificate, besides its work for each model."""
         at = self._constants.at
         fixed = at("session.pledge") + at("session.attest", self.members) + at("session.accept", self.members)
         return fixed + at("committee.review") + 2 * at("signature.sign")

@@ -52,9 +52,9 @@ class Constants:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Constants:
-        """Those of the package, or of a file of the same form whose entries replace them.
+        """Loads the package's constants; entries of a file of the same form replace them.
 
-        Raises SettingsError for a file that cannot be read, or an entry that is none.
+        Raises SettingsError for an unreadable file or a wrong entry.
         """
         text = files("blockful_lab.simulation").joinpath(FILE).read_text(encoding="utf-8")
         entries = json.loads(text)
@@ -67,14 +67,14 @@ class Constants:
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Constants:
-        """Those of the file's form.  Raises SettingsError for an entry that is none."""
+        """Parses the file's form.  Raises SettingsError for a wrong entry."""
         return cls({name: _constant(name, entry) for name, entry in entries.items()})
 
     def at(self, name: str, x: float = 0.0) -> float:
         return self.values[name].at(x)
 
     def known(self, prefix: str) -> tuple[str, ...]:
-        """What follows "prefix." in the names, such as the networks of "pass"."""
+        """Names below a prefix, such as the networks of "pass"."""
         start = f"{prefix}."
         return tuple(sorted(name.removeprefix(start) for name in self.values if name.startswith(start)))
 

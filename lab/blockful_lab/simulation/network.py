@@ -20,7 +20,7 @@ BITS = 8 / 1e6
 
 @dataclass(frozen=True)
 class Network:
-    """`nodes` members.
+    """A network of `nodes` members.
 
     Attributes:
         latency: s, one way, of a message.
@@ -36,7 +36,7 @@ class Network:
     def of(
         cls, nodes: int, latency: Distribution, bandwidth: Distribution, seed: np.random.Generator
     ) -> Network:
-        """`bandwidth`: Mbit/s."""
+        """Draws a network; `bandwidth` is in Mbit/s."""
         return cls(latency, bandwidth.draw(seed, nodes) / BITS, seed)
 
     @property

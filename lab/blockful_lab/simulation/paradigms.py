@@ -113,7 +113,7 @@ class SimulatedExecution:
         tally.operations += Operations(ch_transactions=models, ch_blocks=headers, consensus=1)
         tally.worked("collisions", certificate.collisions)
         tally.worked("consensus", certificate.consensus)
-        # The paper counts one upload and one download a model, whatever the number of members that fetch it.
+        # Like the paper, counts one upload and one download a model, for any number of members.
         tally.model_bytes += 2 * models * work.bytes
         tally.message_bytes += certificate.bytes - models * work.bytes
         yield from self._settle("archive", world.archive, models, 0)

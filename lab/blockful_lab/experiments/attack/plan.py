@@ -36,7 +36,7 @@ TOGETHER = 4
 
 @dataclass(frozen=True, slots=True)
 class AttackPlan:
-    """What is to be attacked, and where the files go.
+    """The scenarios and methods to attack, and the folder of the files.
 
     Attributes:
         shadows: federations a scenario; each gives a model of either kind.
@@ -64,7 +64,7 @@ class AttackPlan:
 
     @property
     def command(self) -> str:
-        """What to type for the same results."""
+        """The command that gives the same results."""
         words = [f"--data {name}" for name in self.data]
         words += [f"--situation {name}" for name in self.situations]
         words += [f"--ask {ask}" for ask in self.asks]
@@ -81,7 +81,7 @@ class AttackPlan:
         )
 
     def rows(self, scenario: AttackScenario) -> list[str]:
-        """References and those methods that can forget what is asked."""
+        """References, and the methods that can carry out the request."""
         level = scenario.cell.level
         references = [name for name in REFERENCES if name != HEAD_MASK or level is Level.CLASS]
         return [*references, *(variant.name for variant in self.variants if level in variant.levels)]
@@ -99,7 +99,7 @@ def run(
     progress: Progress | None = None,
     engine: EngineSettings = HERE,
 ) -> tuple[ShadowRow, ...]:
-    """Train what no file has yet, or one made with other settings, and give back all rows of the plan.
+    """Trains the rows without a file, or with one of other settings, and returns all rows of the plan.
 
     A few shadow federations, which train in common stacks, are a task of the engine.  Finds the epochs of a
     data set and seed in this process first.
@@ -201,7 +201,7 @@ def _recorded(plan: AttackPlan, name: str) -> dict[str, Any]:
 
 
 def _recipes(plan: AttackPlan, scenarios: Sequence[AttackScenario]) -> dict[AttackScenario, dict[str, Any]]:
-    """Each scenario's epochs, and what they were found by: those of the audit's federations."""
+    """Each scenario's epochs and how they were found, as for the audit's federations."""
     use_threads(THREADS)
     by_data: dict[tuple[str, int], dict[str, Any]] = {}
     found = {}

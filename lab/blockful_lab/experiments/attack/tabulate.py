@@ -28,7 +28,7 @@ HEAD = (
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """What was run, then a table for each scenario, target and view."""
+    """The command, then a table for each scenario, target and view."""
     parts = ["# Attacks", "", f"`{document['command']}`", "", machine_line(document["machine"]), ""]
     parts += [
         LEGEND,

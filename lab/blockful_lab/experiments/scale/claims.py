@@ -50,7 +50,7 @@ def curves_of(points: Sequence[ScalePoint]) -> Curves:
 
 
 def judge(points: Sequence[ScalePoint]) -> list[Judged]:
-    """All claims, in the order of the text.  The points are those of a whole plan."""
+    """Judges all claims, in the order of the text, by the points of a whole plan."""
     curves = curves_of(points)
     return [Judged(panels, claim, *check(curves)) for panels, claim, check in CLAIMS]
 

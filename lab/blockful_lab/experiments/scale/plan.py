@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures (a) to (l) of the paper's scalability section show: curves, their points and settings.
+"""Curves, points and settings of the figures (a) to (l) in the paper's scalability section.
 
 (a, b) and (c, d) over the number of sequential and parallel requests; (e, f) and (g, h) over the depth;
 (i, j) and (k, l) for networks and data sets.  Each model lies in a live block of its own, as in the paper.

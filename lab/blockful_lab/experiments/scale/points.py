@@ -80,7 +80,7 @@ def digest(document: Any) -> str:
 
 
 def keep(path: Path, asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """What came of `asked`.  Raises RunError where it cannot be written."""
+    """Writes the result of `asked`.  Raises RunError if it cannot be written."""
     document = {"format": FORMAT, "asked": dict(asked), "found": dict(found)}
     write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
 

@@ -93,7 +93,7 @@ class ModelChains:
 
 @dataclass(frozen=True, slots=True)
 class RealRequest:
-    """What is measured on the chains of a federation; `across` says what x is."""
+    """A measurement on the chains of a federation; `across` names the meaning of x."""
 
     chains: ModelChains
     mode: Mode
@@ -177,7 +177,7 @@ def measure(
     devnet: str | None,
     progress: Progress | None = None,
 ) -> list[RealRun]:
-    """Carries out what has no file yet.  `devnet`: as in the settings of a chain.
+    """Carries out the requests without a file.  `devnet`: as in the settings of a chain.
 
     Raises:
         RunError, FormatError: the folder cannot be written; a file in it is damaged.
@@ -207,7 +207,7 @@ def _path(folder: Path, request: RealRequest) -> Path:
 def _federation(
     chains: ModelChains, folder: Path, devnet: str | None, progress: Progress
 ) -> Iterator[Federation]:
-    """Opens or makes it, completes what a crash left, and publishes the models that it lacks."""
+    """Opens or creates the federation, finishes interrupted jobs, and publishes missing models."""
     path = folder / "real" / f"{chains.count}x{chains.depth}" / "run"
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -242,7 +242,7 @@ def _measured(
 
 
 def class_to_forget(users: Iterable[UserData], before: int) -> int:
-    """Another class after each of so many jobs, of those that the users hold: a few may lack some."""
+    """Picks another class after each job, among the classes that users hold: a few users may lack some."""
     held = sorted({label for user in users for label in user.train.classes()})
     return held[before % len(held)]
 

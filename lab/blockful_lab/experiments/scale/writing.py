@@ -27,7 +27,7 @@ FILES = ("scale.md", DOCUMENT, "scale.png")
 
 @dataclass(frozen=True, slots=True)
 class ScaleResults:
-    """Everything that was measured; `points` has those of the real runs too."""
+    """All measurements; `points` includes the real runs."""
 
     command: str
     machine: Mapping[str, Any]

@@ -43,7 +43,7 @@ class Rule:
         return self.name == "qbft"
 
     def prepares_awaited(self, is_proposer: bool) -> int:
-        """Prepares of others that a member needs beside what it has itself."""
+        """Prepares of others that a member needs beside its own messages."""
         return max(0, self.quorum - (1 if is_proposer or self.proposer_prepares else 2))
 
     @property
