@@ -45,7 +45,8 @@ def task(store: ContentStore, number: int) -> EngineTask:
 
 def overhead(settings: EngineSettings, at_once: int, count: int) -> dict[str, float]:
     """Wall clock added to a task of a second, in percent, and the driver's milliseconds of processor time a
-    task, of `count` tasks, `at_once` of which run side by side."""
+    task, of `count` tasks, `at_once` of which run side by side.
+    """
     with tempfile.TemporaryDirectory() as folder:
         store = ContentStore(Path(folder) / "store")
         with Journal(Path(folder) / "journal.sqlite") as journal:

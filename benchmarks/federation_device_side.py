@@ -134,7 +134,8 @@ class Side:
 
     def memory(self) -> dict[str, int]:
         """MiB of the GPU that this process takes: beside torch's allocator, and by it at most while it trains
-        the first wave."""
+        the first wave.
+        """
         free, total = torch.cuda.mem_get_info(self.device)
         beside = total - free - torch.cuda.memory_reserved(self.device)
         torch.cuda.empty_cache()

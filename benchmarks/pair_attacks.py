@@ -26,7 +26,8 @@ CPU = torch.device("cpu")
 
 STEPS, RATE, SMOOTH = 100, 0.1, 0.01
 """Of the reconstruction: steps of Adam (written out, as torch.optim takes seconds to import), their size, and
-the weight of the total variation."""
+the weight of the total variation.
+"""
 
 RIDGE = 1e-3
 """Added to the variances of a fit."""
@@ -42,7 +43,8 @@ def margins_of(architecture: Architecture, weights: Weights, samples: Samples) -
 def alignment(architecture: Architecture, old: Weights, new: Weights, samples: Samples) -> Floats:
     """Alignment `cos(grad L(x; w_new), w_new - w_old)` by sample, float64 (n,).
 
-    It is 1 if the old version is the new one after one step of descent on x."""
+    It is 1 if the old version is the new one after one step of descent on x.
+    """
     module = architecture.module(new, CPU).eval()
     change = change_of(module, old, new)
     alone = zip(samples.x[:, None], samples.y[:, None], strict=True)

@@ -76,7 +76,8 @@ def models(size: int, starts: int, where: str) -> Pair:
 
 def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object]:
     """Median of `repeat` interleaved runs of both, in wall-clock and in processor time: on a machine with
-    other work, only the latter is theirs alone."""
+    other work, only the latter is theirs alone.
+    """
     copy, passed, moved = (models if where == "models" else kernel)(size, starts, where)
     seconds: tuple[list[float], list[float]] = ([], [])
     spent: tuple[list[float], list[float]] = ([], [])

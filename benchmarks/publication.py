@@ -195,7 +195,8 @@ def made_up(
 def bare(sender: Sender, models: int, words: float, each: int, recovers: bool = False) -> Spent:
     """Cost of storing `words` words a model on one node, `each` models a transaction.
 
-    With `recovers`, a key is recovered for each word."""
+    With `recovers`, a key is recovered for each word.
+    """
     interface = interface_of("LiveChain")
     code = bare_code(recovers)
     creation = bytes([0x60, len(code), 0x60, 12, 0x60, 0, 0x39, 0x60, len(code), 0x60, 0, 0xF3]) + code

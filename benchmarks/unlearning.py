@@ -4,7 +4,8 @@
 CPU time of one thread, which is the wall time on an idle core, and sample passes.  Methods take increments
 made, stored and not needed, a line made and stored, and models retrained ahead.  The cost of storing at
 publication is
-compared with training without it.  The federations are trained as long as in the audit."""
+compared with training without it.  The federations are trained as long as in the audit.
+"""
 
 from __future__ import annotations
 

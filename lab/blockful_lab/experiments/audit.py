@@ -102,7 +102,7 @@ def run(
 
 
 def collect(plan: Plan) -> tuple[results.Result, ...]:
-    """All rows of the plan that have a file, and were made with the plan's settings.
+    """All stored rows with the plan's settings.
 
     Raises as `run`.
     """
@@ -158,8 +158,7 @@ def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
 def _require_same_federation(
     plan: Plan, cell: Cell, models: Mapping[str, str], samples: Collection[str]
 ) -> None:
-    """Rows of one cell belong together only where the federation came out bit for bit as before, and the same
-    samples are asked about."""
+    """Refuses rows of a cell whose federation was trained again to other bits, or whose samples differ."""
     path = results.path_of(plan.folder, cell, ORIGINAL)
     if not path.exists():
         return

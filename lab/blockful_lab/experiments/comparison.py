@@ -20,7 +20,7 @@ class Compared:
         printed: the paper's figures; None if its source has no figures.
         said: the statement of its text instead.
         ours: of r5, r6 and r8, seed after seed.
-        seeds: how many were run.
+        seeds: number of seeds.
     """
 
     row: PaperRow

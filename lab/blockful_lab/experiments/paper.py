@@ -17,12 +17,12 @@ from blockful_py.learning.plugins import find
 from blockful_py.settings import Situation
 
 MODELS = ("r5", "r6", "r8")
-"""Those that the paper measures, at growing depth: r5 is a start."""
+"""Models measured by the paper, at growing depth: r5 is a start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """As printed: AD_r and AD_f in percent, seconds; by model.  None where the paper prints nothing."""
+    """As printed: AD_r and AD_f in percent, seconds; by model.  None if the paper prints no figures."""
 
     ad_r: Mapping[str, float]
     ad_f: Mapping[str, float]
@@ -34,10 +34,11 @@ class PaperRow:
     """A row of a table.
 
     Attributes:
-        data, network: as the paper calls them.
-        classes: how many are forgotten.
-        situation: how the data is shared out; `few_hold` if the paper does not say.
-        lacking: classes that users 5 and 7 lack, each others, in `label_non_iid`; of the paper's data.
+        data, network: the paper's names.
+        classes: number to forget.
+        situation: partition of the data; `few_hold` if the paper does not say.
+        lacking: number of classes of the paper's data that users 5 and 7 lack (different ones), in
+            `label_non_iid`.
         methods: printed figures by our name of the method.
         averages: percentages from the text, for rows whose table is empty in the source.
     """
@@ -65,7 +66,8 @@ class Setting:
     """Settings of a rerun, by our names.
 
     Data set and network, epochs and rate of training, the partition of the data, the number of classes that
-    users 5 and 7 lack (different ones), and the number of samples drawn of each split (None: all)."""
+    users 5 and 7 lack (different ones), and the number of samples drawn of each split (None: all).
+    """
 
     data: str
     network: str
@@ -114,7 +116,7 @@ SMALL: Mapping[str, Setting] = MappingProxyType(
 """Embedded stand-ins: 10 classes for 10, 20 for 100 and 200."""
 
 SMALL_SHARE: Mapping[str, int] = MappingProxyType({"CIFAR-100": 5})
-"""How many of its classes one class of a stand-in with fewer is counted for, where users lack some."""
+"""Classes of the paper's data per class of the stand-in, for users that lack some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Result:
         row: figures; `row.method` is the name in tables.
         cost: in sample passes; None without computation.
         seconds: wall time of the method.
-        samples: SHA-256 of the samples that were asked about.
+        samples: SHA-256 of the audited samples.
         command: of the measurement.
         machine: of the measurement.
         recipe: the federation's epochs, and how they were found (`learning.plateau.Plateau`).

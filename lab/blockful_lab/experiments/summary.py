@@ -39,7 +39,7 @@ class Summary:
         tail: the value that 5 % of the models are worse than.
         worst: the worst model's.
         by_depth: mean by depth.
-        times_floor: ratio of the mean to gold2's; None where that says nothing.
+        times_floor: ratio of the mean to gold2's; None if it is meaningless.
     """
 
     mean: Estimate

@@ -36,7 +36,7 @@ from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.whole_file import write_whole
 
 METHODS = ("retrain", "gradient_ascent", "fine_tune", "distill")
-"""The paper's four."""
+"""The paper's four methods."""
 
 ORIGINAL = "original"
 STARTS = ("r5", "r7")
@@ -68,7 +68,7 @@ class Case:
 
 
 def cases(seeds: tuple[int, ...], rerun: Rerun) -> tuple[Case, ...]:
-    """Everything that the rows need, each once, seed after seed."""
+    """All cases of the rows, each once, seed after seed."""
     needed = dict.fromkeys((setting, row.classes) for row, setting in rerun.rows())
     return tuple(Case(setting, count, seed) for seed in seeds for setting, count in needed)
 
@@ -140,8 +140,9 @@ def _title(case: Case) -> str:
 
 
 def prepare(case: Case) -> PreparedCell:
-    """The paper's 14 users with one model each, of whom users 5 and 7 start; they alone hold the classes
-    unless the setting shares the data out otherwise.
+    """Trains the paper's 14 users with one model each; users 5 and 7 start.
+
+    Only these two hold the classes, unless the setting divides the data in another way.
 
     Raises:
         SettingsError: a data set is not embedded, and its files or network are not there.
@@ -177,8 +178,10 @@ def prepare(case: Case) -> PreparedCell:
 
 
 def _measure(prepared: PreparedCell) -> Iterator[Measured]:
-    """The original, and each method model by model; seconds add up, as in the paper, along the order in
-    which the models are made."""
+    """Measures the original, and each method model by model.
+
+    Seconds add up, as in the paper, in the order of the models.
+    """
     task = prepared.task
     yield from _audited(prepared, ORIGINAL, task.weights(MODELS), dict.fromkeys(MODELS, 0.0))
     for name in METHODS:

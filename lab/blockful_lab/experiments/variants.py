@@ -37,13 +37,13 @@ class Variant:
 
     @property
     def levels(self) -> frozenset[Level]:
-        """Levels at which it has a row."""
+        """Levels at which the variant has a row."""
         able = create_method(self.method).levels
         return able if self.only is None else able & self.only
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """The settings of a row, with the name of its stored increments."""
+        """The settings of a row, and whether it took stored increments."""
         return {**self.settings, **({"stored": True} if self.stored else {})}
 
     @property
@@ -59,7 +59,7 @@ class Variant:
 
 
 def _of_classes(store: Callable[..., Mapping[int, Mapping[str, StoredIncrement]]]) -> Store:
-    """Clean trainings for a request's classes; none where it forgets no class."""
+    """Clean trainings for a request's classes; empty if it forgets no class."""
 
     def made(
         settings: FederationSpec, models: Iterable[TrainedModel], users: Iterable[UserData], forget: Forget
@@ -87,14 +87,15 @@ SPECIAL: tuple[Variant, ...] = (
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
     Variant("retrain_ahead", "retrain_ahead", stored="clean models"),
 )
-"""Variants beside a method's own defaults; one named as its method takes the place of the defaults.
+"""Variants besides a method's defaults; a variant with its method's name replaces the defaults.
 
-With stored increments a request only heals.  For samples, whose increments nobody can store, shorter ones
-shorten the longest path."""
+With stored increments a request only heals.  Nobody can store increments of samples; shorter ones shorten
+the longest path.
+"""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
-    """Those of these names (of a variant, or of a method for all its variants); without names, all.
+    """Variants of these names (a method's name stands for all its variants); without names, all.
 
     Reference rows are measured anyway and are no variants.
 

@@ -17,7 +17,7 @@ PAIR, SHARE, OPENING, VOTE = 66, 32, 64, 65
 
 @dataclass(frozen=True, slots=True)
 class Certification:
-    """Of one proposal.
+    """The work of one proposal.
 
     Attributes:
         seconds: by stage.
@@ -45,13 +45,13 @@ class SimulatedCommittee:
         self._pool = pool
 
     def certify(self, models: int, headers: int, model_bytes: float, measuring: float) -> Certification:
-        """Draft to archive certificate.  `measuring`: s in which a member measures the claims of a model."""
+        """Work from draft to archive certificate; `measuring`: seconds of a member for a model's claims."""
         return self._pool.draw(
             (models, headers), lambda: self._certified(models, headers, model_bytes, measuring)
         )
 
     def release(self, models: int) -> Certification:
-        """The live chain's certificate, once the archive has the records."""
+        """Work for the live chain's certificate, after the archive has the records."""
         return self._pool.draw(("release", models), lambda: self._released(models))
 
     def collision_seconds(self) -> float:

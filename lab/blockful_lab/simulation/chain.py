@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated chain: transactions wait in order, blocks take what fits by bytes and gas, members agree."""
+"""A simulated chain: transactions wait in order, blocks fill up to their bytes and gas, members agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Steps = Generator[Any, Any, None]
 
 @dataclass(frozen=True, slots=True)
 class BlockLimits:
-    """Of a block: `interval` s between two of them, bytes, and gas."""
+    """Limits of a block: `interval` s between two blocks, bytes, and gas."""
 
     interval: float
     size: float
@@ -73,7 +73,7 @@ class Ledger(Protocol):
 
 
 class VotedChain:
-    """Blocks at the interval, or later where the one before is not yet final; none without transactions."""
+    """Makes blocks at the interval, or later if the last one is not final; none without transactions."""
 
     def __init__(self, env: simpy.Environment, limits: BlockLimits, agreement: Agreement) -> None:
         self._env, self._limits, self._agreement = env, limits, agreement

@@ -26,10 +26,10 @@ class Constant:
     """A measured or assumed quantity, y = `intercept` + `slope` x where it depends on something.
 
     Attributes:
-        over: what x is; "" for a single value.
+        over: meaning of x; "" for a single value.
         least: the least y that was measured.
         assumed: stated, not measured.
-        source: the file or command that it is from.
+        source: its file or command.
     """
 
     unit: str
@@ -79,7 +79,7 @@ class Constants:
         return tuple(sorted(name.removeprefix(start) for name in self.values if name.startswith(start)))
 
     def documented(self) -> list[dict[str, Any]]:
-        """Every constant as its entry says it."""
+        """All constants as their entries."""
         return [
             {
                 "name": name, "unit": each.unit, "over": each.over, "intercept": each.intercept,

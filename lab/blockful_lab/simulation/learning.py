@@ -17,7 +17,7 @@ FLOAT = 4
 
 @dataclass(frozen=True, slots=True)
 class LearningWork:
-    """Of one model, in seconds of a core.
+    """Work on one model, in seconds of a core.
 
     Attributes:
         parameters: |S|.

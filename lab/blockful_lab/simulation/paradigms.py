@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How requests are carried out: the parallel and the sequential paradigm as SimPy processes.
+"""The parallel and the sequential paradigm as SimPy processes.
 
 Parallel (Algorithm 1): the requests that wait are merged, and all their models change under one certificate.
 Sequential (Algorithm 2): one request after the other, a certificate for each of its models in turn.
@@ -99,7 +99,7 @@ class SimulatedExecution:
         return storing + latency + size / float(self._world.network.upload[0])
 
     def _redact(self, models: int, headers: int) -> Steps:
-        """New versions to storage, certificate, archive, release, live chain."""
+        """Takes new versions to storage, certificate, archive, release and live chain."""
         world, tally, work = self._world, self._world.tally, self._world.work
         at = world.constants.at
         claims = at("claims", models) + models * work.measuring

@@ -28,7 +28,7 @@ from blockful_py.unlearning.audit.margins import LEAST_MODELS
 from blockful_py.verdicts.references import HEAD_MASK, REFERENCES
 
 METHODS = ("clean_increments", "retrain_ahead")
-"""Attacked unless others are named."""
+"""Methods attacked by default."""
 
 TOGETHER = 4
 """Shadow federations of a task: their waves of two models fill the largest stacks."""
@@ -132,7 +132,7 @@ def run(
 
 
 def collect(plan: AttackPlan) -> tuple[ShadowRow, ...]:
-    """All rows of the plan that have a file, and were made with the plan's settings.  Raises as `run`."""
+    """All stored rows with the plan's settings.  Raises as `run`."""
     found = (
         _read(plan, scenario, shadow, name)
         for scenario in plan.scenarios()
@@ -155,7 +155,7 @@ def _read(plan: AttackPlan, scenario: AttackScenario, shadow: int, name: str) ->
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Shadow federations that train together, and by number the rows that each lacks."""
+    """Groups of shadow federations that train together, with the missing rows of each by number."""
 
     scenario: AttackScenario
     missing: Mapping[int, list[str]]
@@ -237,7 +237,7 @@ def _task(plan: AttackPlan, order: _Batch, epochs: int) -> EngineTask:
 
 
 def _require_same_federation(plan: AttackPlan, row: ShadowRow) -> None:
-    """Rows of one shadow federation belong together only where it came out bit for bit as before."""
+    """Refuses rows of a shadow federation that was trained again to other bits."""
     for path in sorted(rows.path_of(plan.folder, row.scenario, row.shadow, row.name).parent.glob("*.json")):
         if rows.read(path).federation != row.federation:
             raise RunError(

@@ -19,7 +19,10 @@ SPREAD = 0.4
 
 
 def load_blobs(seed: int, options: DataOptions) -> Dataset:
-    """Inputs are float32 (n, 1, 4, 4), labels int64 (n,), all classes alike; `options` has nothing to say."""
+    """Makes the data set; ignores `options`.
+
+    Inputs are float32 (n, 1, 4, 4), labels int64 (n,), all classes of one size.
+    """
     stream = generator(seed, "blobs")
     means = torch.randn(CLASSES, 1, SIDE, SIDE, generator=stream)
 

@@ -20,7 +20,7 @@ REQUESTS: dict[Mode, tuple[int, ...]] = {
 }
 DEPTHS = (1, 2, 4, 5, 6, 8)
 MEMBERS = 20
-"""The paper does not say how many; neither does it name network, samples or epochs of (a) to (h)."""
+"""Members.  The paper gives no number, nor the network, samples or epochs of (a) to (h)."""
 PBFT, POW = "pbft", "pow"
 NETWORKS = ("alexnet-cifar100", "resnet18-cifar100", "alexnet-tinyimagenet", "resnet18-tinyimagenet")
 PANELS: dict[tuple[str, Mode], str] = {

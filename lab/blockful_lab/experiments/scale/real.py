@@ -32,7 +32,7 @@ from blockful_py.settings import Settings
 MEMBERS = 4
 CLASSES = 10
 SAMPLES = 5
-"""Of a user, for training and for testing alike; claims are measured on all test samples."""
+"""Samples of a user, for training and for testing; claims are measured on all test samples."""
 LABORATORY = "laboratory"
 
 
@@ -112,9 +112,9 @@ class RealRun:
 
     Attributes:
         seconds, stages: by the clock, from the new weights to the last transaction.
-        processor, joules, sources: of all of it, with the erasure and the chains' processes.
+        processor, joules, sources: of the whole request, with the erasure and the chains' processes.
         counted, formula: operations, by name.
-        load: processes that wanted a core, at the end (1-minute average).
+        load: 1-minute load average at the end.
         simulated, error: s of a simulation with these settings on one processor; as a share of `seconds`.
     """
 
@@ -136,7 +136,7 @@ class RealRun:
     error: float
 
     def points(self) -> tuple[ScalePoint, ScalePoint]:
-        """For the drawing: the real one and the simulated one."""
+        """Points for the drawing: real and simulated."""
         x = self.requests if self.across == "requests" else self.depth
         panels = PANELS[self.across, self.paradigm]
         return (
@@ -152,7 +152,7 @@ class RealRun:
 
 
 def plan(requests: int, sequential: int, deep: int) -> tuple[RealRequest, ...]:
-    """At most `requests` parallel, `sequential` sequential ones, on chains of 2; `deep` on chains of 8."""
+    """Plans `requests` parallel and `sequential` sequential ones at most on chains of 2, `deep` on chains of 8."""
     modes: tuple[tuple[Mode, int], ...] = (("parallel", requests), ("sequential", sequential))
     wide, long = ModelChains(max(requests, sequential), 2), ModelChains(deep, 8)
     found = [

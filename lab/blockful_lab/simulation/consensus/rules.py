@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PBFT and QBFT have in common, and where they differ, without faults.
+"""Common rules and differences of PBFT and QBFT, without faults.
 
 PBFT (Castro and Liskov 1999): one leader; a prepare from each other member, since the leader's pre-prepare is
 its own; a commit from each.  QBFT (EIP-650, Moniz 2020): the proposer changes with the block and votes twice
@@ -52,7 +52,7 @@ class Rule:
 
     @property
     def messages(self) -> int:
-        """Of one block: n - 1 proposals; (n - 1)^2 or n (n - 1) prepares; n (n - 1) commits."""
+        """Messages of one block: n - 1 proposals; (n - 1)^2 or n (n - 1) prepares; n (n - 1) commits."""
         n = self.nodes
         senders = n if self.proposer_prepares else n - 1
         return (n - 1) + senders * (n - 1) + n * (n - 1)
