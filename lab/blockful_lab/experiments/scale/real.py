@@ -152,7 +152,7 @@ class RealRun:
 
 
 def plan(requests: int, sequential: int, deep: int) -> tuple[RealRequest, ...]:
-    """Plans `requests` parallel and `sequential` sequential ones at most on chains of 2, `deep` on chains of 8."""
+    """Plans `requests` parallel and `sequential` sequential ones of depth 2 at most, `deep` of depth 8."""
     modes: tuple[tuple[Mode, int], ...] = (("parallel", requests), ("sequential", sequential))
     wide, long = ModelChains(max(requests, sequential), 2), ModelChains(deep, 8)
     found = [
