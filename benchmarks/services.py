@@ -58,7 +58,7 @@ EXTENT = Extent(28, 4)
 LARGE = 31 * MIB
 BOMB = b"[" + b"[]," * (LARGE // 3) + b"[]]"
 FILE = b"".join(bytes([number]) * MIB for number in range(16))
-"""What strangers fetch."""
+"""The resource that strangers fetch."""
 CAR = f"GET /ipfs/{cid_string(file_uri(FILE))}?format=car HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 PERIOD = 0.1
 CONTEXT = multiprocessing.get_context("spawn")
@@ -163,7 +163,7 @@ def asked(signer: wire.MessageSigner, kind: MessageKind, body: bytes) -> bytes:
 
 
 def again_and_again(place: tuple[str, int], count: int, attack: Callable[[socket.socket], None]) -> None:
-    """`count` connections at one time, each opened again when it ends."""
+    """Keeps `count` connections open at one time, each opened again when it ends."""
 
     def repeat() -> None:
         while True:

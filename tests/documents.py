@@ -26,7 +26,8 @@ SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", 
 RENDERED = frozenset(
     {
         *("attack.md", "attack_costs.md", "audit.md", "in_turn.md", "machines.md", "pair.md", "tables.md"),
-        *("pair_fashion_mnist.md", "unlearning.md"),
+        *("tables_alexnet.md", "tables_full.md", "tables_networks.md"),
+        *("pair_fashion_mnist_small.md", "unlearning.md"),
     }
 )
 """Pages of benchmarks/results that commands write."""

@@ -41,7 +41,7 @@ class LazyGroup(TyperGroup):
 
     @property
     def sections(self) -> Sections:
-        """All commands under their headings, including those of other packages."""
+        """All commands under their headings, including commands of other packages."""
         loaded: _Loaded = self.commands
         return loaded.sections
 

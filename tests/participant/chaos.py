@@ -2,7 +2,7 @@
 """Strikes live federations at random: whether they lose or repeat work, and their time to recover.
 
     python -m tests.participant.chaos --trials 50 --seed 1 --out chaos.json
-    python -m tests.participant.chaos --table benchmarks/results/chaos_*.json
+    python -m tests.participant.chaos --table benchmarks/results/figures.jsonl
 
 Needs root, network namespaces and Anvil.  In each trial, a federation publishes models or executes a request
 while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any time.  The
@@ -355,17 +355,27 @@ def _figures(trials: Sequence[Mapping[str, Any]], key: str) -> str:
     return f"{statistics.median(values):.0f} s, {max(values):.0f} s" if values else ""
 
 
+def stored(path: Path) -> list[dict[str, Any]]:
+    """The runs in a file of one run, or in a file of the figures of many benchmarks, one a line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".jsonl":
+        return [json.loads(text)]
+    lines = map(json.loads, text.splitlines())
+    return [each["figures"] for each in lines if each["benchmark"].startswith("chaos_")]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("build/chaos.json"), help="what came of each trial")
     parser.add_argument("--logs", type=Path, default=Path("build/chaos"), help="logs of those that failed")
-    parser.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
+    parser.add_argument(
+        "--table", type=Path, nargs="+", help="only print the table of such files, or of figures.jsonl"
+    )
     options = parser.parse_args()
     if options.table:
-        files = (json.loads(each.read_text(encoding="utf-8")) for each in options.table)
-        told(table([trial for file in files for trial in file["trials"]]))
+        told(table([trial for each in options.table for run in stored(each) for trial in run["trials"]]))
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -43,14 +43,16 @@ def tables(
     data_limit: Annotated[
         int | None, typer.Option(help="Maximum samples of each split, drawn by seed.", min=1)
     ] = None,
+    name: Annotated[str, typer.Option(help="Name of the files with the tables and their plot.")] = "tables",
     render_only: RenderOnly = False,
     overrides: EngineOverrides = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure AD_r, AD_f and seconds of r5, r6 and r8, and print them beside the paper's.
 
-    Measures retraining, gradient passing, fine-tuning and distillation, with the paper's numbers of classes.
-    Writes one file per case, then tables.md and tables.png.  A rerun skips cases that have a file.
+    Measures retraining, gradient passing, fine-tuning and distillation, with the paper's numbers of
+    classes. Writes a line of tables.jsonl per case, then tables.md and tables.png. A rerun skips cases that
+    have a line.
 
     Example: blockful experiment tables --scale small --seeds 5-7 --output runs/tables
     """
@@ -77,6 +79,7 @@ def tables(
     words += [f"--seeds {','.join(map(str, numbers))}"]
     words += [f"--epochs {epochs}"] if epochs else []
     words += [f"--data-limit {data_limit}"] if data_limit else []
+    words += [f"--name {name}"] if name != "tables" else []
     words += ["--render-only"] * render_only
     command = f"blockful experiment tables {' '.join(words)} --output {output.name}"
     wanted = cases(numbers, rerun)
@@ -86,9 +89,9 @@ def tables(
         measured = run(wanted, output, command, out.progress, out, engine_settings(overrides))
     compared = tuple(compare(measured, rerun))
     text = markdown(compared, describe_run(command), overview(measured, compared))
-    write_whole(output / "tables.md", text)
-    write_whole(output / "tables.png", draw(compared, LIGHT))
+    write_whole(output / f"{name}.md", text)
+    write_whole(output / f"{name}.png", draw(compared, LIGHT))
     out.result(document(measured, command))
     if not as_json:
         typer.echo(text)
-    out.say(f"written to {output}: tables.md, tables.png")
+    out.say(f"written to {output}: {name}.md, {name}.png")

@@ -25,7 +25,7 @@ from blockful_py.verdicts.references import HEAD_MASK, ORIGINAL, REFERENCES
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be measured, and where the files go.
+    """The cells and methods to measure, and the folder of the files.
 
     Attributes:
         data_files: folder or hub id of the data set's files; None: the usual place.
@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def command(self) -> str:
-        """What to type for the same results."""
+        """The command that gives the same results."""
         words = [f"--data {name}" for name in self.data]
         words += [f"--situation {name}" for name in self.situations]
         words += [f"--level {level}" for level in self.levels]
@@ -66,7 +66,7 @@ def run(
     progress: Progress | None = None,
     engine: EngineSettings = HERE,
 ) -> tuple[results.Result, ...]:
-    """Measure what no file has yet, or one made with other settings, and give back all rows of the plan.
+    """Measures the rows without a file, or with one of other settings, and returns all rows of the plan.
 
     A cell is a task of the engine; its rows get their files once all of them are measured.  Reports each
     cell, and methods that cannot forget at a level of the plan.
@@ -102,7 +102,7 @@ def run(
 
 
 def collect(plan: Plan) -> tuple[results.Result, ...]:
-    """All rows of the plan that have a file, and were made with the plan's settings.
+    """All stored rows with the plan's settings.
 
     Raises as `run`.
     """
@@ -158,8 +158,7 @@ def _task(plan: Plan, cell: Cell, missing: Sequence[str]) -> EngineTask:
 def _require_same_federation(
     plan: Plan, cell: Cell, models: Mapping[str, str], samples: Collection[str]
 ) -> None:
-    """Rows of one cell belong together only where the federation came out bit for bit as before, and the same
-    samples are asked about."""
+    """Refuses rows of a cell whose federation was trained again to other bits, or whose samples differ."""
     path = results.path_of(plan.folder, cell, ORIGINAL)
     if not path.exists():
         return

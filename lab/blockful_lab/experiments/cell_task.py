@@ -29,7 +29,7 @@ from blockful_py.verdicts.references import GOLD
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """New weights by model, what they took, and how they were made."""
+    """New weights by model, their cost, and their settings."""
 
     name: str
     weights: Mapping[str, Weights]
@@ -106,8 +106,7 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
 
 
 def exact(variant: Mapping[str, Any], prepared: PreparedCell, weights: Mapping[str, Weights]) -> bool:
-    """Whether a variant makes the same weights where what is forgotten is something else, also for what it
-    takes as stored at publication."""
+    """Whether a variant makes the same weights, and stored increments, if other samples are forgotten."""
     method, task = at_work(variant, replace(prepared, task=with_others(prepared.task)))
     return same_bits(weights, lambda: method.unlearn(task).weights)
 
@@ -118,7 +117,7 @@ def size_of(weights: Weights) -> int:
 
 
 def at_work(variant: Mapping[str, Any], prepared: PreparedCell) -> tuple[Method, UnlearningTask]:
-    """A variant's method, and the task that it gets: with what it takes as stored at publication."""
+    """A variant's method, and its task with the increments stored at publication."""
     stores = variant["stored"]
     task = prepared.storing(STORES[stores]) if stores else prepared.task
     return create_method(variant["method"], **variant["settings"]), task

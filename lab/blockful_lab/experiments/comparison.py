@@ -17,10 +17,10 @@ class Compared:
     """A method in a row of the paper.
 
     Attributes:
-        printed: the paper's figures; None where its source has none.
-        said: what its text says instead.
+        printed: the paper's figures; None if its source has no figures.
+        said: the statement of its text instead.
         ours: of r5, r6 and r8, seed after seed.
-        seeds: how many were run.
+        seeds: number of seeds.
     """
 
     row: PaperRow
@@ -32,13 +32,13 @@ class Compared:
     seeds: int
 
     def mean(self, figure: str, model: str) -> float | None:
-        """Over the seeds; accuracies in percent, seconds as they are; None where nothing was run."""
+        """Mean over the seeds, accuracies in percent, seconds as measured; None without a run."""
         values = [getattr(one, figure) for one in self.ours if one.model == model]
         return fmean(values) * (1 if figure == "seconds" else 100) if values else None
 
 
 def compare(cases: Mapping[Case, tuple[Measured, ...]], rerun: Rerun) -> Iterator[Compared]:
-    """What was measured of the rows, in the paper's order."""
+    """Our figures of the rows, in the paper's order."""
     for row, setting in rerun.rows():
         ours = [
             measured
@@ -52,7 +52,7 @@ def compare(cases: Mapping[Case, tuple[Measured, ...]], rerun: Rerun) -> Iterato
 
 
 def document(cases: Mapping[Case, tuple[Measured, ...]], command: str) -> dict[str, Any]:
-    """What was measured, for programs."""
+    """The figures as JSON."""
     return {
         "command": command,
         "cases": [
@@ -69,7 +69,7 @@ LEGEND = (
 
 
 def markdown(compared: Sequence[Compared], about: Sequence[str], short: Iterable[str] = ()) -> str:
-    """What was run, `short` lines of overview, then the tables, each row twice."""
+    """The command, `short` lines of overview, then the tables with the paper's row and ours."""
     parts = ["# The paper's tables", "", *about, "", _epochs(compared), "", *short, LEGEND, ""]
     table = ""
     for each in compared:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 THREADS = 1
-"""Of torch, in every experiment: sums, and so the bits, depend on their number."""
+"""Torch's threads in every experiment: the bits of sums depend on their number."""
 
 PACKAGES = ("blockful", "numpy", "scikit-learn", "scipy", "torch")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has an engine measure an experiment's tasks, in a folder that a rerun continues in.
+"""Measures an experiment's tasks on an engine, in a folder where a rerun continues.
 
 tasks/            the journal and the results of tasks, until all are done
 experiment.lock   of the process that measures
@@ -30,10 +30,10 @@ HERE = EngineSettings()
 def measured_on(
     engine: EngineSettings, folder: Path, tasks: Sequence[EngineTask]
 ) -> Iterator[Iterator[tuple[int, bytes]]]:
-    """Yields what `JournaledTasks.results` yields; once the block has taken all, the tasks are forgotten.
+    """Yields `JournaledTasks.results`; deletes the tasks after the block.
 
-    Raises RunError where another process measures in the folder, or it cannot be written; EngineError where
-    the engine cannot carry the tasks out.
+    Raises RunError if another process measures in the folder or it cannot be written, and EngineError if the
+    engine cannot carry out the tasks.
     """
     if not tasks:
         yield iter(())

@@ -76,7 +76,7 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _times(cases: Cases) -> Iterator[str]:
-    """Of every method, as a share of what retraining takes up to the deepest model."""
+    """Times of every method, as a share of retraining's up to the deepest model."""
     yield from ("### Time", "", f"Percent of what `retrain` takes up to {DEEPEST}, over all cases.", "")
     yield from ("| method | median | first tenth | last tenth | n |", "|---|---|---|---|---|")
     for name in METHODS:

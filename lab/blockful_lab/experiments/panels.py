@@ -10,19 +10,19 @@ from blockful_py.report.plots.canvas import clear_frame
 
 
 def panel(drawn: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Axes `left` of the figure's left edge and `top` of its bottom edge, all in inches."""
+    """Adds axes at `left` from the figure's left edge and `top` from its bottom edge, all in inches."""
     across, up = drawn.get_size_inches()
     return drawn.add_axes((left / across, (top - height) / up, width / across, height / up))
 
 
 def words(drawn: Figure, left: float, top: float, text: str, size: float, colour: str) -> None:
-    """Text whose left end is at that place, in inches as for `panel`."""
+    """Writes text that begins at a place, in inches as for `panel`."""
     across, up = drawn.get_size_inches()
     drawn.text(left / across, top / up, text, fontsize=size, color=colour, va="center")
 
 
 def in_rows(axes: Axes, count: int, labels: list[str] | None = None) -> None:
-    """The first row on top, a grid for reading values off, no frame; `labels` beside the rows."""
+    """Puts the first row on top, `labels` beside the rows, and a grid instead of a frame."""
     axes.set_ylim(count - 0.4, -0.6)
     if labels is None:
         axes.set_yticks([])

@@ -17,12 +17,12 @@ from blockful_py.learning.plugins import find
 from blockful_py.settings import Situation
 
 MODELS = ("r5", "r6", "r8")
-"""Those that the paper measures, at growing depth: r5 is a start."""
+"""Models measured by the paper, at growing depth: r5 is a start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """As printed: AD_r and AD_f in percent, seconds; by model.  None where the paper prints nothing."""
+    """As printed: AD_r and AD_f in percent, seconds; by model.  None if the paper prints no figures."""
 
     ad_r: Mapping[str, float]
     ad_f: Mapping[str, float]
@@ -34,12 +34,13 @@ class PaperRow:
     """A row of a table.
 
     Attributes:
-        data, network: as the paper calls them.
-        classes: how many are forgotten.
-        situation: how the data is shared out; `few_hold` where the paper says nothing of it.
-        lacking: classes that users 5 and 7 lack, each others, in `label_non_iid`; of the paper's data.
+        data, network: the paper's names.
+        classes: number to forget.
+        situation: partition of the data; `few_hold` if the paper does not say.
+        lacking: number of classes of the paper's data that users 5 and 7 lack (different ones), in
+            `label_non_iid`.
         methods: printed figures by our name of the method.
-        averages: what the text says of rows whose table is empty in the source, percent.
+        averages: percentages from the text, for rows whose table is empty in the source.
     """
 
     table: str
@@ -62,9 +63,11 @@ class PaperRow:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a row is rerun with: data set and network by our names, epochs and rate of training, how the data
-    is shared out, how many classes users 5 and 7 lack, each others, and how many samples of each split are
-    drawn (None: all)."""
+    """Settings of a rerun, by our names.
+
+    Data set and network, epochs and rate of training, the partition of the data, the number of classes that
+    users 5 and 7 lack (different ones), and the number of samples drawn of each split (None: all).
+    """
 
     data: str
     network: str
@@ -113,22 +116,22 @@ SMALL: Mapping[str, Setting] = MappingProxyType(
 """Embedded stand-ins: 10 classes for 10, 20 for 100 and 200."""
 
 SMALL_SHARE: Mapping[str, int] = MappingProxyType({"CIFAR-100": 5})
-"""How many of its classes one class of a stand-in with fewer is counted for, where users lack some."""
+"""Classes of the paper's data per class of the stand-in, for users that lack some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """Which rows are rerun, and what with.
+    """The rows to rerun, and changes of their settings.
 
     Attributes:
-        tables: parts of the titles of tables, in any case; all where none is named.
-        classes: rows that forget so many; all where none is named.
+        tables: parts of the titles of tables, in any case; all rows if empty.
+        classes: rows that forget so many; all rows if empty.
         networks: in place of the row's, each in turn.
         epochs: in place of the scale's.
         data_limit: at most so many samples of each split, drawn by seed.
 
     Raises SettingsError (when made) for a part that no title contains, a number of classes that no row of
-    these tables forgets, and a network that there is not.
+    these tables forgets, and an unknown network.
     """
 
     scale: Scale
@@ -154,7 +157,7 @@ class Rerun:
             find(name, "network", NETWORKS, GROUP)
 
     def rows(self) -> tuple[tuple[PaperRow, Setting], ...]:
-        """Rows in the paper's order, each with what it is rerun with, network after network."""
+        """Rows in the paper's order, each with its settings, network after network."""
         return tuple(
             (row, setting)
             for row in self._of_tables()

@@ -28,7 +28,7 @@ LEFT, WIDTH = 1.75, 13.0  # inches
 LOWEST, HIGHEST = 0.3, 30.0
 CLOSED_ENDS = (-50.0, 250.0)
 DAMAGE_ENDS = (-12.0, 6.0)
-"""Ends of the axes; what lies beyond is drawn at the end."""
+"""Ends of the axes; values beyond are drawn at the end."""
 
 LEGEND = (
     "Distance from models that never knew: 1 is the noise floor (gold2), dashed what is allowed. "
@@ -68,7 +68,7 @@ def _heading(scenario: Scenario, methods: Sequence[MethodSummary]) -> str:
 
 
 def _label(method: MethodSummary, first: MethodSummary) -> str:
-    """The method, and how many seeds it has where they are not those of the heading."""
+    """The method, and its number of seeds if the heading has another one."""
     return method.method + (f" ({len(method.seeds)} seeds)" if method.seeds != first.seeds else "")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's tables and ours in one picture: what is kept and what is left of the forgotten."""
+"""The paper's tables and ours in one picture: AD_r and AD_f."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ LEGEND = (
 
 
 def draw(compared: Sequence[Compared], theme: Theme) -> bytes:
-    """PNG with two panels a table, AD_r and AD_f in percent: paper hollow, ours (held-out data) filled; a
-    dot for each of r5, r6 and r8.  Methods of which neither has figures are left out."""
+    """PNG with two panels a table, AD_r and AD_f in percent.
+
+    A dot is one of r5, r6 and r8: hollow in the paper, filled for ours on held-out data.  Methods without any
+    figures are left out.
+    """
     shown = [each for each in compared if each.method != ORIGINAL and (each.printed or each.seeds)]
     tables = [(title, list(group)) for title, group in groupby(shown, lambda each: each.row.table)]
     width = LEFT + 2 * PANEL + 2 * GAP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol of the experiments: which federation is trained, and what it is asked to forget, by seed."""
+"""The protocol of the experiments: each seed's federation and its request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from blockful_py.unlearning.stored_increments import StoredIncrement
 from blockful_py.unlearning.task import UnlearningTask
 
 HOLDERS = (5, 7)
-"""Users that the starts belong to; in `few_hold` they alone have the class."""
+"""Owners of the starts; in `few_hold` only they have the class."""
 
 SITUATIONS = ("few_hold", "all_hold")
 TUNING_SEEDS = (0, 1, 2)
@@ -38,7 +38,7 @@ RATE = 0.05
 """Learning rate, on every data set."""
 
 RECIPES = 8
-"""Recipes that are kept, since the cells of a seed follow one another."""
+"""Number of recipes kept in memory: cells of a seed follow one another."""
 
 SAMPLES = 0.25
 """Share of the first holder's training samples that is forgotten at sample level."""
@@ -47,11 +47,11 @@ SAMPLES = 0.25
 Store = Callable[
     [FederationSpec, Iterable[TrainedModel], Iterable[UserData], Forget], Mapping[str, StoredIncrement]
 ]
-"""What is made at publication for a request, of a federation's settings, models and users, by model."""
+"""Makes the increments that owners store at publication, by model, for a request."""
 
 
 class Scale(StrEnum):
-    """How much is trained."""
+    """Size of the federations."""
 
     FULL = "full"
     """14 users, 2 rounds."""
@@ -92,24 +92,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A data set, its share of each user, and the settings of their federation."""
+    """A data set, each user's share, and the settings of their federation."""
 
     data: Dataset
     users: tuple[UserData, ...]
     settings: FederationSpec
 
     def lasting(self, epochs: int) -> Layout:
-        """The same with so many epochs of a model with references."""
+        """The layout with another number of epochs."""
         training = replace(self.settings.training, epochs=epochs)
         return replace(self, settings=replace(self.settings, training=training))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedCell:
-    """A trained federation, its request, the data set, and what the federation was trained with.
+    """A trained federation, its request, the data set, and the training settings.
 
     Attributes:
-        recipe: how the epochs of `settings` were found; None where they were given.
+        recipe: how the epochs of `settings` were found; None if they were given.
     """
 
     task: UnlearningTask
@@ -118,20 +118,20 @@ class PreparedCell:
     recipe: Plateau | None = None
 
     def storing(self, store: Store) -> UnlearningTask:
-        """The task where `store` was done for the request when the models were published."""
+        """The task with the increments of `store`, as if made at publication."""
         task = self.task
         stored = store(self.settings, task.models.values(), task.users.values(), task.forget)
         return replace(task, stored=stored)
 
 
 def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
-    """Train the federation of a cell; the same cell gives the same bits.
+    """Trains the federation of a cell; the same cell gives the same bits.
 
     Args:
         options: where the data set is; the usual place unless given.
 
     Raises:
-        SettingsError, LearningError: the data set cannot be had, or is none of images.
+        SettingsError, LearningError: the data set is not available, or has no images.
     """
     laid = lay_out(cell, options)
     recipe = _recipe(cell.data, cell.seed, cell.scale, options)
@@ -140,7 +140,7 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
 
 
 def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
-    """Load and divide a cell's data; its settings train one epoch.  Raises as `prepare`."""
+    """Loads and divides a cell's data; its settings train one epoch.  Raises as `prepare`."""
     data = load_dataset(cell.data, cell.seed, resolve_device("cpu"), options)
     situation = cast(Situation, cell.situation)
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
@@ -156,7 +156,7 @@ def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
 
 
 def federated(cell: Cell, laid: Layout, forget: Forget) -> PreparedCell:
-    """Train the federation of a layout, and have it asked to forget."""
+    """Trains the federation of a layout, and makes its request."""
     models = [model for wave in train_federation(laid.settings, laid.users) for model in wave]
     retained = [each for each in laid.data.train.classes() if each not in forget.classes]
     proxy = first_of_each(laid.data.proxy, tuple(retained), SHOWN)
@@ -173,9 +173,9 @@ def _recipe(data: str, seed: int, scale: Scale, options: DataOptions | None) -> 
 
 
 def recipe_of(settings: FederationSpec, data: Dataset) -> Plateau:
-    """The epochs that a federation needs, found on shares of the data in which every user has every class.
+    """Finds a federation's epochs on shares of the data in which every user has every class.
 
-    So both situations, and all levels, of a data set, seed and scale have one recipe.
+    So a data set, seed and scale have one recipe for both situations and all levels.
     """
     evenly = replace(settings.scenario, situation="all_hold")
     users = partition(data, Division(evenly, settings.starting_users, ()), settings.seed)
@@ -183,7 +183,7 @@ def recipe_of(settings: FederationSpec, data: Dataset) -> Plateau:
 
 
 def what_to_forget(cell: Cell, users: tuple[UserData, ...], label: int) -> Forget:
-    """The class `label`; or the first holder; or a quarter of its samples, drawn by seed."""
+    """The request: the class `label`, the first holder, or a quarter of its samples, drawn by seed."""
     first = HOLDERS[0]
     if cell.level is Level.CLASS:
         return Forget.of_classes([label])
@@ -195,8 +195,11 @@ def what_to_forget(cell: Cell, users: tuple[UserData, ...], label: int) -> Forge
 
 
 def is_start(cell: Cell, model: TrainedModel) -> bool:
-    """A class: all models of the holders where they alone have it, else their first ones.  A client, or
-    samples of one: all its models."""
+    """Whether the cell's request starts at a model.
+
+    For a class: all models of its only holders, or the first models of all users.  For a client or samples of
+    one: all its models.
+    """
     if cell.level is not Level.CLASS:
         return model.user == HOLDERS[0]
     return model.user in HOLDERS and (cell.situation == "few_hold" or model.round == 1)

@@ -26,17 +26,17 @@ class Result:
     """A row of one cell.
 
     Attributes:
-        settings: of the method, and `stored` where it took increments that were stored before.
+        settings: of the method, and `stored` if it took increments stored before.
         row: figures; `row.method` is the name in tables.
-        cost: in sample passes; None where nothing is computed.
+        cost: in sample passes; None without computation.
         seconds: wall time of the method.
-        samples: SHA-256 of the samples that were asked about.
-        command: what was run.
-        machine: where.
-        recipe: the federation's epochs, and what they were found by (`learning.plateau.Plateau`).
-        stored_seconds, stored_bytes: what it took to make what was stored at publication, and its size in
+        samples: SHA-256 of the audited samples.
+        command: of the measurement.
+        machine: of the measurement.
+        recipe: the federation's epochs, and how they were found (`learning.plateau.Plateau`).
+        stored_seconds, stored_bytes: time to make the increments stored at publication, and their size in
             memory; 0 without.
-        exact: whether the weights did not depend on what was forgotten (`audit.exactness`); False for
+        exact: whether the weights are independent of the forgotten samples (`audit.exactness`); False for
             reference rows.
     """
 
@@ -55,7 +55,7 @@ class Result:
 
 
 def path_of(folder: Path, cell: Cell, method: str) -> Path:
-    """`digits/few_hold/class/seed-5/retrain.json` below `folder`."""
+    """Path such as `digits/few_hold/class/seed-5/retrain.json` below `folder`."""
     return (
         folder
         / cell.data.replace(":", ".")
@@ -67,13 +67,13 @@ def path_of(folder: Path, cell: Cell, method: str) -> Path:
 
 
 def write(folder: Path, result: Result) -> None:
-    """Whole or not at all.  Raises RunError where the folder cannot be written."""
+    """Writes a result, whole or not at all.  Raises RunError if the folder cannot be written."""
     path = path_of(folder, result.cell, result.row.method)
     write_whole(path, json.dumps(to_document(result), indent=1) + "\n", parents=True)
 
 
 def read(path: Path) -> Result:
-    """Raises FormatError, naming the file, for anything that `write` did not write."""
+    """Reads a result.  Raises FormatError, naming the file, if `write` did not write it."""
     try:
         return from_document(parse_json(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, FormatError) as error:

@@ -10,10 +10,10 @@ from blockful_py.errors import SettingsError
 
 
 def parse_seeds(texts: Iterable[str], tuning: bool = False) -> tuple[int, ...]:
-    """`["5-8", "11"]` is 5, 6, 7, 8, 11; ascending, each once.
+    """Parses seeds: `["5-8", "11"]` is 5, 6, 7, 8, 11; ascending, each once.
 
     Raises:
-        SettingsError: no seed, no number, or seeds of the other kind: 0 to 2 are for tuning only.
+        SettingsError: no seed, not a number, or seeds of the other kind: 0 to 2 are for tuning only.
     """
     seeds = sorted({seed for text in texts for part in text.split(",") for seed in _range(part.strip())})
     if not seeds:

@@ -26,7 +26,7 @@ FIGURES: Mapping[str, Callable[[Placed], float | None]] = {
     "divergence": lambda one: one.gaps.divergence,
     "distance": lambda one: one.figures.distance,
 }
-"""What is summarised.  For damage, membership, auc, probe and divergence: the gap to gold."""
+"""Figures to summarise.  For damage, membership, auc, probe and divergence: the gap to gold."""
 
 BETTER_HIGH = frozenset({"ad_r_train", "ad_r_test", "relearn"})
 
@@ -39,7 +39,7 @@ class Summary:
         tail: the value that 5 % of the models are worse than.
         worst: the worst model's.
         by_depth: mean by depth.
-        times_floor: ratio of the mean to gold2's; None where that says nothing.
+        times_floor: ratio of the mean to gold2's; None if it is meaningless.
     """
 
     mean: Estimate
@@ -55,11 +55,11 @@ class MethodSummary:
 
     Attributes:
         models, seeds: how many.
-        figures: by name; those that tell nothing at this level are left out.
+        figures: by name, without figures that tell nothing at this level.
         passes, critical_path, prepared: sample passes, percent of gold's (its longest path for the
             critical path); None for reference rows.
         seconds: wall time a federation.
-        stored_seconds, stored_bytes: what it took to make what was stored at publication, and its size in
+        stored_seconds, stored_bytes: time to make the increments stored at publication, and their size in
             memory; 0 without.
     """
 

@@ -36,11 +36,13 @@ from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.whole_file import write_whole
 
 METHODS = ("retrain", "gradient_ascent", "fine_tune", "distill")
-"""The paper's four."""
+"""The paper's four methods."""
 
 ORIGINAL = "original"
 STARTS = ("r5", "r7")
 FORMAT = "blockful-experiment-tables/1"
+CASES = "tables.jsonl"
+"""One measured case a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +60,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is trained with, how many classes are forgotten, and the seed."""
+    """A setting, the number of classes to forget, and the seed."""
 
     setting: Setting
     classes: int
     seed: int
 
-    def path(self, folder: Path) -> Path:
-        setting = self.setting
-        where = "" if setting.situation == "few_hold" else f"-{setting.situation}"
-        lacking = f"-{setting.lacking}" if setting.lacking else ""
-        named = f"{setting.data}-{setting.network.replace(':', '.')}{where}{lacking}"
-        return folder / named / f"classes-{self.classes}" / f"seed-{self.seed}.json"
-
 
 def cases(seeds: tuple[int, ...], rerun: Rerun) -> tuple[Case, ...]:
-    """Everything that the rows need, each once, seed after seed."""
+    """All cases of the rows, each once, seed after seed."""
     needed = dict.fromkeys((setting, row.classes) for row, setting in rerun.rows())
     return tuple(Case(setting, count, seed) for seed in seeds for setting, count in needed)
 
@@ -86,37 +81,38 @@ def run(
     progress: Progress | None = None,
     engine: EngineSettings = HERE,
 ) -> dict[Case, tuple[Measured, ...]]:
-    """Measure the cases that have no file yet, or one of other settings; give back all.
+    """Measures the cases that are not stored yet, and returns all.
 
     A case is a task of the engine.
 
     Raises:
         RunError: the folder cannot be written, or another process measures there.
-        FormatError: a file in it is damaged.
+        FormatError: its file is damaged.
         EngineError: the engine does not answer, or its workers cannot work.
     """
     wanted = tuple(wanted)
-    missing = [case for case in wanted if _read(case, folder) is None]
+    stored = _read(folder)
+    missing = [case for case in wanted if case not in stored]
     with (
         (progress or Silent()).stage("measure", len(missing), "cases") as advance,
         measured_on(engine, folder, [_task(case) for case in missing]) as measured,
     ):
         for place, result in measured:
             case, told = missing[place], json.loads(result)
-            _write(case.path(folder), case, told, command)
+            _append(folder, case, told, command)
             report(f"{_title(case)}: {told['seconds']:.0f} s")
             advance(1)
     return collect(wanted, folder)
 
 
 def collect(wanted: Iterable[Case], folder: Path) -> dict[Case, tuple[Measured, ...]]:
-    """What is measured of these cases.  Raises FormatError for a damaged file."""
-    read = {case: _read(case, folder) for case in wanted}
-    return {case: measured for case, measured in read.items() if measured is not None}
+    """The stored results of these cases.  Raises FormatError for a damaged file."""
+    stored = _read(folder)
+    return {case: stored[case] for case in wanted if case in stored}
 
 
 def measure_case(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """A `TaskFunction`: what is measured of the case that `settings` are, where, and the seconds it took."""
+    """A `TaskFunction`: measures the case in `settings`; returns figures, machine and seconds."""
     use_threads(THREADS)
     began = perf_counter()
     case = _case(settings)
@@ -144,8 +140,9 @@ def _title(case: Case) -> str:
 
 
 def prepare(case: Case) -> PreparedCell:
-    """The paper's 14 users with one model each, of whom users 5 and 7 start; they alone hold the classes
-    unless the setting shares the data out otherwise.
+    """Trains the paper's 14 users with one model each; users 5 and 7 start.
+
+    Only these two hold the classes, unless the setting divides the data in another way.
 
     Raises:
         SettingsError: a data set is not embedded, and its files or network are not there.
@@ -181,8 +178,10 @@ def prepare(case: Case) -> PreparedCell:
 
 
 def _measure(prepared: PreparedCell) -> Iterator[Measured]:
-    """The original, and each method model by model; seconds add up, as in the paper, along the order in
-    which the models are made."""
+    """Measures the original, and each method model by model.
+
+    Seconds add up, as in the paper, in the order of the models.
+    """
     task = prepared.task
     yield from _audited(prepared, ORIGINAL, task.weights(MODELS), dict.fromkeys(MODELS, 0.0))
     for name in METHODS:
@@ -213,7 +212,7 @@ def _audited(
         )
 
 
-def _write(path: Path, case: Case, told: Mapping[str, Any], command: str) -> None:
+def _append(folder: Path, case: Case, told: Mapping[str, Any], command: str) -> None:
     document = {
         "format": FORMAT,
         "case": asdict(case),
@@ -221,21 +220,27 @@ def _write(path: Path, case: Case, told: Mapping[str, Any], command: str) -> Non
         "machine": told["machine"],
         "measured": told["measured"],
     }
-    write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
+    path = folder / CASES
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    write_whole(path, before + json.dumps(document) + "\n", parents=True)
 
 
-def _read(case: Case, folder: Path) -> tuple[Measured, ...] | None:
-    """None where there is no file, or one that was made with other settings."""
-    path = case.path(folder)
+def _read(folder: Path) -> dict[Case, tuple[Measured, ...]]:
+    """All stored cases.  Raises FormatError for a damaged file."""
+    path = folder / CASES
     if not path.exists():
-        return None
-    try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if document["format"] != FORMAT:
-            raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
-        if _case(document["case"]) != case:
-            return None
-        names = {field.name for field in fields(Measured)}
-        return tuple(Measured(**{name: one[name] for name in names}) for one in document["measured"])
-    except (ValueError, KeyError, TypeError, FormatError) as error:
-        raise FormatError(f"{path} is no result of this experiment ({error}): delete it and rerun.") from None
+        return {}
+    names = {field.name for field in fields(Measured)}
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            document: dict[str, Any] = json.loads(line)
+            if document["format"] != FORMAT:
+                raise FormatError(f"format {document['format']!r}, not {FORMAT!r}")
+            measured = [Measured(**{name: one[name] for name in names}) for one in document["measured"]]
+            found[_case(document["case"])] = tuple(measured)
+        except (ValueError, KeyError, TypeError, FormatError) as error:
+            raise FormatError(
+                f"{path}, line {number}, is no result of this experiment ({error}): delete it and rerun."
+            ) from None
+    return found

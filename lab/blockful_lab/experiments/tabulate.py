@@ -54,7 +54,7 @@ ASKED: Mapping[str, tuple[str, float]] = MappingProxyType(
         "damage of the worst 5 %": ("damage, worst 5 %", 100),
     }
 )
-"""Heading of a criterion's column, and what its figures are multiplied by."""
+"""Heading of a criterion's column, and the factor of its figures."""
 
 
 def title(data: str, situation: str, level: str) -> str:
@@ -63,7 +63,7 @@ def title(data: str, situation: str, level: str) -> str:
 
 
 def markdown(audit: Mapping[str, Any]) -> str:
-    """Of a `document`: what was run, then for each scenario its figures and its criteria."""
+    """Renders a `document`: the command, then the figures and criteria of each scenario."""
     parts = ["# Audit", "", f"`{audit['command']}`", "", machine_line(audit["machine"]), ""]
     for line in audit["left_out"]:
         parts += [line, ""]
@@ -90,7 +90,7 @@ def _recipe(data: str, recipes: Mapping[str, Any]) -> str:
 
 
 def _last(recipe: Mapping[str, Any]) -> str:
-    """For example `91.0 and 91.2 %`; one figure where the last epochs that were tried are taken."""
+    """For example `91.0 and 91.2 %`; one figure if the last epochs tried are taken."""
     reached = [recipe["accuracies"].get(str(epochs)) for epochs in (recipe["epochs"], 2 * recipe["epochs"])]
     return " and ".join(f"{100 * value:.1f}" for value in reached if value is not None) + " %"
 
@@ -120,7 +120,7 @@ def _criterion(one: Mapping[str, Any]) -> str:
 def document(
     summaries: Mapping[Scenario, Sequence[MethodSummary]], about: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything: estimates with intervals, tails, worst, by depth, criteria."""
+    """All figures as JSON: estimates with intervals, tails, worst, by depth, criteria."""
     scenarios = [
         {
             "data": data,
@@ -159,7 +159,7 @@ def _method(method: MethodSummary) -> dict[str, Any]:
 
 
 def machine_line(machine: Mapping[str, Any]) -> str:
-    """Where it was measured, in a line."""
+    """The machine in one line."""
     packages = machine["packages"]
     return (
         f"{machine['system']} {machine['architecture']}, {machine['cores']} cores, threads: "

@@ -25,8 +25,8 @@ class Variant:
 
     Attributes:
         name: in tables and file names.
-        stored: what was stored when the models were published, by its name in `STORES`; nothing unless given.
-        only: levels that the settings are for; None: all that the method can forget at.
+        stored: name in `STORES` of the increments stored at publication; "" for no increments.
+        only: levels of the settings; None: all levels of the method.
     """
 
     name: str
@@ -37,18 +37,18 @@ class Variant:
 
     @property
     def levels(self) -> frozenset[Level]:
-        """Levels at which it has a row."""
+        """Levels at which the variant has a row."""
         able = create_method(self.method).levels
         return able if self.only is None else able & self.only
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What a row says of how it was made: the settings, and whether something was stored."""
+        """The settings of a row, and whether it took stored increments."""
         return {**self.settings, **({"stored": True} if self.stored else {})}
 
     @property
     def told(self) -> dict[str, Any]:
-        """What a task of an engine is told of it."""
+        """The variant as JSON, for a task of an engine."""
         return {
             "name": self.name,
             "method": self.method,
@@ -59,7 +59,7 @@ class Variant:
 
 
 def _of_classes(store: Callable[..., Mapping[int, Mapping[str, StoredIncrement]]]) -> Store:
-    """Clean trainings for a request's classes; none where it forgets no class."""
+    """Clean trainings for a request's classes; empty if it forgets no class."""
 
     def made(
         settings: FederationSpec, models: Iterable[TrainedModel], users: Iterable[UserData], forget: Forget
@@ -77,7 +77,7 @@ STORES: Mapping[str, Store] = MappingProxyType(
         "line": store_line,
     }
 )
-"""What owners may store at publication."""
+"""Increments that owners may store at publication."""
 
 SPECIAL: tuple[Variant, ...] = (
     Variant("clean_increments_short", "clean_increments", {"share": 0.8}, only=frozenset({Level.SAMPLE})),
@@ -87,14 +87,15 @@ SPECIAL: tuple[Variant, ...] = (
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
     Variant("retrain_ahead", "retrain_ahead", stored="clean models"),
 )
-"""Variants beside a method's own defaults; one named as its method takes the place of the defaults.
+"""Variants besides a method's defaults; a variant with its method's name replaces the defaults.
 
-With stored increments a request only heals.  For samples, whose increments nobody can store, shorter ones
-shorten the longest path."""
+With stored increments a request only heals.  Nobody can store increments of samples; shorter ones shorten
+the longest path.
+"""
 
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
-    """Those of these names (of a variant, or of a method for all its variants); without names, all.
+    """Variants of these names (a method's name stands for all its variants); without names, all.
 
     Reference rows are measured anyway and are no variants.
 

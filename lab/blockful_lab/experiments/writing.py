@@ -24,7 +24,7 @@ MARKDOWN, DOCUMENT = "audit.md", "audit.json"
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What was written."""
+    """The written document, table and files."""
 
     markdown: str
     document: dict[str, Any]
@@ -32,7 +32,7 @@ class AuditReport:
 
 
 def write_report(plan: Plan, results: Sequence[Result], tuning: bool = False) -> AuditReport:
-    """Raises RunError where nothing was measured, or the folder cannot be written."""
+    """Writes tables, document and plot.  Raises RunError without rows, or if the folder cannot be written."""
     if not results:
         raise RunError(f"{plan.folder} has no row of these scenarios: measure them first.")
     summaries = {scenario: summarise(rows) for scenario, rows in scenarios(results).items()}
@@ -58,7 +58,7 @@ def write_report(plan: Plan, results: Sequence[Result], tuning: bool = False) ->
 
 
 def recipes(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
-    """By data set and seed: the epochs, and what they were found by."""
+    """Epochs by data set and seed, with how they were found."""
     found: dict[str, dict[str, Any]] = {}
     for result in results:
         found.setdefault(result.cell.data, {})[str(result.cell.seed)] = dict(result.recipe)
@@ -66,7 +66,7 @@ def recipes(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
 
 
 def rewrite_report(folder: Path) -> AuditReport:
-    """The tables anew from the folder's document, whose rows need not be there.
+    """Writes the tables again from the folder's document; its rows need not be there.
 
     Raises:
         RunError: the folder holds no document, or cannot be written.
@@ -105,5 +105,5 @@ def compact(document: Any) -> str:
 
 
 def describe_run(command: str) -> list[str]:
-    """Lines that say what was run, and where."""
+    """Lines with the command and the machine."""
     return [f"`{command}`", "", machine_line(describe(THREADS))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a certificate takes: the rounds of committee/coordinator.py, with measured work and sizes."""
+"""The cost of a certificate: the rounds of committee/coordinator.py, with measured work and sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIR, SHARE, OPENING, VOTE = 66, 32, 64, 65
 
 @dataclass(frozen=True, slots=True)
 class Certification:
-    """Of one proposal.
+    """The work of one proposal.
 
     Attributes:
         seconds: by stage.
@@ -33,7 +33,7 @@ class Certification:
 
 
 class SimulatedCommittee:
-    """`members` who certify, each with an own machine in the network, or all on one processor without it."""
+    """Certifying members, each on a machine of its own in the network, or all on one processor without it."""
 
     def __init__(
         self, members: int, network: Network | None, constants: Constants, pool: DrawPool[Certification]
@@ -45,13 +45,13 @@ class SimulatedCommittee:
         self._pool = pool
 
     def certify(self, models: int, headers: int, model_bytes: float, measuring: float) -> Certification:
-        """Draft to archive certificate.  `measuring`: s in which a member measures the claims of a model."""
+        """Work from draft to archive certificate; `measuring`: seconds of a member for a model's claims."""
         return self._pool.draw(
             (models, headers), lambda: self._certified(models, headers, model_bytes, measuring)
         )
 
     def release(self, models: int) -> Certification:
-        """The live chain's certificate, once the archive has the records."""
+        """Work for the live chain's certificate, after the archive has the records."""
         return self._pool.draw(("release", models), lambda: self._released(models))
 
     def collision_seconds(self) -> float:
@@ -60,7 +60,7 @@ class SimulatedCommittee:
         return at("collision.draw") + at("collision.sum", signers) + at("collision.sign")
 
     def consensus_seconds(self) -> float:
-        """Processor seconds of a member for what a certificate takes, however many models it is about."""
+        """Processor seconds of a member for a certificate, besides its work for each model."""
         at = self._constants.at
         fixed = at("session.pledge") + at("session.attest", self.members) + at("session.accept", self.members)
         return fixed + at("committee.review") + 2 * at("signature.sign")

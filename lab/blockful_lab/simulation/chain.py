@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated chain: transactions wait in order, blocks take what fits by bytes and gas, members agree."""
+"""A simulated chain: transactions wait in order, blocks fill up to their bytes and gas, members agree."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Steps = Generator[Any, Any, None]
 
 @dataclass(frozen=True, slots=True)
 class BlockLimits:
-    """Of a block: `interval` s between two of them, bytes, and gas."""
+    """Limits of a block: `interval` s between two blocks, bytes, and gas."""
 
     interval: float
     size: float
     gas: float
 
     def check(self, transaction: SimulatedTransaction) -> None:
-        """Raises SettingsError for a transaction that no block takes."""
+        """Checks a transaction.  Raises SettingsError if it fits into no block."""
         if transaction.size > self.size or transaction.gas > self.gas:
             raise SettingsError(
                 f"a transaction of {transaction.size:,.0f} bytes and {transaction.gas:,.0f} gas fits no "
@@ -38,7 +38,7 @@ class BlockLimits:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTransaction:
-    """`size` in bytes.  `settled` happens once it is final."""
+    """A transaction: `size` in bytes; `settled` happens once it is final."""
 
     size: float
     gas: float
@@ -57,7 +57,7 @@ class Ledger(Protocol):
     """Where transactions are sent.
 
     Attributes:
-        blocks, transactions, bytes, gas: what it holds.
+        blocks, transactions, bytes, gas: on the chain.
         peak: most transactions that waited at once.
     """
 
@@ -73,7 +73,7 @@ class Ledger(Protocol):
 
 
 class VotedChain:
-    """Blocks at the interval, or later where the one before is not yet final; none without transactions."""
+    """Makes blocks at the interval, or later if the last one is not final; none without transactions."""
 
     def __init__(self, env: simpy.Environment, limits: BlockLimits, agreement: Agreement) -> None:
         self._env, self._limits, self._agreement = env, limits, agreement
@@ -133,7 +133,7 @@ class MinedChain:
     """A chain by proof of work; its blocks count only as far as they settled transactions."""
 
     def __init__(self, env: simpy.Environment, limits: BlockLimits, execution: float) -> None:
-        """`execution`: s a unit of gas.  `mine` completes the chain."""
+        """Seconds of `execution` are for a unit of gas.  `mine` completes the chain."""
         self._env, self._limits, self._execution = env, limits, execution
         self._sent: deque[SimulatedTransaction] = deque()
         self._dropped = 0
@@ -156,7 +156,7 @@ class MinedChain:
         return transaction.settled
 
     def pack(self, held: int) -> tuple[int, float, float]:
-        """What a branch that holds `held` transactions has with one more block, its bytes and seconds."""
+        """Transactions of a branch of `held` ones after one more block; the block's bytes and seconds."""
         size = gas = 0.0
         held = max(held, self._dropped)
         for transaction in islice(self._sent, held - self._dropped, None):

@@ -26,10 +26,10 @@ class Constant:
     """A measured or assumed quantity, y = `intercept` + `slope` x where it depends on something.
 
     Attributes:
-        over: what x is; "" for a single value.
+        over: meaning of x; "" for a single value.
         least: the least y that was measured.
         assumed: stated, not measured.
-        source: the file or command that it is from.
+        source: its file or command.
     """
 
     unit: str
@@ -52,9 +52,9 @@ class Constants:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Constants:
-        """Those of the package, or of a file of the same form whose entries replace them.
+        """Loads the package's constants; entries of a file of the same form replace them.
 
-        Raises SettingsError for a file that cannot be read, or an entry that is none.
+        Raises SettingsError for an unreadable file or a wrong entry.
         """
         text = files("blockful_lab.simulation").joinpath(FILE).read_text(encoding="utf-8")
         entries = json.loads(text)
@@ -67,19 +67,19 @@ class Constants:
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Constants:
-        """Those of the file's form.  Raises SettingsError for an entry that is none."""
+        """Parses the file's form.  Raises SettingsError for a wrong entry."""
         return cls({name: _constant(name, entry) for name, entry in entries.items()})
 
     def at(self, name: str, x: float = 0.0) -> float:
         return self.values[name].at(x)
 
     def known(self, prefix: str) -> tuple[str, ...]:
-        """What follows "prefix." in the names, such as the networks of "pass"."""
+        """Names below a prefix, such as the networks of "pass"."""
         start = f"{prefix}."
         return tuple(sorted(name.removeprefix(start) for name in self.values if name.startswith(start)))
 
     def documented(self) -> list[dict[str, Any]]:
-        """Every constant as its entry says it."""
+        """All constants as their entries."""
         return [
             {
                 "name": name, "unit": each.unit, "over": each.over, "intercept": each.intercept,

@@ -17,7 +17,7 @@ FLOAT = 4
 
 @dataclass(frozen=True, slots=True)
 class LearningWork:
-    """Of one model, in seconds of a core.
+    """Work on one model, in seconds of a core.
 
     Attributes:
         parameters: |S|.
@@ -34,7 +34,7 @@ class LearningWork:
 
     @classmethod
     def of(cls, settings: SimulationSettings, constants: Constants) -> LearningWork:
-        """Raises SettingsError for a network that was not measured."""
+        """Seconds of a setting's work.  Raises SettingsError for a network that was not measured."""
         name = settings.network
         if name not in constants.known("pass"):
             known = ", ".join(constants.known("pass"))

@@ -20,7 +20,7 @@ BITS = 8 / 1e6
 
 @dataclass(frozen=True)
 class Network:
-    """`nodes` members.
+    """A network of `nodes` members.
 
     Attributes:
         latency: s, one way, of a message.
@@ -36,7 +36,7 @@ class Network:
     def of(
         cls, nodes: int, latency: Distribution, bandwidth: Distribution, seed: np.random.Generator
     ) -> Network:
-        """`bandwidth`: Mbit/s."""
+        """Draws a network; `bandwidth` is in Mbit/s."""
         return cls(latency, bandwidth.draw(seed, nodes) / BITS, seed)
 
     @property
@@ -44,9 +44,9 @@ class Network:
         return len(self.upload)
 
     def relay(self, size: float, root: int) -> Floats:
-        """(nodes,) seconds until each member has all `size` bytes of what `root` sends down the tree.
+        """Seconds, (nodes,), until each member has all `size` bytes that `root` sends down the tree.
 
-        The k-th member that another passes a block on to has it after k s / b + latency, b of the sender.
+        The sender's k-th receiver has a block of s bytes after k s / b + latency, b of the sender.
         """
         order = self.order(root)
         arrival = np.zeros(self.nodes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one simulation, and says what came of it."""
+"""Runs one simulation and returns its figures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def simulate_once(
     advance: Advance = lambda models: None,
     how: Decide = decide,
 ) -> SimulationOutcome:
-    """The same seed gives the same outcome.
+    """Simulates one seed; the same seed gives the same outcome.
 
     Args:
         advance: told of models as they are done.
@@ -88,7 +88,7 @@ def _outcome(world: World, requests: list[SimulatedRequest], seed: int) -> Simul
     taken = np.array([request.done - request.arrived for request in requests])
     seconds = max(request.done for request in requests) - requests[0].arrived
     if isinstance(world.live, MinedChain):
-        # Every member mines all the time, whether or not blocks have transactions.
+        # Energy of mining: every member mines all the time, with or without transactions.
         world.tally.worked("mining", world.settings.members * seconds)
     committee = world.committee
     return SimulationOutcome(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How requests are carried out: the parallel and the sequential paradigm as SimPy processes.
+"""The parallel and the sequential paradigm as SimPy processes.
 
 Parallel (Algorithm 1): the requests that wait are merged, and all their models change under one certificate.
 Sequential (Algorithm 2): one request after the other, a certificate for each of its models in turn.
@@ -99,7 +99,7 @@ class SimulatedExecution:
         return storing + latency + size / float(self._world.network.upload[0])
 
     def _redact(self, models: int, headers: int) -> Steps:
-        """New versions to storage, certificate, archive, release, live chain."""
+        """Takes new versions to storage, certificate, archive, release and live chain."""
         world, tally, work = self._world, self._world.tally, self._world.work
         at = world.constants.at
         claims = at("claims", models) + models * work.measuring
@@ -113,7 +113,7 @@ class SimulatedExecution:
         tally.operations += Operations(ch_transactions=models, ch_blocks=headers, consensus=1)
         tally.worked("collisions", certificate.collisions)
         tally.worked("consensus", certificate.consensus)
-        # The paper counts one upload and one download a model, whatever the number of members that fetch it.
+        # Like the paper, counts one upload and one download a model, for any number of members.
         tally.model_bytes += 2 * models * work.bytes
         tally.message_bytes += certificate.bytes - models * work.bytes
         yield from self._settle("archive", world.archive, models, 0)

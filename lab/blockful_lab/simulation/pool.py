@@ -11,7 +11,7 @@ import numpy as np
 
 Drawn = TypeVar("Drawn")
 FRESH = 64
-"""Draws of a kind before they repeat: the mean of many is that of these, give or take 1/8 of their spread."""
+"""Draws of a kind before they repeat: their mean is within 1/8 of the spread."""
 
 
 class DrawPool(Generic[Drawn]):

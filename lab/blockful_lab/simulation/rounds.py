@@ -11,12 +11,12 @@ from blockful_lab.simulation.consensus.phases import handled
 from blockful_lab.simulation.network import Network
 
 GRACE = 1.0
-"""Seconds that members have at least once enough have answered, beside as long again."""
+"""Least extra seconds for members after enough have answered, besides as long again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Asked of `asked` members, of whom `needed` have to answer.
+    """A question to `asked` members, of whom `needed` have to answer.
 
     Attributes:
         out, back: bytes to and from each member.
@@ -46,7 +46,7 @@ class Question:
 def round_seconds(question: Question, network: Network | None) -> float:
     """Seconds of a round.  Without a network, members answer in turn on one processor.
 
-    The leader has the answers of all, or stops at 2 t + `GRACE`, t the time of the last that it needs.
+    The leader has all answers, or stops at 2 t + `GRACE`, t the time of the last needed answer.
     """
     if network is None:
         return question.processor

@@ -15,7 +15,9 @@ MOST_MODELS = 10_000_000
 
 @dataclass(frozen=True)
 class SimulationSettings(Section):
-    """What is simulated.  Each request starts at a model of its own, from which a chain of `depth` inherits.
+    """Settings of a simulation.
+
+    Each request starts at a model of its own, from which a chain of `depth` inherits.
 
     Attributes:
         paradigm: "parallel" merges the requests that wait into one certificate; "sequential" has one for each

@@ -32,7 +32,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SimulationSummary:
-    """All seeds of one setting.  Throughput in requests a second, latency in seconds, energy in J."""
+    """All seeds of one setting: throughput in requests a second, latency in seconds, energy in J."""
 
     settings: SimulationSettings
     outcomes: tuple[SimulationOutcome, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation counts while it runs: operations, seconds by stage, processor time, bytes, energy."""
+"""Counts of a running simulation: operations, seconds by stage, processor time, bytes, energy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SimulationTally:
 
     Attributes:
         stages: simulated seconds by stage.
-        processor: seconds of all processors, by what they were for.
+        processor: seconds of all processors, by purpose.
         model_bytes, message_bytes: of models sent and fetched; of all other messages.
     """
 
@@ -50,7 +50,7 @@ def energy(
     collision: float,
     consensus: float,
 ) -> Energy:
-    """The paper's E_CH, E_con and E_tran, and what they leave out.
+    """The paper's E_CH, E_con and E_tran, beside all counted energy.
 
     E_CH = `collision` W and E_con = `consensus` W: processor seconds of a member times the watts of a core;
     E_tran: of a parameter.  Counted: all processor seconds and bytes, so that the leader's part, the review

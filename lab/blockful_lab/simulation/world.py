@@ -30,7 +30,7 @@ class VotingMembers:
     def __init__(
         self, network: Network, rule: Rule, execution: float, tally: SimulationTally, how: Decide = decide
     ) -> None:
-        """`execution`: s a unit of gas.  `how`: by phases or message by message."""
+        """Seconds of `execution` are for a unit of gas; `how` is by phases or message by message."""
         self._network, self._rule, self._execution, self._how = network, rule, execution, how
         self._tally = tally
         self._pool: DrawPool[float] = DrawPool(network.rng)

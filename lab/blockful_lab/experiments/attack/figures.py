@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the attacks find out, by method, target and view."""
+"""Figures of the attacks by method, target and view."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Attacked:
         attack: against gold, per example.
         klom: against gold; `klom_above` is its mean less gold2's.
         recognised: share of the samples whose own label has more than half of the probability;
-            `recognised_above` is it less gold's.
+            `recognised_above` is this share less gold's.
         near_above: the same of the samples' perturbed neighbours, less gold's; None for retained samples.
-        membership: AUC of the margins of the samples against those of strangers like them, mean over
-            federations; `membership_above` is it less gold's.
+        membership: AUC of the samples' margins against the margins of strangers like them, mean over
+            federations; `membership_above` is this AUC less gold's.
     """
 
     method: str

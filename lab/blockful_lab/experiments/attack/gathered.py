@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 def side_by_side(works: Iterable[Callable[[Fitter], T]]) -> list[T]:
-    """The results of works that are handed a fitter each.
+    """Runs each work with a fitter of its own, and returns their results.
 
-    A work is a thread.  Once every thread waits for models or is done, those of all are trained at once.  A
+    A work is a thread.  Once every thread waits for models or is done, all awaited models train at once.  A
     model's bits do not depend on its companions, so neither do the results.
 
     Raises the first error of a work, after all are done.
@@ -42,7 +42,7 @@ def side_by_side(works: Iterable[Callable[[Fitter], T]]) -> list[T]:
 
 
 class _Waiting:
-    """What one thread waits for."""
+    """The models that one thread waits for."""
 
     def __init__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> None:
         self.architecture, self.jobs = architecture, tuple(jobs)

@@ -28,7 +28,7 @@ from blockful_py.unlearning.audit.margins import LEAST_MODELS
 from blockful_py.verdicts.references import HEAD_MASK, REFERENCES
 
 METHODS = ("clean_increments", "retrain_ahead")
-"""Attacked unless others are named."""
+"""Methods attacked by default."""
 
 TOGETHER = 4
 """Shadow federations of a task: their waves of two models fill the largest stacks."""
@@ -36,7 +36,7 @@ TOGETHER = 4
 
 @dataclass(frozen=True, slots=True)
 class AttackPlan:
-    """What is to be attacked, and where the files go.
+    """The scenarios and methods to attack, and the folder of the files.
 
     Attributes:
         shadows: federations a scenario; each gives a model of either kind.
@@ -64,7 +64,7 @@ class AttackPlan:
 
     @property
     def command(self) -> str:
-        """What to type for the same results."""
+        """The command that gives the same results."""
         words = [f"--data {name}" for name in self.data]
         words += [f"--situation {name}" for name in self.situations]
         words += [f"--ask {ask}" for ask in self.asks]
@@ -81,7 +81,7 @@ class AttackPlan:
         )
 
     def rows(self, scenario: AttackScenario) -> list[str]:
-        """References and those methods that can forget what is asked."""
+        """References, and the methods that can carry out the request."""
         level = scenario.cell.level
         references = [name for name in REFERENCES if name != HEAD_MASK or level is Level.CLASS]
         return [*references, *(variant.name for variant in self.variants if level in variant.levels)]
@@ -99,7 +99,7 @@ def run(
     progress: Progress | None = None,
     engine: EngineSettings = HERE,
 ) -> tuple[ShadowRow, ...]:
-    """Train what no file has yet, or one made with other settings, and give back all rows of the plan.
+    """Trains the rows without a file, or with one of other settings, and returns all rows of the plan.
 
     A few shadow federations, which train in common stacks, are a task of the engine.  Finds the epochs of a
     data set and seed in this process first.
@@ -132,7 +132,7 @@ def run(
 
 
 def collect(plan: AttackPlan) -> tuple[ShadowRow, ...]:
-    """All rows of the plan that have a file, and were made with the plan's settings.  Raises as `run`."""
+    """All stored rows with the plan's settings.  Raises as `run`."""
     found = (
         _read(plan, scenario, shadow, name)
         for scenario in plan.scenarios()
@@ -155,7 +155,7 @@ def _read(plan: AttackPlan, scenario: AttackScenario, shadow: int, name: str) ->
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Shadow federations that train together, and by number the rows that each lacks."""
+    """Groups of shadow federations that train together, with the missing rows of each by number."""
 
     scenario: AttackScenario
     missing: Mapping[int, list[str]]
@@ -201,7 +201,7 @@ def _recorded(plan: AttackPlan, name: str) -> dict[str, Any]:
 
 
 def _recipes(plan: AttackPlan, scenarios: Sequence[AttackScenario]) -> dict[AttackScenario, dict[str, Any]]:
-    """Each scenario's epochs, and what they were found by: those of the audit's federations."""
+    """Each scenario's epochs and how they were found, as for the audit's federations."""
     use_threads(THREADS)
     by_data: dict[tuple[str, int], dict[str, Any]] = {}
     found = {}
@@ -237,7 +237,7 @@ def _task(plan: AttackPlan, order: _Batch, epochs: int) -> EngineTask:
 
 
 def _require_same_federation(plan: AttackPlan, row: ShadowRow) -> None:
-    """Rows of one shadow federation belong together only where it came out bit for bit as before."""
+    """Refuses rows of a shadow federation that was trained again to other bits."""
     for path in sorted(rows.path_of(plan.folder, row.scenario, row.shadow, row.name).parent.glob("*.json")):
         if rows.read(path).federation != row.federation:
             raise RunError(

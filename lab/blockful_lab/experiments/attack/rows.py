@@ -24,7 +24,7 @@ Margins = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
 
 @dataclass(frozen=True, slots=True)
 class AttackScenario:
-    """A cell, and what its federations are asked to forget."""
+    """A cell, and the request to its federations."""
 
     cell: Cell
     ask: Ask
@@ -36,7 +36,7 @@ class AttackScenario:
         return f"{cell.data}, {cell.situation.replace('_', ' ')}, {self.ask}, seed {cell.seed}"
 
     def folder(self, output: Path) -> Path:
-        """`digits/all_hold/canaries/seed-5` below the output's folder."""
+        """Path such as `digits/all_hold/canaries/seed-5` below the output's folder."""
         cell = self.cell
         return output / cell.data.replace(":", ".") / cell.situation / self.ask / f"seed-{cell.seed}"
 
@@ -49,11 +49,11 @@ class ShadowRow:
         shadow: number of the federation, from 0.
         name: of the row in tables.
         settings: of the method, as `Variant.recorded`.
-        margins: what the attack reads.
+        margins: read by the attack.
         federation: SHA-256 of the published models.
         affected: number of affected models.
-        command, machine: what was run, and where.
-        recipe: the epochs, and what they were found by.
+        command, machine: of the measurement.
+        recipe: the epochs, and how they were found.
     """
 
     scenario: AttackScenario
@@ -69,12 +69,12 @@ class ShadowRow:
 
 
 def path_of(output: Path, scenario: AttackScenario, shadow: int, name: str) -> Path:
-    """`digits/all_hold/class/seed-5/shadow-03/gold.json` below the output's folder."""
+    """Path such as `digits/all_hold/class/seed-5/shadow-03/gold.json` below the output's folder."""
     return scenario.folder(output) / f"shadow-{shadow:02}" / f"{name}.json"
 
 
 def write(output: Path, row: ShadowRow) -> None:
-    """Whole or not at all.  Raises RunError where the folder cannot be written."""
+    """Writes a row, whole or not at all.  Raises RunError if the folder cannot be written."""
     told = {
         "format": FORMAT,
         **{name: getattr(row, name) for name in row.__slots__ if name not in ("scenario", "margins")},
@@ -87,7 +87,7 @@ def write(output: Path, row: ShadowRow) -> None:
 
 
 def read(path: Path) -> ShadowRow:
-    """Raises FormatError, naming the file, for anything that `write` did not write."""
+    """Reads a row.  Raises FormatError, naming the file, if `write` did not write it."""
     try:
         told = parse_json(path.read_text(encoding="utf-8"))
         if told.pop("format") != FORMAT:

@@ -2,8 +2,8 @@
 """Shadow federations as a task of an engine: trained, made to forget, and asked.
 
 Shadow federations of a scenario share users and data, and draw everything else from seeds of their own: the
-shared initialisation, candidates, batches.  The models that never knew have the references of those that
-unlearned, as the audit's gold has.
+shared initialisation, candidates, batches.  Models that never knew have the same references as models that
+unlearned, like the audit's gold.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SHADOW_SHIFT = 10_000_000
 
 ALL, START, DEEPEST = "all affected", "first start", "deepest"
 VIEWS = (ALL, START, DEEPEST)
-"""What the attacker looks at: the mean margin of all affected models, or one model's."""
+"""Margins that the attacker sees: the mean of all affected models, or one model's."""
 
 DIGITS = 4
 """Decimals of stored margins."""
@@ -54,8 +54,8 @@ def attack_shadows(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: 
     """A `TaskFunction`: the rows of some shadow federations, which train in common stacks.
 
     Args:
-        settings: `cell`, `ask`; `epochs`; `data_files`; `shadows`, by number what is asked of each:
-            `references` and `variants`, the rows.
+        settings: `cell`, `ask`; `epochs`; `data_files`; `shadows`, by number the rows
+            of each: `references` and `variants`.
         inputs, seeds: none.
 
     Returns JSON: the machine, the seconds, and by number the federation's digest, the number of its affected

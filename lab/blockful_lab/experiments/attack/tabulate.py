@@ -28,14 +28,12 @@ HEAD = (
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """What was run, then a table for each scenario, target and view."""
+    """The command, then a table for each scenario, target and view."""
     parts = ["# Attacks", "", f"`{document['command']}`", "", machine_line(document["machine"]), ""]
     parts += [
         LEGEND,
         "",
         f"The figures of this document tell at most {document['disclosed_bits']:,} bits of the data.",
-        "",
-        "![The attack on the mean of all affected models](attack.png)",
         "",
     ]
     for scenario in document["scenarios"]:

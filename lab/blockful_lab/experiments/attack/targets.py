@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be forgotten, and the samples that the attack asks about."""
+"""The request, and the samples that the attack asks about."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RETAINED = 100
 """Retained samples that are asked about, at most."""
 
 FORGOTTEN, KEPT = "forgotten", "retained"
-"""Names of targets; those of canaries are their kinds."""
+"""Names of targets; canaries are named by their kinds."""
 
 
 class Ask(StrEnum):
-    """What a federation is asked to forget."""
+    """Kinds of requests."""
 
     CLASS = "class"
     CLIENT = "client"
@@ -58,7 +58,7 @@ class AttackTarget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShadowRequest:
-    """The federation's layout, what it is asked to forget, and the targets by name."""
+    """A federation's layout, its request, and the targets by name."""
 
     laid: Layout
     forget: Forget
@@ -66,9 +66,9 @@ class ShadowRequest:
 
 
 def request_of(ask: Ask, cell: Cell, laid: Layout) -> ShadowRequest:
-    """The same cell gives the same request.
+    """Builds the request of a cell; the same cell gives the same request.
 
-    The retained target are samples of the first holder, who trains the first start; all users', where it
+    Retained targets come from the first holder, who trains the first start, or from all users if it
     keeps none.
 
     Raises:

@@ -29,7 +29,7 @@ NAMED = ("worst_example",)
 
 @dataclass(frozen=True, slots=True)
 class AttackReport:
-    """What was written."""
+    """The written document, table and files."""
 
     markdown: str
     document: dict[str, Any]
@@ -37,7 +37,10 @@ class AttackReport:
 
 
 def write_report(plan: AttackPlan, found: Sequence[ShadowRow]) -> AttackReport:
-    """Raises RunError where nothing was measured, or the folder cannot be written; and as `figures_of`."""
+    """Writes table, document and picture.
+
+    Raises RunError without rows, or if the folder cannot be written, and as `figures_of`.
+    """
     if not found:
         raise RunError(f"{plan.folder} has no row of these scenarios: measure them first.")
     attacks = [figures_of(scenario, rows) for scenario, rows in by_scenario(found).items()]
@@ -58,7 +61,7 @@ def write_report(plan: AttackPlan, found: Sequence[ShadowRow]) -> AttackReport:
 
 
 def rewrite_report(folder: Path) -> AttackReport:
-    """Table and picture anew from the folder's document, whose rows need not be there.
+    """Writes table and picture again from the folder's document; its rows need not be there.
 
     Raises:
         RunError: the folder holds no document, or cannot be written.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences of the paper's scalability section, each confirmed or refuted by the simulated figures.
 
-Two figures differ where the ranges of their seeds do not meet and their means are `APART` apart.
+Two figures differ if the ranges of their seeds do not meet and their means are `APART` apart.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def curves_of(points: Sequence[ScalePoint]) -> Curves:
 
 
 def judge(points: Sequence[ScalePoint]) -> list[Judged]:
-    """All claims, in the order of the text.  The points are those of a whole plan."""
+    """Judges all claims, in the order of the text, by the points of a whole plan."""
     curves = curves_of(points)
     return [Judged(panels, claim, *check(curves)) for panels, claim, check in CLAIMS]
 
@@ -72,7 +72,7 @@ def _short(figure: Figure) -> str:
 
 
 def _change(points: Sequence[ScalePoint], first: int, last: int) -> float:
-    """Throughput at one place over that at another."""
+    """Ratio of the throughputs at two places."""
     return points[last].throughput.mean / points[first].throughput.mean
 
 
@@ -90,7 +90,7 @@ def _throughput(panels: str, falls: bool) -> Callable[[Curves], Finding]:
 
 
 def _steeper(curves: Curves) -> Finding:
-    """PoW's throughput at the last number of requests over that at the second last, beside PBFT's."""
+    """Ratio of PoW's throughputs at the last two numbers of requests, beside PBFT's."""
     mined, voted = (_change(curves["ab", curve], -2, -1) for curve in (POW, PBFT))
     fell = _differ(curves["ab", POW][-1].throughput, curves["ab", POW][-2].throughput)
     return ClaimVerdict.of(fell and mined < voted), f"{POW} {mined - 1:+.1%}, {PBFT} {voted - 1:+.1%}"

@@ -35,8 +35,8 @@ class GrowthPoint:
 
     Attributes:
         seconds, gas, chain_bytes, joules: simulated; both chains together.
-        processor: s that the simulator itself took.
-        mebibytes: the most memory of the process, a new one, that it ran in.
+        processor: s of the simulator itself.
+        mebibytes: peak memory of its process, a new one.
     """
 
     over: str
@@ -52,7 +52,7 @@ class GrowthPoint:
 def grow(
     models: int, members: int, constants: Constants, seed: int, folder: Path, advance: Callable[[int], None]
 ) -> list[GrowthPoint]:
-    """10^2, 10^3 ... up to `models`, in chains of `DEPTH`; then up to `members`.
+    """Simulates 10^2, 10^3 ... up to `models`, in chains of `DEPTH`; then up to `members`.
 
     Raises SettingsError for less than `LEAST`, or as a simulation does; as `kept` and `keep` otherwise.
     """
@@ -76,12 +76,12 @@ def grow(
 
 
 def points_of(models: int, members: int) -> int:
-    """How many points `grow` has."""
+    """Number of points of `grow`."""
     return len(_models(models)) + len(_members(members))
 
 
 def exponents(points: Sequence[GrowthPoint]) -> Mapping[str, float]:
-    """p of y ~ x^p, the least squares line through the logarithms, for what grows over two points or more."""
+    """Exponents p of y ~ x^p by least squares of the logarithms, for figures with two or more points."""
     found = {}
     for name in GROWN:
         pairs = [(math.log(each.x), math.log(max(getattr(each, name), 1e-9))) for each in points]
@@ -125,7 +125,7 @@ def _measured(settings: SimulationSettings, constants: Constants, seed: int) -> 
 
 
 def _most_memory() -> float:
-    """MiB of this process at most.  Linux counts its parent's, too, in what getrusage says after an exec."""
+    """Peak MiB of this process.  After an exec, getrusage on Linux includes the parent's."""
     status = Path("/proc/self/status")
     if status.exists():
         (kibibytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status.read_text(encoding="ascii"), re.MULTILINE)

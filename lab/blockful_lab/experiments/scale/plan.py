@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures (a) to (l) of the paper's scalability section show: curves, their points and settings.
+"""Curves, points and settings of the figures (a) to (l) in the paper's scalability section.
 
 (a, b) and (c, d) over the number of sequential and parallel requests; (e, f) and (g, h) over the depth;
 (i, j) and (k, l) for networks and data sets.  Each model lies in a live block of its own, as in the paper.
@@ -20,7 +20,7 @@ REQUESTS: dict[Mode, tuple[int, ...]] = {
 }
 DEPTHS = (1, 2, 4, 5, 6, 8)
 MEMBERS = 20
-"""The paper does not say how many; neither does it name network, samples or epochs of (a) to (h)."""
+"""Members.  The paper gives no number, nor the network, samples or epochs of (a) to (h)."""
 PBFT, POW = "pbft", "pow"
 NETWORKS = ("alexnet-cifar100", "resnet18-cifar100", "alexnet-tinyimagenet", "resnet18-tinyimagenet")
 PANELS: dict[tuple[str, Mode], str] = {

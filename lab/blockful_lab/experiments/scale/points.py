@@ -27,7 +27,7 @@ class ScalePoint:
     Attributes:
         throughput: requests a second.
         latency: s from a request's arrival to its end, mean over the requests.
-        share: s of the whole over the number of requests.
+        share: total seconds divided by the number of requests.
     """
 
     panels: str
@@ -46,7 +46,7 @@ def simulate(
     folder: Path,
     advance: Callable[[int], None],
 ) -> list[ScalePoint]:
-    """Simulates the points that have no file yet, or one of other settings, seeds or constants.
+    """Simulates the points without a file, or with one of other settings, seeds or constants.
 
     Raises:
         SettingsError: as a simulation does.
@@ -80,13 +80,13 @@ def digest(document: Any) -> str:
 
 
 def keep(path: Path, asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """What came of `asked`.  Raises RunError where it cannot be written."""
+    """Writes the result of `asked`.  Raises RunError if it cannot be written."""
     document = {"format": FORMAT, "asked": dict(asked), "found": dict(found)}
     write_whole(path, json.dumps(document, indent=1) + "\n", parents=True)
 
 
 def kept(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None where there is no file, or one of something else.  Raises FormatError for a damaged one."""
+    """The stored result of `asked`; None without one.  Raises FormatError for a damaged file."""
     if not path.exists():
         return None
     try:

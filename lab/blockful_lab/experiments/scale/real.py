@@ -32,7 +32,7 @@ from blockful_py.settings import Settings
 MEMBERS = 4
 CLASSES = 10
 SAMPLES = 5
-"""Of a user, for training and for testing alike; claims are measured on all test samples."""
+"""Samples of a user, for training and for testing; claims are measured on all test samples."""
 LABORATORY = "laboratory"
 
 
@@ -93,7 +93,7 @@ class ModelChains:
 
 @dataclass(frozen=True, slots=True)
 class RealRequest:
-    """What is measured on the chains of a federation; `across` says what x is."""
+    """A measurement on the chains of a federation; `across` names the meaning of x."""
 
     chains: ModelChains
     mode: Mode
@@ -112,9 +112,9 @@ class RealRun:
 
     Attributes:
         seconds, stages: by the clock, from the new weights to the last transaction.
-        processor, joules, sources: of all of it, with the erasure and the chains' processes.
+        processor, joules, sources: of the whole request, with the erasure and the chains' processes.
         counted, formula: operations, by name.
-        load: processes that wanted a core, at the end (1-minute average).
+        load: 1-minute load average at the end.
         simulated, error: s of a simulation with these settings on one processor; as a share of `seconds`.
     """
 
@@ -136,7 +136,7 @@ class RealRun:
     error: float
 
     def points(self) -> tuple[ScalePoint, ScalePoint]:
-        """For the drawing: the real one and the simulated one."""
+        """Points for the drawing: real and simulated."""
         x = self.requests if self.across == "requests" else self.depth
         panels = PANELS[self.across, self.paradigm]
         return (
@@ -152,7 +152,7 @@ class RealRun:
 
 
 def plan(requests: int, sequential: int, deep: int) -> tuple[RealRequest, ...]:
-    """At most `requests` parallel, `sequential` sequential ones, on chains of 2; `deep` on chains of 8."""
+    """Plans `requests` parallel and `sequential` sequential ones of depth 2 at most, `deep` of depth 8."""
     modes: tuple[tuple[Mode, int], ...] = (("parallel", requests), ("sequential", sequential))
     wide, long = ModelChains(max(requests, sequential), 2), ModelChains(deep, 8)
     found = [
@@ -177,7 +177,7 @@ def measure(
     devnet: str | None,
     progress: Progress | None = None,
 ) -> list[RealRun]:
-    """Carries out what has no file yet.  `devnet`: as in the settings of a chain.
+    """Carries out the requests without a file.  `devnet`: as in the settings of a chain.
 
     Raises:
         RunError, FormatError: the folder cannot be written; a file in it is damaged.
@@ -207,7 +207,7 @@ def _path(folder: Path, request: RealRequest) -> Path:
 def _federation(
     chains: ModelChains, folder: Path, devnet: str | None, progress: Progress
 ) -> Iterator[Federation]:
-    """Opens or makes it, completes what a crash left, and publishes the models that it lacks."""
+    """Opens or creates the federation, finishes interrupted jobs, and publishes missing models."""
     path = folder / "real" / f"{chains.count}x{chains.depth}" / "run"
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -242,7 +242,7 @@ def _measured(
 
 
 def class_to_forget(users: Iterable[UserData], before: int) -> int:
-    """Another class after each of so many jobs, of those that the users hold: a few may lack some."""
+    """Picks another class after each job, among the classes that users hold: a few users may lack some."""
     held = sorted({label for user in users for label in user.train.classes()})
     return held[before % len(held)]
 

@@ -27,7 +27,7 @@ FILES = ("scale.md", DOCUMENT, "scale.png")
 
 @dataclass(frozen=True, slots=True)
 class ScaleResults:
-    """Everything that was measured; `points` has those of the real runs too."""
+    """All measurements; `points` includes the real runs."""
 
     command: str
     machine: Mapping[str, Any]
@@ -47,7 +47,7 @@ def write(results: ScaleResults, folder: Path) -> tuple[str, dict[str, Any]]:
 
 
 def read(folder: Path) -> ScaleResults:
-    """What `write` has written.  Raises RunError without it, FormatError where it is damaged."""
+    """Reads scale.json.  Raises RunError without it, FormatError if it is damaged."""
     path = folder / DOCUMENT
     try:
         told = json.loads(path.read_text(encoding="utf-8"))

@@ -3,7 +3,8 @@
 
 Members find blocks as a Poisson process of mean `interval`, each with its share of the hash power, on the
 longest branch that has reached the finder (the first one of two as long).  Every branch packs transactions in
-the order in which they were submitted, so what a branch holds is a prefix of them: one number a block.
+the order in which they were submitted, so a
+branch holds a prefix of them: one number a block.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ the seconds that executing it takes.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MinedBlock:
-    """`packed`: transactions of its branch up to it.  `reached`: (n,) simulated time at each member."""
+    """A block: `packed` transactions of its branch up to it; `reached` each member at these times, (n,)."""
 
     height: int
     parent: MinedBlock | None
@@ -36,13 +37,13 @@ class Mining:
     """The blocks of one chain.
 
     Attributes:
-        found, stale: blocks found so far, and those of them that were left behind by a longer branch.
+        found, stale: blocks found so far, and how many of them a longer branch left behind.
     """
 
     def __init__(
         self, network: Network, power: Floats, interval: float, confirmations: int, pack: Pack
     ) -> None:
-        """`power`: (n,) of each member, in any unit.  `confirmations`: blocks on top that settle a block."""
+        """Hash `power` is (n,), of each member, in any unit; `confirmations` blocks on top settle a block."""
         self._network = network
         self._share = np.cumsum(power / power.sum())
         self._interval = interval
@@ -62,9 +63,9 @@ class Mining:
         return float(self._network.rng.exponential(self._interval))
 
     def find(self, now: float) -> int:
-        """Finds a block; gives the number of transactions that are settled from now on.
+        """Finds a block; returns the number of transactions settled from now on.
 
-        They are those that the longest branch held `confirmations` blocks before its last.
+        The longest branch held them `confirmations` blocks before its last.
         """
         finder = int(np.searchsorted(self._share, self._network.rng.random(), side="right"))
         finder = min(finder, self._network.nodes - 1)

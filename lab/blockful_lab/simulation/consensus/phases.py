@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The phases of PBFT and QBFT by order statistics: what n^2 messages come to, from n draws a receiver.
+"""The phases of PBFT and QBFT by order statistics: n^2 messages from n draws a receiver.
 
 A receiver goes on when it has handled the q-th of the votes that reach it.  For up to `RECEIVERS` receivers
 the arrival of every vote is drawn and sorted; the others take the time of one of them at random.
@@ -32,7 +32,7 @@ def decide(network: Network, rule: Rule, leader: int, size: float, execution: fl
 
 
 def _phase(network: Network, rule: Rule, ready: Floats, leader: int, prepares: bool) -> Floats:
-    """(n,) seconds when each member has the votes that it awaits, not before it is `ready` itself."""
+    """Seconds, (n,), when each member has its awaited votes, not before it is `ready` itself."""
     n = rule.nodes
     receivers = np.arange(n)
     if n > RECEIVERS:
@@ -62,7 +62,7 @@ def _phase(network: Network, rule: Rule, ready: Floats, leader: int, prepares: b
 
 
 def handled(arrivals: Floats, votes: int, work: float) -> float:
-    """When one processor has handled the `votes` first arrivals, `work` seconds each, in their order.
+    """Time at which one processor has handled the first `votes` arrivals, `work` seconds each, in order.
 
     max over k <= q of A_(k) + (q - k + 1) w
     """

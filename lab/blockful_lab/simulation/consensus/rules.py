@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PBFT and QBFT have in common, and where they differ, without faults.
+"""Common rules and differences of PBFT and QBFT, without faults.
 
 PBFT (Castro and Liskov 1999): one leader; a prepare from each other member, since the leader's pre-prepare is
 its own; a commit from each.  QBFT (EIP-650, Moniz 2020): the proposer changes with the block and votes twice
@@ -43,7 +43,7 @@ class Rule:
         return self.name == "qbft"
 
     def prepares_awaited(self, is_proposer: bool) -> int:
-        """Prepares of others that a member needs beside what it has itself."""
+        """Prepares of others that a member needs beside its own messages."""
         return max(0, self.quorum - (1 if is_proposer or self.proposer_prepares else 2))
 
     @property
@@ -52,7 +52,7 @@ class Rule:
 
     @property
     def messages(self) -> int:
-        """Of one block: n - 1 proposals; (n - 1)^2 or n (n - 1) prepares; n (n - 1) commits."""
+        """Messages of one block: n - 1 proposals; (n - 1)^2 or n (n - 1) prepares; n (n - 1) commits."""
         n = self.nodes
         senders = n if self.proposer_prepares else n - 1
         return (n - 1) + senders * (n - 1) + n * (n - 1)
