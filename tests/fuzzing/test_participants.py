@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dishonest participants take nobody's model and hold no request up; faults that are planted are found."""
+"""Dishonest participants take nobody's model and delay no request; planted faults are found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
 
 
 def _everything(look: RequestAdmission, number: int) -> AdmissionVerdict:
-    """Whatever can be read."""
+    """Admits every readable request."""
     try:
         look._docket.standing(look._docket.entry(number))
     except Exception:
@@ -45,7 +45,7 @@ def _references(standing: RequestStanding, name: str) -> int:
 
 
 def _own_answers(standing: RequestStanding, name: str) -> int:
-    """As it is, without the time of references that other requests have withdrawn."""
+    """The real rule without the time of references that other requests have withdrawn."""
     answers = [standing.record[each].answer_to(standing.request) for each in standing.affected]
     own = standing._last_answers.get(standing.record[name].node.statement.owner, 0)
     return max([standing.filed.decided, own, *(each.block_number for each in answers if each is not None)])
