@@ -14,14 +14,14 @@ import pytest
 
 
 class SmallDisk:
-    """A file system of its own at a folder."""
+    """A separate file system at a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """Not a byte is left."""
+        """Fills the disk completely."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file:
             for size in (1 << 16, 1 << 9, 1):

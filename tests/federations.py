@@ -105,7 +105,7 @@ def on(chains: Nodes) -> tuple[str, str]:
 
 
 def trained(settings: Settings, directory: Path, nodes: Nodes) -> Federation:
-    """A federation whose models are all published."""
+    """A federation with all models published."""
     federation = Federation.create(settings, directory, nodes=nodes)
     federation.train()
     return federation
@@ -119,7 +119,7 @@ def transactions(federation: Federation) -> dict[str, ModelTransaction]:
 
 
 def weights(federation: Federation) -> dict[str, str]:
-    """CIDs of the weights as they stand, by model."""
+    """CIDs of the current weights, by model."""
     return {name: cid_string(placed.node.weights) for name, placed in federation.catalogue().models.items()}
 
 
@@ -136,7 +136,7 @@ def store_weights(federation: Federation, weights: Weights) -> Uri:
 
 @contextmanager
 def readable(federation: Federation) -> Iterator[None]:
-    """Files of the live store and data keys that are gone afterwards come back."""
+    """Restores files of the live store and data keys that are gone afterwards."""
     kept = {uri: federation.stores.live.read(uri, ANY_SIZE) for uri in federation.stores.live}
     keys = {uri: key for uri in kept if (key := _key_of(federation, uri)) is not None}
     try:
@@ -156,7 +156,7 @@ def _key_of(federation: Federation, uri: Uri) -> bytes | None:
 
 @contextmanager
 def put_back(*nodes: Node) -> Iterator[None]:
-    """Whatever happens on the chains of `nodes` is undone."""
+    """Undoes all changes on the chains of `nodes`."""
     marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
     try:
         yield
@@ -175,12 +175,12 @@ def set_back(federation: Federation, *nodes: Node) -> Iterator[None]:
 
 
 def promised(contracts: Contracts, *, unfinished: bool = False) -> None:
-    """Both chains' events keep every promise; the newest decisions may be `unfinished` where that is said."""
+    """Checks that both chains' events keep every promise; `unfinished` allows it for the newest decisions."""
     assert check_promises(contracts.live, contracts.archive, unfinished=unfinished).violations == ()
 
 
 def forgets(federation: Federation, number: int) -> None:
-    """A request goes through, exactly once, and everything verifies."""
+    """Checks that a request succeeds, exactly once, and that everything verifies."""
     before, archived = versions(federation), federation.contracts.archive.length()
     unlearned = federation.unlearn(classes=[number])
     assert unlearned.nodes.keys() == set(AFFECTED)

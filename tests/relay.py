@@ -55,7 +55,7 @@ class Relay(ABC):
                 self.wfile.write(body)
 
             def log_message(self, *_: Any) -> None:
-                """Nobody reads it."""
+                """Drops log messages."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -73,7 +73,7 @@ class Relay(ABC):
         self.close()
 
     def close(self) -> None:
-        """Whoever asks later finds nobody."""
+        """Closes the server; later clients find nobody."""
         self._gone.set()
         self._server.shutdown()
         self._thread.join()

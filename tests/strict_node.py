@@ -20,7 +20,7 @@ BUSY: Mapping[str, Reply] = {
     "an error": Reply(answer(None, CAPACITY)),
     "an error in a 400": Reply(answer(None, LIMIT), 400),
 }
-"""How a node says that it is asked too much."""
+"""Ways in which a node reports too many requests."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class StrictNode(Relay):
         super().__init__(url)
         self._habits = habits
         self.refused = 0
-        """HTTP requests and calls that were."""
+        """Number of refused HTTP requests and calls."""
         self._number = 0
 
     def reply(self, asked: Asked | dict[str, Any]) -> Reply:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page on stability names the exports, commands, formats and contracts that there are, and no others."""
+"""The page on stability names exactly the existing exports, commands, formats and contracts."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def table(text: str, heading: str) -> dict[str, list[str]]:
 
 
 def differences(told: set[str], there: set[str]) -> str:
-    """A line each."""
+    """The differences, one on each line."""
     missing = [f"{each} is on the page, and not there" for each in sorted(told - there)]
     return "\n".join([*missing, *(f"{each} is there, and not on the page" for each in sorted(there - told))])
 
 
 def exported(modules: list[str]) -> set[str]:
-    """Names with their modules, of `__all__`.  A module without it fails."""
+    """Names in `__all__` with their modules; fails for a module without it."""
     return {f"{name}.{each}" for name in modules for each in import_module(name).__all__}
 
 

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "docs/how-to/use-flower.md": "flower/test_documented.py",
     "docs/tutorial/your-own.md": "cli/test_wheel.py",
 }
-"""Pages whose programs need files or commands before them, and the tests that run them so."""
+"""Pages whose programs need earlier files or commands, and the tests that run them so."""
 
 
 def named(page: Path) -> str:

@@ -175,7 +175,7 @@ def test_a_command_in_a_sentence_is_checked_too(span: str, word: str | None) -> 
 
 
 def test_results_name_no_place_of_the_machine_that_measured_them() -> None:
-    """A traceback in one of them did."""
+    """Regression: a traceback in one of them did."""
     results = (each for each in (ROOT / "benchmarks" / "results").rglob("*") if each.is_file())
     place = re.compile(r"(?<![\w.-])/(?:root|home|Users|work)/")
     assert [each.name for each in results if place.search(each.read_text("utf-8", "replace"))] == []

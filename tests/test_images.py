@@ -54,7 +54,7 @@ def last(stages: Stages, name: str, word: str) -> str:
 
 
 def kept(path: str, rules: list[str]) -> bool:
-    """Whether .dockerignore lets a path through: the last rule that names it or a folder above it decides."""
+    """Whether .dockerignore admits a path: the last rule for it or a folder above it decides."""
     answer = True
     for rule in rules:
         pattern = rule.removeprefix("!")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How `make` installs packages: uv is told what pip is configured with, pip does it where uv cannot, and
-torch comes without CUDA where no NVIDIA driver is."""
+"""Installation of packages by `make`: uv with pip's configuration, pip as a fallback, and torch.
+
+Without an NVIDIA driver, torch comes without CUDA.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,7 @@ def index() -> Iterator[str]:
 
 
 def of(monkeypatch: pytest.MonkeyPatch, function: Any, **names: Any) -> Any:
-    """A function of the script, with other values of its globals."""
+    """A function of the script with other values of its globals."""
     for name, value in names.items():
         monkeypatch.setitem(function.__globals__, name, value)
     return function

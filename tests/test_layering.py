@@ -125,7 +125,7 @@ def test_no_room_has_more_than_15_percent_of_the_lines() -> None:
 
 @pytest.mark.parametrize("room", ["graph", "learning", "unlearning"])
 def test_the_rooms_of_a_gpu_box_run_without_chains(room: str) -> None:
-    """And without what takes seconds to import, in every process of a committee."""
+    """They also run without slow imports, which every process of a committee would pay for."""
     chains = ["web3", "eth_abi", "eth_account", "brownie", "ipfshttpclient", "coincurve"]
     slow = ["sklearn", "scipy.stats", "pandas"]
     program = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests stand in a folder of the name of the room that they test."""
+"""Tests are in folders named after the tested rooms."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ROOT = Path(__file__).resolve().parents[1]
 ACROSS = frozenset(
     {"browser", "contracts", "faults", "fuzzing", "ipfs", "properties", "vectors", "walkthroughs"}
 )
-"""Folders of tests that concern several rooms, or no room of a package."""
+"""Folders of tests about several rooms, or about no room of a package."""
 APPS = frozenset({("flower", "quickstart")})
-"""Applications of others that tests run."""
+"""Others' applications that tests run."""
 
 
 def strangers(tests: Path, *packages: Path) -> list[str]:
-    """Folders below `tests` that are no folder of a package, by their paths."""
+    """Folders below `tests` without a corresponding folder of a package, by path."""
     folders = {path.parent.relative_to(tests) for path in tests.rglob("*.py")} - {Path()}
     return sorted(
         folder.as_posix()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release has one version, notes in the changelog, and distributions with all files that they need."""
+"""A release has one version, notes in the changelog, and distributions with all needed files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NOTES = runpy.run_path(str(ROOT / "scripts" / "release_notes.py"))["notes"]
 BUNDLED = {"explorer/static/index.html", "explorer/static/explorer.js", "report/static/report.js"}
-"""Made by `make setup` and in no repository."""
+"""Files made by `make setup`, in no repository."""
 OUTSIDE = {"tests", "benchmarks", "lab", "docs", "deploy", "scripts", "contracts", "node_modules"}
 
 
@@ -66,7 +66,7 @@ def test_the_changelog_begins_with_what_is_unreleased() -> None:
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel made of the sdist, as `python -m build` makes them."""
+    """A wheel made from the sdist, like `python -m build` makes it."""
     source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("made")
     for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)

@@ -30,7 +30,7 @@ def changing() -> set[tuple[str, str]]:
 
 
 def stated() -> dict[tuple[str, str], list[str]]:
-    """Checks of each function, as the page has them."""
+    """Checks of each function on the page."""
     text = (ROOT / "docs" / "reference" / "contracts.md").read_text(encoding="utf-8")
     return {(contract, function): checks.split(", ") for contract, function, checks in ROW.findall(text)}
 

@@ -46,7 +46,7 @@ def test_nothing_is_founded_where_nothing_was_created(tmp_path: Path) -> None:
     refused = blockful(tmp_path, "federation", "found", "nowhere")
     assert refused.status != 0
     assert refused.error.startswith(
-        "no federation was created in nowhere: `blockful federation create nowhere"
+        "no federation was created in nowhere: first run `blockful federation create nowhere"
     )
     assert list(tmp_path.iterdir()) == []
 

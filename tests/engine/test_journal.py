@@ -48,7 +48,7 @@ def test_a_full_disk_is_not_taken_for_a_damaged_journal(tmp_path: Path) -> None:
 
 
 def states(path: Path) -> list[StepState]:
-    """As another process sees them."""
+    """The states as another process sees them."""
     with Journal(path) as reading:
         job = reading.open_job()
     assert job is not None
@@ -231,8 +231,10 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_who_reads_beside_a_writer_does_not_end_its_locks(journal: Journal, path: Path) -> None:
-    """A second reader in the writer's process, then one in another process that closes last or thinks so:
-    the log stays until the writer is done."""
+    """The log stays until the writer is done, even if a reader closes last.
+
+    First a second reader in the writer's process, then one in another process.
+    """
     journal.begin(Kind.TRAIN)
     (step,) = journal.plan([SEND])
     assert states(path) == [StepState.PLANNED]
@@ -315,7 +317,7 @@ def test_an_edited_journal_is_one_error_that_names_the_line(written: Path, edit:
 
 
 def test_entries_that_fit_and_make_no_sense_are_one_error(path: Path) -> None:
-    """As somebody writes them who works the digests out as well."""
+    """Written by somebody who computes valid digests."""
     with Journal(path) as journal:
         journal.begin(Kind.TRAIN)
         with (

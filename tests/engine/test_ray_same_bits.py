@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's scenario and a graph of 200 models have the same bits on a Ray cluster as in this process."""
+"""The paper's scenario and 200 models get the same bits on a Ray cluster as in this process."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_tasks_need_an_open_job(tasks: JournaledTasks, journal: Journal) -> None
 
 
 def told(store: Path, **changes: object) -> str:
-    """The answer of a worker to an order with these changes, as the driver reads it."""
+    """A worker's answer to an order with these changes, as the driver reads it."""
     call = {**json.loads(of("process_id").order(store)), **changes}
     return worker.result_of(worker.carry_out(json.dumps(call)))
 

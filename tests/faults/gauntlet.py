@@ -25,9 +25,9 @@ Work = Callable[[Federation], object]
 
 class When(StrEnum):
     BEFORE = "before"
-    """The step is in the journal as begun, and nothing of it was done."""
+    """The step is recorded as begun, without any work done."""
     AFTER = "after"
-    """The step was done, and is in the journal as begun."""
+    """The step is done, but only recorded as begun."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def moments(job: Job) -> list[Moment]:
 
 
 def killed_at(moment: Moment, run: Path, chains: Nodes, work: Work) -> None:
-    """Has a process go on with the run's job, or begin it with `work`, and sees it die at the moment."""
+    """Has a process resume the run's job, or begin it with `work`, and checks that it dies at the moment."""
     urls = (chains.live.url, chains.archive.url)
     process = FORKS.Process(target=_go_on, args=(run, urls, chains.place, work, moment))
     process.start()
@@ -81,7 +81,7 @@ def _lead(run: Path, nodes: Nodes, work: Work) -> None:
 
 
 def _arm(moment: Moment) -> None:
-    """In this process, every journal kills at the moment."""
+    """Makes every journal of this process kill it at the moment."""
     take, finish, close_job, begin = Journal.take, Journal.finish, Journal.close_job, Journal.begin
 
     def deadly_take(self: Journal, steps: Sequence[Step]) -> None:

@@ -44,7 +44,7 @@ def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
 
 
 def before_step(monkeypatch: pytest.MonkeyPatch, act: Act, number: int, what: Callable[[], object]) -> None:
-    """Has something happen once, before the step of this kind and number (from 0) is taken."""
+    """Has something happen once, before the step of this kind and number (from 0)."""
     taking, seen = Journal.taking, 0
 
     @contextmanager
@@ -69,7 +69,7 @@ def go_back(*marks: tuple[Node, str]) -> Callable[[], None]:
 
 
 def give_up(sender: Sender, ground: Ground, run: Path) -> None:
-    """A request whose transactions to a chain are not mined in time."""
+    """Makes a request whose transactions to a chain are not mined in time."""
     patience, sender._deadline = sender._deadline, 0.2
     try:
         with (
@@ -140,7 +140,7 @@ def test_chains_that_go_back_before_the_job_is_confirmed(
 
 @pytest.mark.parametrize("fate", ["dropped", "mined late"])
 def test_transactions_that_do_not_get_through(ground: Ground, run: Path, fate: str) -> None:
-    """The live chain's node stops mining; then it forgets the transactions, or mines them after all."""
+    """The live chain's node stops mining; then it forgets the transactions, or mines them late."""
     live = ground.nodes.live
     height = live.block_number()
     with not_mining(live):
@@ -156,7 +156,7 @@ def test_transactions_that_do_not_get_through(ground: Ground, run: Path, fate: s
 def test_transactions_that_are_still_on_the_way_when_the_job_goes_on(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch, side: str
 ) -> None:
-    """Estimates know them, the newest block does not: they are awaited, and sent no second time."""
+    """Estimates include them, the newest block does not: the job waits, and does not send them again."""
     node, sender = getattr(ground.nodes, side), getattr(ground.nodes, f"{side}_sender")
     sent = transactions_of(sender)
     with not_mining(node):

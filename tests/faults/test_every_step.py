@@ -51,7 +51,7 @@ def in_sequence(federation: Federation) -> object:
 
 @dataclass(frozen=True)
 class Case:
-    """A job, from which state it begins, and the acts that its journal must list."""
+    """A job, its initial state, and the acts that its journal must list."""
 
     kind: Kind
     work: Work
@@ -92,7 +92,7 @@ def run(deployed: Path, chains: Nodes, tmp_path: Path, case: Case) -> Iterator[P
 
 @pytest.fixture
 def trained_run(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]:
-    """A trained run; what happens on the chains is undone."""
+    """A trained run; changes on the chains are undone."""
     shutil.copytree(deployed, tmp_path / "run")
     with promised_and_put_back(tmp_path / "run", chains):
         with Federation.open(tmp_path / "run", nodes=chains) as federation:
@@ -101,7 +101,7 @@ def trained_run(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]
 
 
 def undisturbed(run: Path, chains: Nodes, work: Callable[[Federation], object]) -> tuple[Job, State]:
-    """The job, and the state after it, on chains that are put back and in a copy of the run."""
+    """The job, and the state after it, on reset chains and in a copy of the run."""
     copy = run.with_name("undisturbed")
     shutil.copytree(run, copy)
     with put_back(chains.live, chains.archive), Federation.open(copy, nodes=chains) as federation:

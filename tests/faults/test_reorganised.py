@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settled blocks that change after a job is done: an alarm for everybody who looks, and work that goes on."""
+"""Settled blocks that change after a job: an alarm for every reader, and work that continues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
 
 
 def revert(nodes: Nodes, marks: tuple[str, str]) -> None:
-    """Both chains go back, and go on otherwise."""
+    """Resets both chains, which then continue differently."""
     for node, mark in zip((nodes.live, nodes.archive), marks, strict=True):
         assert node.rpc.call("evm_revert", mark)
         set_balance(node, STRANGER, 1)

@@ -74,7 +74,7 @@ AT_ONCE = frozenset(
         MessageKind.ATTEST_COSIGNING,
     }
 )
-"""Answers that are checked one by one; shares are only once all have arrived."""
+"""Answers checked one by one; shares are checked only once all have arrived."""
 
 Answer = TypeVar("Answer")
 
@@ -167,7 +167,7 @@ class Place:
 
 
 class World:
-    """The chains, the members and what passes between them."""
+    """The chains, the members and their messages."""
 
     def __init__(self, size: int, faulty: Sequence[int], rng: Random) -> None:
         self.shares, self.secrets, self.roster = committee_of(size)
@@ -180,7 +180,7 @@ class World:
         self.schemer = wire.MessageSigner(rng.randrange(1, curve.N), MESSAGES, rng.randbytes)
         self.places = {share.index: self._place(share) for share in self.shares}
         self.answers: Counter[tuple[int, int]] = Counter()
-        """How often each pair of nonces was answered with."""
+        """Number of answers with each pair of nonces."""
         self.asked: list[bytes] = []
         self.problems: list[str] = []
         self._votes: dict[tuple[int, bytes], set[bytes]] = defaultdict(set)
@@ -219,7 +219,7 @@ class World:
         return found
 
     def post(self, url: str, data: bytes, seconds: float, limit_of: LimitOf, *more: object) -> bytes:
-        """In the place of `client.post`."""
+        """Replaces `client.post`."""
         place = self.places[int(url)]
         if not place.reachable:
             raise UnreachableError(f"no member answers at {url}")

@@ -13,7 +13,7 @@ BEGINNINGS = (*VERSIONS, "handed in")
 
 
 class FilingViolationError(Exception):
-    """Somebody's model fell to a filing, or a request did not end."""
+    """A filing cost somebody's model, or a request did not end."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class FilingsOracle:
             raise FilingViolationError(problem)
 
     def check_decided(self, number: int, block: int) -> None:
-        """At the block by which a request as it should be has to be decided.  Raises FilingViolationError."""
+        """Checks at the block by which a valid request has to be decided.  Raises FilingViolationError."""
         if self._decision(number) is None:
             raise FilingViolationError(f"request {number} is not decided by block {block}")
 
     def has_open(self, account: bytes) -> bool:
-        """Whether an account waits for the end of a request of its own, as far as the chains tell."""
+        """Whether an account has an open request on the chains."""
         own = [each.request for each in self.happened if each.kind == "filed" and each.by == account]
         return any(self._left(number) for number in own)
 
     def check_done(self, number: int, block: int) -> None:
-        """At the block by which an honest request has to be done.  Raises FilingViolationError."""
+        """Checks at the block by which an honest request has to be done.  Raises FilingViolationError."""
         self.check_decided(number, block)
         asked, decision = self.asked[number], self._decision(number)
         if decision is not None and decision.kind == "dismissed":
@@ -82,8 +82,10 @@ class FilingsOracle:
         return sum(len(self._left(each)) for each in self.asked if each <= number)
 
     def check_held_up(self, name: str, block: int) -> None:
-        """When nobody may build on a model.  Raises FilingViolationError unless a request that reaches it has
-        begun, and has not ended."""
+        """Checks a model that nobody may build on.
+
+        Raises FilingViolationError unless a request that reaches the model is open.
+        """
         for number, asked in self.asked.items():
             begun = any(each.request == number and each.kind in BEGINNINGS for each in self.happened)
             decision = self._decision(number)
@@ -168,8 +170,10 @@ class FilingsOracle:
         return self._reached(number) - {each.what for each in answers} - self._withdrawn() - decided_without
 
     def _came_back(self, number: int) -> set[str]:
-        """The models that came back since a request was decided on: their owners' time begins anew then, and
-        may end after the bound."""
+        """The models that came back since a request's decision.
+
+        Their owners' time starts anew then, and may end after the bound.
+        """
         decision, gone, back = self._decision(number), set[str](), set[str]()
         since = 0 if decision is None else self.happened.index(decision)
         for at, each in enumerate(self.happened):
@@ -195,7 +199,7 @@ class FilingsOracle:
         return next((each for each in self.happened if each.kind in kinds and each.request == number), None)
 
     def _withdrawn(self, at: Happened | None = None) -> set[str]:
-        """The models that have no weights, now or when something happened."""
+        """The models without weights, now or at an event."""
         before = self.happened if at is None else self.happened[: self.happened.index(at)]
         newest = {each.what: each.kind for each in before if each.kind in VERSIONS}
         return {name for name, kind in newest.items() if kind == "withdrawn"}

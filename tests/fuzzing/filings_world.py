@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation whose participants file, hand in, publish and keep silent as they like.
+"""A federation whose participants file, hand in, publish and keep silent at will.
 
 Admission, docket and the state of each request are the real ones; the registry follows the rules of
 `ParticipantRegistry.sol`, and weights are names alone.  The committee is honest and looks at every block.
@@ -81,7 +81,7 @@ class RefusedByContractError(Exception):
 
 
 class HeldUpError(Exception):
-    """Members let nobody build on a model for now."""
+    """Members allow nobody to build on a model for now."""
 
 
 @dataclass
@@ -239,7 +239,7 @@ class FilingsWorld:
     # Actions of the committee.
 
     def look(self) -> None:
-        """Members decide on filings, withdraw what nobody answered, and carry out parallel requests."""
+        """Members decide on filings, withdraw unanswered models, and execute parallel requests."""
         for filed in [each for each in self.filed if each.state is RequestState.FILED]:
             try:
                 ruling = self.admission.verdict(filed.number).ruling

@@ -86,7 +86,7 @@ class Ledger:
 
 
 class MemoryArchive(Ledger):
-    """ArchiveRegistry.sol."""
+    """ArchiveRegistry.sol in memory."""
 
     def __init__(self, chain_id: int, roster: Roster, domain: eip712.Domain, now: int) -> None:
         super().__init__(chain_id, roster, domain, now)
@@ -124,7 +124,7 @@ class MemoryArchive(Ledger):
         self._count(action, leaf)
 
     def write(self, timestamp: int, records: Sequence[ArchiveRecord]) -> None:
-        """Stores records that nobody needs to certify."""
+        """Stores records without a certificate."""
         for record in records:
             self._head = payload.archive_head_step(self._head, self.length(), record, timestamp)
             self._records.append(StoredArchiveRecord(self.length(), record, timestamp))
@@ -181,7 +181,7 @@ class MemoryLive(Ledger):
         self._count(action, leaf)
 
     def write(self, block: NewBlock) -> None:
-        """Stores a block that nobody needs to certify."""
+        """Stores a block without a certificate."""
         height, leaves = self.height() + 1, []
         for index, each in enumerate(block.publications):
             position = Position(height, index)

@@ -29,10 +29,10 @@ SHOWN = {
     MessageKind.SIGN,
     MessageKind.COSIGN,
 }
-"""Kinds whose answers can be shown to be wrong."""
+"""Kinds with provably wrong answers."""
 
 GENERATIONS = (0, 2**63, 2**64 - 1, 2**64, 2**256 - 1)
-"""No memory counts so far."""
+"""Generations beyond a memory's range."""
 
 WAYS = ("honest", "wrong", "refuse", "accuse", "silent", "cut", "long", "flip", "empty", "replay", "stale")
 WEIGHTS = (5, 8, 2, 2, 2, 1, 1, 1, 1, 1, 1)
@@ -111,7 +111,7 @@ class Liar:
         return self.signer.answer(question, wire.ANSWERED, codec.encode(spoiled)).envelope
 
     def pledged(self, pledge: Pledge) -> SignedPledge:
-        """With its signature, where that can be made."""
+        """Signs the pledge where possible."""
         try:
             return SignedPledge(pledge, signature.sign(self.secret, eip712.digest(self.voting, pledge)))
         except ValueError:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays dishonest participants against an honest committee: filings, hand-ins, publications, silence, timing.
+"""Plays dishonest participants against an honest committee: filings, hand-ins, publications, timing.
 
     python -m tests.fuzzing.participants --seconds 300 --seed 1
 
-A case is drawn from its seed.  It ends in a FilingViolationError unless nobody's model falls to a request
-that cannot reach it or before its owner had its time, owners that do their parts lose nothing, nobody is kept
-from building on a model that no request is about to replace, and honest requests are decided and carried out
-in time, counted from their filing, while the attack lasts and after it (`filings_oracle.py`).
+Each case is drawn from its seed, and raises FilingViolationError if an invariant is broken
+(`filings_oracle.py`).  No model falls to a request that cannot reach it, or before its owner had its time.
+Owners that do their parts lose nothing.  Members only prevent building on models that a request is about to
+replace.  Honest requests are decided and executed in time, counted from their filing, during the attack and
+after it.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ BAD_METHODS = {
     Paradigm.SEQUENTIAL: ("nobody.has:This {}", "no_such {}", "head_mask {}", "retrain {"),
     Paradigm.PARALLEL: ("retrain {}", "head_mask {}", ":: {}"),
 }
-"""Those that nobody has, cannot be read, or are not reviewed by members of this federation."""
+"""Methods that nobody has, that cannot be read, or that this federation's members do not review."""
 
 WORK = (BLOCKS - 1) // 2
-"""Blocks that a part takes an honest owner, at most: while it does one, another may become due."""
+"""Maximum blocks that a part takes an honest owner; meanwhile another may become due."""
 
 
 class FilingCase:
@@ -76,12 +77,12 @@ class FilingCase:
         return self._done
 
     def _settle(self) -> None:
-        """Nobody attacks any more, and the dishonest answer nothing, until honest requests are done."""
+        """Ends the attack, with silent dishonest accounts, until honest requests are done."""
         while self._wanted:
             self._pass(BLOCKS // 2, attack=False)
 
     def _end(self) -> None:
-        """Passes until no request is open.  Raises FilingViolationError at one that does not end."""
+        """Passes blocks until no request is open.  Raises FilingViolationError if one does not end."""
         waits = self._oracle().parts_before(len(self.world.filed)) + 2 * len(self.world.models) + 2
         by = self.world.block + waits * (BLOCKS + 2)
         while any(status.stage.is_open for status in self.world.admitted()):
@@ -102,7 +103,7 @@ class FilingCase:
         self._pass(rng.choice((1, 1, 2, 3, BLOCKS - 1, BLOCKS, BLOCKS + 1)), attack=True)
 
     def _pass(self, blocks: int, attack: bool) -> None:
-        """The committee and the honest look at every block."""
+        """Lets the committee and the honest accounts look at every block."""
         for _ in range(blocks):
             self.world.block += 1
             for account in self.world.accounts:
@@ -148,7 +149,7 @@ class FilingCase:
             account.busy_until = world.block + self._rng.randint(1, WORK)
 
     def _misanswer(self, account: Account) -> None:
-        """A part out of turn, of somebody else's model, again, or as it should be."""
+        """Hands in a part out of turn, of another's model, a second time, or correctly."""
         world = self.world
         for status in world.admitted():
             due = status.due(account.address)
@@ -160,7 +161,7 @@ class FilingCase:
                 world.hand_in(account, status.number, name, self._rng.randbytes(4))
 
     def _ask(self, account: Account) -> None:
-        """A request as it should be, which is to be carried out in time if the account is honest.
+        """Files a valid request, which must be executed in time if the account is honest.
 
         Raises RefusedByContractError.
         """
@@ -177,7 +178,7 @@ class FilingCase:
             self._oracle().check_decided(number, self.world.block)
 
     def _attack(self, account: Account) -> None:
-        """A filing of any kind."""
+        """Files anything."""
         rng, world = self._rng, self.world
         own = self._own(account)
         paradigm = rng.choice(list(Paradigm))

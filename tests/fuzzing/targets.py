@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that reads bytes that somebody else made, and something for each to start from."""
+"""All readers of bytes from others, with initial inputs for each."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def lent_keys(data: bytes) -> object:
 
 
 def of_gateway(folder: Path) -> Callable[[bytes], object]:
-    """Asks the gateway of a store with LEAF for what path, query and Accept header, a line each, say."""
+    """Asks the gateway of a store with LEAF for a path, query and Accept header, one on each line."""
     store = ContentStore(folder)
     store.add(LEAF)
     served = gateway(store)
@@ -197,7 +197,7 @@ TARGETS = {
 
 
 def survives(target: Target, data: bytes) -> bool:
-    """Whether the bytes were read; refused as they may be is False, and anything else is raised."""
+    """Whether the bytes were read; a legitimate refusal gives False, any other error is raised."""
     try:
         target.read(data)
     except BlockfulError:

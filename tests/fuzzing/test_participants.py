@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dishonest participants take nobody's model and hold no request up; faults that are planted are found."""
+"""Dishonest participants take nobody's model and delay no request; planted faults are found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
 
 
 def _everything(look: RequestAdmission, number: int) -> AdmissionVerdict:
-    """Whatever can be read."""
+    """Admits every readable request."""
     try:
         look._docket.status(look._docket.entry(number))
     except Exception:
@@ -45,7 +45,7 @@ def _references(status: RequestStanding, name: str) -> int:
 
 
 def _own_answers(status: RequestStanding, name: str) -> int:
-    """As it is, without the time of references that other requests have withdrawn."""
+    """The real rule without the time of references that other requests have withdrawn."""
     answers = [status.record[each].answer_to(status.request) for each in status.affected]
     own = status._last_answers.get(status.record[name].node.statement.owner, 0)
     return max([status.filed.decided, own, *(each.block_number for each in answers if each is not None)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short walk through what `make fuzz` does for longer: all bytes are read, or clearly refused."""
+"""A short version of `make fuzz`: all bytes are read, or clearly refused."""
 
 from __future__ import annotations
 
