@@ -93,7 +93,7 @@ class PartyRun(Closable):
 
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
-        """Opens a run with the file that the chain names.  Raises as `Federation.open` and `catch_up`."""
+        """Opens a participant's run with the file on chain.  Raises as `Federation.open` and `catch_up`."""
         return cls._up_to_date(lambda: Federation.open(directory, nodes=nodes, participant=keys))
 
     @classmethod

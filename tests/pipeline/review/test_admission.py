@@ -121,7 +121,7 @@ def test_what_owners_sign_and_file_is_admitted_once(court: Court, paradigm: Para
 def test_a_request_with_many_owners_is_filed_by_one_of_them(court: Court) -> None:
     both = court.request(("s", "t"))
     assert court.verdict(court.file(both, by="t")).ruling is Ruling.ADMIT
-    assert "nobody who signed it" in dismissed(court.verdict(court.file(both, by="a")))
+    assert "has not signed it" in dismissed(court.verdict(court.file(both, by="a")))
 
 
 @pytest.mark.parametrize(
