@@ -311,7 +311,8 @@ def test_a_node_that_forgets_to_mine_is_woken(anvil: Devnet, monkeypatch: pytest
     monkeypatch.setattr(Node, "wake", lambda node: node.rpc.call("evm_mine"))
     node.rpc.call("evm_setAutomine", False)
     try:
-        Sender(node, anvil.signer(7), deadline=SECONDS).send(note())
+        sent = Sender(node, anvil.signer(7), deadline=SECONDS).send(note())
+        assert sent.block_number == node.block_number()
     finally:
         node.rpc.call("evm_setAutomine", True)
 
