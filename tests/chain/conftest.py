@@ -96,9 +96,12 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedDevne
         yield devnet
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[pytest.param("ganache", marks=pytest.mark.slow), *KINDS[1:]])
 def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
-    """A scene on a node that is given by its URL, as a user's own would be."""
+    """A scene on a node that is given by its URL, as a user's own would be.
+
+    Ganache, which takes longest, is among the slow; `test_same_outcomes` and `test_sender` always have it.
+    """
     devnet: AnyDevnet = request.getfixturevalue(request.param)
     node = connect(devnet.url, devnet.chain_id)
     yield Scene.on(node, devnet.signer(0), Council.gathered(b"scene"))
