@@ -100,7 +100,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedDevne
 def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     """A scene on a node that is given by its URL, as a user's own would be.
 
-    Ganache, which takes longest, is among the slow; `test_same_outcomes` and `test_sender` always have it.
+    Ganache, which takes longest, is among the slow, but for `test_same_outcomes`, `test_sender` and
+    `test_participant_registry`.
     """
     devnet: AnyDevnet = request.getfixturevalue(request.param)
     node = connect(devnet.url, devnet.chain_id)
