@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 # What `test-beside` runs.
 BESIDE := test-contracts
+WEB3_TESTS := $(patsubst %,tests/chain/test_%.py,account_file delivery failover node round_trip rpc sender strict_nodes)
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 300
 PARTICIPANTS ?= --seconds 300
@@ -140,10 +141,10 @@ test-beside: setup
 	@$(MAKE) --no-print-directory $(BESIDE) >build/test-beside.log 2>&1; \
 	 status=$$?; printf '\n'; cat build/test-beside.log; exit $$status
 
-# Starting and ending nodes takes no web3, nor do embedded chains, so their tests run once.
+# What calls web3 and eth-account, and what is read and sent through them; the other tests of chains run once.
 test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
-	 --ignore tests/chain/test_devnet.py --ignore tests/chain/test_same_outcomes.py -k 'not embedded' tests/chain
+	 -m 'not slow' -k 'not embedded' $(WEB3_TESTS)
 
 test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
 	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)

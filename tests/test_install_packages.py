@@ -117,7 +117,7 @@ def index() -> Iterator[str]:
         def log_message(self, *arguments: Any) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

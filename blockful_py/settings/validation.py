@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -38,9 +39,16 @@ def validated(root: type[T], document: Mapping[str, Any]) -> T:
         raise SettingsError(listed(twice))
     text = json.dumps(document, default=str)
     try:  # JSON has lists for tuples and text for keys; types are otherwise strict
-        return TypeAdapter(root).validate_json(text, strict=True)
+        found: T = _adapter(cast(Any, root)).validate_json(text, strict=True)
     except ValidationError as error:
         raise SettingsError(listed(_faults(root, document, error))) from None
+    return found
+
+
+@cache
+def _adapter(root: Any) -> TypeAdapter[Any]:
+    """The validator of a dataclass; making it takes ten times as long as using it."""
+    return TypeAdapter(root)
 
 
 def _named_twice(document: Mapping[str, Any], *path: str) -> Iterator[str]:

@@ -70,9 +70,10 @@ def test_each_event_goes_to_its_method_in_order() -> None:
     }
 
 
-def test_one_that_overrides_nothing_is_told_in_vain() -> None:
+def test_one_that_overrides_nothing_is_told_in_vain(caplog: pytest.LogCaptureFixture) -> None:
     for event in ALL:
         Callbacks(given=[Callback()]).tell(event)
+    assert not caplog.records
 
 
 def test_one_that_raises_is_logged_and_the_others_are_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -95,9 +95,13 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedDevne
         yield devnet
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[pytest.param("ganache", marks=pytest.mark.slow), *KINDS[1:]])
 def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
-    """A scene on a node that is given by its URL, like a user's own node."""
+    """A scene on a node that is given by its URL, like a user's own node.
+
+    Ganache, the slowest, is among the slow tests, except in `test_same_outcomes`, `test_sender` and
+    `test_participant_registry`.
+    """
     devnet: AnyDevnet = request.getfixturevalue(request.param)
     node = connect(devnet.url, devnet.chain_id)
     yield Scene.on(node, devnet.signer(0), Council.gathered(b"scene"))

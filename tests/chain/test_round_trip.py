@@ -192,6 +192,11 @@ def test_the_mirror_follows_the_committee_by_certificate(scene: Scene) -> None:
     assert (refused.value.name, refused.value.arguments) == ("StaleEpoch", {"given": 1, "current": 2})
 
 
+@pytest.mark.parametrize(
+    "scene",
+    ["anvil", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ganache", "embedded"))],
+    indirect=True,
+)
 def test_every_slot_that_is_declared_is_touched(scene: Scene) -> None:
     """EIP-2930: a slot saves 200 gas when it is written first, 100 when it is read first, and costs 1,900
     when the call does not touch it."""

@@ -68,6 +68,7 @@ def require(rules: SignIn, made: SignInMessage, **changed: Any) -> None:
 
 
 def test_a_good_message_passes(rules: SignIn) -> None:
+    """Nothing is raised, where each test below has one field that is wrong refused."""
     require(rules, rules.message(*PAGE, ACCOUNT))
 
 

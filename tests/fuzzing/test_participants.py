@@ -88,11 +88,19 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "nobody checks whether a method is reviewed": (admission, "require_review", _nothing),
     "nobody checks how long a request is open": (admission, "most_blocks", lambda status: 1 << 32),
 }
+FINDS = {
+    "an owner's other parts give it no more time": 3,
+    "another request's withdrawals give no more time": 12,
+    "a request that nobody answers holds publications up": 4,
+    "a request never lapses": 3,
+    "nobody checks whether a method is reviewed": 6,
+}
+"""The first seed that finds a fault, where that is not soon; it is tried before the others."""
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
     with pytest.raises(FilingViolationError):
-        for seed in range(1, 30):
+        for seed in (FINDS.get(fault, 1), *range(1, 30)):
             run_case(seed)

@@ -321,6 +321,7 @@ def test_records_that_do_not_hash_to_the_head_are_refused(archive: Archive) -> N
 def test_a_second_look_at_the_archive_agrees_where_another_node_goes_on_from_the_same_records(
     archive: Archive, since: int
 ) -> None:
+    """Nothing is raised, where the next tests' nodes have other records."""
     reader = archive_reader(archive)
     archive.other = Archive(url="http://other", stored=[*archive.stored])
     for timestamp in range(since):

@@ -78,6 +78,7 @@ def test_a_changed_byte_is_refused_or_names_another_block(
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    """No other error ends the reading."""
     for prefix in (b"", HEADER):
         with suppress(FormatError, IntegrityError):
             list(car.read(prefix + data))

@@ -28,6 +28,7 @@ def test_decoding_inverts_encoding(node: tuple[Link, ...]) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_file_node_or_a_format_error(block: bytes) -> None:
+    """No other error ends the reading."""
     with suppress(FormatError):
         decode(block)
 

@@ -311,6 +311,7 @@ def test_so_many_bytes_may_be_sent_at_once_and_more_after_a_rest() -> None:
 def test_readers_that_stop_lose_their_connections(
     store: ContentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """They hold all seats, and another reader is answered once a seat is free."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", 0.05)
     name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(64)]))
     with Server(None, gateway=gateway(store)) as started, ExitStack() as stack:

@@ -99,4 +99,6 @@ def test_closing_waits_for_the_step_that_is_under_way_and_begins_no_other() -> N
 
 
 def test_duties_that_never_began_are_closed() -> None:
-    Duties([Chore("chore", _nothing)]).close()
+    chore = Chore("chore", _nothing)
+    Duties([chore]).close()
+    assert chore.steps == 0

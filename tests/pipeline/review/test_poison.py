@@ -82,6 +82,7 @@ def refusal(plan: Plan, proposal: PublicationProposal) -> str:
 
 @pytest.mark.parametrize("references", [(), ("a", "s")], ids=["root", "leaf"])
 def test_a_model_of_the_form_is_voted_for(plan: Plan, weights: Weights, references: tuple[str, ...]) -> None:
+    """No member refuses what `publication` makes of sound weights."""
     plan.roster.members(plan.reviewer())[0].vote_publication(publication(plan, weights, references))
 
 

@@ -22,6 +22,7 @@ def at(seconds: int) -> tuple[ArchiveChunk, ...]:
 
 @pytest.mark.parametrize("off", [0, 60, -60, MAX_DRIFT - 60, 60 - MAX_DRIFT])
 def test_clocks_differ_a_little(off: int) -> None:
+    """Nothing is raised by drifts below `MAX_DRIFT`."""
     now = int(time.time())
     require_timely(at(now + off), now)
 
@@ -34,6 +35,7 @@ def test_an_hour_is_told(off: int) -> None:
 
 
 def test_a_chain_that_rests_does_not_hold_its_leaders_up() -> None:
+    """A newest block of yesterday refuses nobody whose clock is right."""
     now = int(time.time())
     require_timely(at(now), now - 24 * HOUR)
 
@@ -42,6 +44,7 @@ def test_a_chain_that_rests_does_not_hold_its_leaders_up() -> None:
 def test_the_members_own_clock_is_not_asked_where_blocks_come(
     off: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A member whose own clock is an hour off refuses nothing that fits the newest block."""
     now = int(time.time())
     monkeypatch.setattr(time, "time", lambda: now + off)
     require_timely(at(now), now)
