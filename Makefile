@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 # What `test-beside` runs.
 BESIDE := test-contracts
+WEB3_TESTS := $(patsubst %,tests/chain/test_%.py,account_file delivery failover node round_trip rpc sender strict_nodes)
 FUZZ_SECONDS ?= 30
 BYZANTINE_SECONDS ?= 300
 PARTICIPANTS ?= --seconds 300
@@ -61,9 +62,10 @@ $(STAMPS)/demo: requirements/demo.lock.txt requirements/torch.txt pyproject.toml
 	@$(VENV)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(STAMPS)/venv: requirements/lock.txt $(STAMPS)/demo
+$(STAMPS)/venv: requirements/lock.txt lab/pyproject.toml $(STAMPS)/demo
 	@echo "setup: all other Python packages ($(VENV))"
 	@$(INSTALL) $(VENV) requirements/lock.txt
+	@$(VENV)/bin/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable lab
 	@touch $@
 
 $(STAMPS)/brownie: requirements/brownie.lock.txt | $(STAMPS)/python
@@ -139,10 +141,10 @@ test-beside: setup
 	@$(MAKE) --no-print-directory $(BESIDE) >build/test-beside.log 2>&1; \
 	 status=$$?; printf '\n'; cat build/test-beside.log; exit $$status
 
-# Starting and ending nodes takes no web3, nor do embedded chains, so their tests run once.
+# What calls web3 and eth-account, and what is read and sent through them; the other tests of chains run once.
 test-web3-7: setup
 	@$(BROWNIE_VENV)/bin/python -m pytest -q -p no:pytest-brownie -p no:cacheprovider -c /dev/null --rootdir . \
-	 --ignore tests/chain/test_devnet.py --ignore tests/chain/test_same_outcomes.py -k 'not embedded' tests/chain
+	 -m 'not slow' -k 'not embedded' $(WEB3_TESTS)
 
 test-byzantine: setup ## Play faulty members and leaders against honest ones, for BYZANTINE_SECONDS
 	@$(PY) -m tests.fuzzing.byzantine --seconds $(BYZANTINE_SECONDS)
@@ -181,13 +183,14 @@ $(STAMPS)/ipfs: $(wildcard tests/ipfs/node/*) | $(STAMPS)/npm
 	@npm ci --prefix build/ipfs --omit=optional --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
-check: setup ## Run the linters: ruff, mypy, solhint, forge fmt, slither
+check: setup ## Run the linters: ruff, mypy, words, solhint, forge fmt, slither
 	@$(MAKE) --no-print-directory -j2 check-python check-contracts
 
 check-python: setup
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/python scripts/check_words.py
 
 check-contracts: setup
 	@node_modules/.bin/solhint --disc --quiet --max-warnings 0 'contracts/**/*.sol'

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts that measure; a package, because others install one of this name."""
+"""Scripts that measure the project; a package, since other distributions install one of this name."""

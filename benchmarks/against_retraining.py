@@ -6,7 +6,7 @@
 The models are published untrained, on drawn images of 3 x 32 x 32 in 100 classes; four members and a node for
 each chain share the machine.  The request retrains its start, for which its owner pays, and passes the change
 to the others.  Retraining is the sequential method's training of `--timed` models, times the models of the
-request.  Seconds of the processors, those of the nodes included, and by the clock.
+request.  Seconds of the processors, including the nodes', and by the clock.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 
 from benchmarks.growth import drawn, processors, publish
+from benchmarks.stored import keep
 from blockful_py.chain.devnet import NodeOptions, start_together
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, Samples
@@ -114,7 +115,7 @@ def main() -> None:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
         given = {key: value for key, value in vars(options).items() if key != "output"}
         report = {"machine": machine, **given, **figures}
-        options.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        keep(options.output, "against_retraining", report)
 
 
 if __name__ == "__main__":

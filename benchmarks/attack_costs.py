@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What attacks by participants cost: gas and bytes of the attacker, seconds and MiB of the federation.
+"""The cost of attacks by participants: gas and bytes of the attacker, seconds and MiB of the federation.
 
     python -m benchmarks.attack_costs [--trials 1] [--only WORDS]
     python -m benchmarks.attack_costs --render-only
@@ -7,7 +7,7 @@
 A federation of processes on Anvil: four members (f = 1), two participants that serve, and accounts that
 attack, each from a process of its own.  A request that its owner retrains one model is timed from its filing
 to its certificate: in peace, and under each attack from one account and from f + 1.  Memory is the peak of
-the largest member's process (VmHWM) without that of a process that only imports torch.
+the largest member's process (VmHWM) without the memory of a process that only imports torch.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from benchmarks.attack_costs_table import markdown
 from benchmarks.attackers import ATTACKS, BY_OWNERS, attack
 from benchmarks.processes import children, usage
 from benchmarks.services import member_memory
+from benchmarks.stored import FIGURES, keep, load
 from blockful_py.chain.devnet import Devnet, NodeOptions
 from blockful_py.chain.signer import Signer
 from blockful_py.cli.local_federation import ARCHIVE, LIVE, LocalFederation
@@ -44,13 +45,12 @@ from blockful_py.forget import Forget
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.types import Paradigm, RequestState
 from tests.devnets import set_balance
 from tests.member.processes import QUICK
 
 SETTINGS = Path("examples/machines.toml")
-OUTPUT = Path("benchmarks/results/attack_costs.json")
 MEMBERS, FAULTY = 4, 1
 HONEST = ("a", "b")
 """The second is trained from the first, and from models of attackers that file valid requests."""
@@ -125,7 +125,7 @@ class AttackedFederation(LocalFederation):
         return self.chains[chain_id].node.url
 
     def _participants(self) -> None:
-        """All join, one after the other; those with a model in the graph serve until it is published."""
+        """All join in turn; participants with a model in the graph serve until it is published."""
         for number, name in enumerate(self.participants, start=1):
             folder = ParticipantFolder(self.party(name))
             keys = folder.init(self.words(name).read_text().strip(), QUICK)
@@ -146,11 +146,11 @@ class AttackedFederation(LocalFederation):
             self.serve(name)
 
     def _explorer(self) -> None:
-        """There is none."""
+        """Starts nothing: this federation has no explorer."""
 
     def _nodes(self, secret: int) -> Nodes:
         live, archive = (self.chains[chain].node.url for chain in (LIVE, ARCHIVE))
-        return Nodes(Place(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
+        return Nodes(ChainEndpoints(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
 
     def down(self) -> tuple[Any, ...]:
         ended = super().down()
@@ -183,7 +183,7 @@ class WorkSampler:
 
 
 def sizes(status: str) -> dict[str, int]:
-    """Bytes by name, of a process's /proc/PID/status: its peak (VmHWM), and what is resident now."""
+    """Bytes by name, of a process's /proc/PID/status: its peak (VmHWM), and its resident memory."""
     words = [line.split() for line in status.splitlines() if line.endswith("kB")]
     return {each[0].rstrip(":"): int(each[1]) * 1024 for each in words}
 
@@ -294,7 +294,7 @@ class Bench:
         return {"gas": gas, "calldata": size, "transactions": count}
 
     def _settle(self) -> None:
-        """Waits until the members have dismissed what was filed."""
+        """Waits until the members have dismissed all filed requests."""
         registry, limit = self._party.federation.contracts.participants, time.monotonic() + 120
         while any(each.state is RequestState.FILED for each in registry.filed_requests()):
             if time.monotonic() > limit:
@@ -333,7 +333,7 @@ def measure(options: argparse.Namespace, command: str) -> dict[str, Any]:
                 federation.end_service(name)
             bench = Bench(federation, party)
             bench.peace()
-            bench.rows.clear()  # the first reads what was published
+            bench.rows.clear()  # the first reads the published models
             bench.peace()
             for kind in kinds:
                 if kind == "valid requests":
@@ -362,7 +362,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="words in the names of attacks; can be repeated")
     parser.add_argument("--append", action="store_true", help="keep the stored runs as well")
     parser.add_argument("--folder", type=Path, default=Path(".blockful/attack-costs"))
-    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--output", type=Path, default=FIGURES)
     parser.add_argument("--render-only", action="store_true", help="write the table of the stored figures")
     options = parser.parse_args()
     if not options.render_only:
@@ -370,12 +370,10 @@ def main() -> None:
         trials = ["--trials", str(options.trials)] if options.trials != 1 else []
         more = ["--append"] if options.append else []
         run = measure(options, " ".join(("python -m benchmarks.attack_costs", *trials, *only, *more)))
-        before = json.loads(options.output.read_text(encoding="utf-8")) if options.append else []
-        document = [*before, run]
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    page = markdown(json.loads(options.output.read_text(encoding="utf-8")))
-    options.output.with_suffix(".md").write_text(page, encoding="utf-8")
+        runs = [*(load(options.output, "attack_costs") if options.append else ()), run]
+    else:
+        runs = load(options.output, "attack_costs")
+    keep(options.output, "attack_costs", runs, markdown(runs))
 
 
 if __name__ == "__main__":

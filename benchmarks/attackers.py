@@ -11,19 +11,21 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from unittest.mock import patch
 
+from benchmarks.instruments import replaced
 from blockful_py.chain.participant_registry import Endpoint, ParticipantRegistryContract
 from blockful_py.chain.signer import Signer
 from blockful_py.committee import wire
 from blockful_py.committee.service.client import post
-from blockful_py.committee.service.limits import LIMITS, MIB, Extent
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import MIB, Extent
 from blockful_py.errors import BlockfulError, ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights
 from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.pipeline import party as party_module
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.jobs import publishing
 from blockful_py.pipeline.jobs.requesting import draft_request, sign_request
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.identities import address_of
@@ -61,8 +63,8 @@ class Attacker:
 
     Attributes:
         honest: the account whose request is attacked.
-        sent: bytes that left it over the network, beside transactions.
-        done: what it did, counted.
+        sent: bytes sent over the network, besides transactions.
+        done: number of its actions, by name.
     """
 
     party: PartyRun
@@ -96,7 +98,7 @@ class Attacker:
 
     def hand_out(self, uri: Uri) -> None:
         """Has all members keep a file's blocks."""
-        self.party.federation.opened.context.hand_out([uri])
+        self.party.federation.context.hand_out([uri])
         sizes = {block: len(self.store.block(block)) for block in blocks_of(uri, self.store.block)}
         committee = self.party.federation.contracts.committee
         self.sent += sum(sizes.values()) * len(committee.roster(committee.current_epoch())[0].members)
@@ -212,9 +214,9 @@ def odd_models(attacker: Attacker) -> None:
 
     def propose() -> None:
         with (
-            patch("blockful_py.pipeline.party.ATTEMPTS", 1),
-            patch("blockful_py.pipeline.jobs.publishing.form_of", lambda _: _Unchecked()),
-            patch.object(party, "_trained", trained),
+            replaced(party_module, "ATTEMPTS", 1),
+            replaced(publishing, "form_of", lambda _: _Unchecked()),
+            replaced(party, "_trained", trained),
         ):
             while not attacker.over.is_set():
                 with suppress(QuorumError, ContractError):
@@ -234,8 +236,8 @@ class _Unchecked:
 
 
 def own_garbage(attacker: Attacker) -> None:
-    """Hands in, as their owner, three parts of a request that are none."""
-    context, registry = attacker.party.federation.opened.context, attacker.registry
+    """Hands in, as the owner, three wrong parts of a request."""
+    context, registry = attacker.party.federation.context, attacker.registry
     catalogue, own = attacker.party.federation.catalogue(), attacker.own_model()
     drafted = draft_request(context, catalogue, (own,), Forget.of_classes([1]), Paradigm.PARALLEL, None)
     number = attacker.party.file(sign_request(context, catalogue, drafted))
@@ -250,7 +252,7 @@ def own_garbage(attacker: Attacker) -> None:
 
 
 def others_parts(attacker: Attacker) -> None:
-    """Hands in for the honest request, without end, what is no part of its own."""
+    """Hands in for the honest request, without end, parts that belong to others."""
     registry, catalogue = attacker.registry, attacker.party.federation.catalogue()
 
     def flood() -> None:
@@ -270,12 +272,12 @@ def others_parts(attacker: Attacker) -> None:
 
 def largest_messages(attacker: Attacker) -> None:
     """As many questions as each member takes at a time, of the largest sizes, half of them blocks."""
-    context = attacker.party.federation.opened.context
+    context = attacker.party.federation.context
     contracts = attacker.party.federation.contracts
     domain = wire.domain(contracts.committee.chain_id, contracts.committee.address)
     signer = wire.MessageSigner(attacker.secret, domain)
     settings = context.run.settings.federation
-    size = LIMITS[MessageKind.KEEP_KEYS].question_bytes(
+    size = MessageKind.KEEP_KEYS.row.limits.question_bytes(
         Extent(settings.users + contracts.archive.length(), 4)
     )
     nested = b"[" + b"[]," * ((size - 4) // 3) + b"[]]"
@@ -303,7 +305,7 @@ def largest_messages(attacker: Attacker) -> None:
 
 def valid_requests(attacker: Attacker) -> None:
     """As many valid requests at once as the contract takes; its own participant does its parts."""
-    context, catalogue = attacker.party.federation.opened.context, attacker.party.federation.catalogue()
+    context, catalogue = attacker.party.federation.context, attacker.party.federation.catalogue()
     own = attacker.own_model()
     with suppress(ContractError):  # all places are taken
         for number in range(PLACES + 1):
@@ -328,13 +330,13 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
     "parts of a request of its own that are none": own_garbage,
     "valid requests": valid_requests,
 }
-"""In the order in which they are tried: what the last two leave behind lasts."""
+"""In the order of the trials: the effects of the last two are permanent."""
 
 
 def attack(said: Connection, kind: str, folder: Path, words: str, honest: bytes) -> None:
-    """Opens the account's run and says so; attacks when told; ends when told, and says what it took.
+    """Opens the account's run and reports it; attacks and ends on demand, and reports its cost.
 
-    At the lowest priority: an attacker has a machine of its own, and takes no time of its victims' cores.
+    Runs at the lowest priority: a real attacker has a machine of its own and takes none of its victims' time.
     """
     os.nice(19)
     participant = ParticipantFolder(folder)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from blockful_py.chain.devnet import NodeOptions, start_together
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 
 IDS = (1337, 1338)
 
@@ -28,13 +28,13 @@ def add_options(parser: argparse.ArgumentParser, devnet: str) -> None:
 def chains(devnet: str, block_time: int, folder: Path) -> Iterator[Nodes]:
     """Both nodes, which stop in the end; with a block time they are reached by URL, as anybody's are."""
     if not block_time:
-        with Nodes(Place(*IDS, databases=folder, devnet=devnet)) as nodes:
+        with Nodes(ChainEndpoints(*IDS, databases=folder, devnet=devnet)) as nodes:
             yield nodes
         return
     devnets = start_together(*(NodeOptions(each, kind=devnet, block_time=block_time) for each in IDS))
     try:
         live, archive = (each.url for each in devnets)
-        with Nodes(Place(*IDS, live, archive)) as nodes:
+        with Nodes(ChainEndpoints(*IDS, live, archive)) as nodes:
             yield nodes
     finally:
         for each in devnets:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine adds to tasks of a second: wall clock beyond the seconds that tasks take, and the driver's
-processor time.
+"""Overhead of an engine on tasks of a second: extra wall clock, and the driver's processor time.
 
 A task sleeps, so that the machine's other work matters little.  Its input and its result go through the
 store, and it is noted in a journal, as in a job.  Each repeat begins with a task that starts the workers and
@@ -10,7 +9,6 @@ does not count.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import tempfile
@@ -20,6 +18,7 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import Any
 
+from benchmarks.stored import keep
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
@@ -30,7 +29,7 @@ from blockful_py.storage.store import ContentStore
 
 SECONDS = 1.0
 SIZE = 150_000
-"""Bytes of input and result, about those of the small network's weights."""
+"""Bytes of input and result, about the size of the small network's weights."""
 
 
 def rests(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
@@ -46,7 +45,8 @@ def task(store: ContentStore, number: int) -> EngineTask:
 
 def overhead(settings: EngineSettings, at_once: int, count: int) -> dict[str, float]:
     """Wall clock added to a task of a second, in percent, and the driver's milliseconds of processor time a
-    task, of `count` tasks, `at_once` of which run side by side."""
+    task, of `count` tasks, `at_once` of which run side by side.
+    """
     with tempfile.TemporaryDirectory() as folder:
         store = ContentStore(Path(folder) / "store")
         with Journal(Path(folder) / "journal.sqlite") as journal:
@@ -84,9 +84,7 @@ def main() -> None:
             print(f"{kind:10} {name:17} median {median(values):6.1f}, {low:.1f} to {high:.1f}")
     if given.output:
         about = {"cores": os.cpu_count(), "python": platform.python_version(), "tasks": given.count}
-        given.output.write_text(
-            json.dumps({**about, "load": os.getloadavg(), "repeats": found}, indent=2) + "\n"
-        )
+        keep(given.output, "engine", {**about, "load": os.getloadavg(), "repeats": found})
 
 
 if __name__ == "__main__":

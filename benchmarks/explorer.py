@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explorer with generated federations: index, graph file, and what Chromium makes of it.
+"""The explorer with generated federations: index, graph file, and rendering in Chromium.
 
     python -m benchmarks.explorer --models 20000
 
-Indexes events and nodes from memory, so what a node and a disk take is not counted; a model is one event of
-each chain and one node.  Chromium draws in software, with no processor for graphics.  Processor time is of
-all of its processes, and compares where other work takes the machine.
+Indexes events and nodes from memory, without the time of nodes and disks; a model is one event of each chain
+and one node.  Chromium draws in software, with no processor for graphics.  Processor time is of all of its
+processes, and compares on a busy machine too.
 """
 
 from __future__ import annotations

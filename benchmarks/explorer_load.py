@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a running explorer from many clients at once: how long answers take, and what its memory does.
+"""Asks a running explorer from many clients at once: the time of answers, and its memory.
 
     python -m benchmarks.explorer_load --port 8000 --pid PID --clients 100 --seconds 60
 
-Each client asks once a second, as pages do whose federation changes all the time.
+Each client asks once a second, like the page of a federation that changes all the time.
 """
 
 from __future__ import annotations

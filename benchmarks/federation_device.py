@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation of `paper14` on the CPU and on a GPU, in turn: its training, a request by each built-in
-method, and scoring; whether each side repeats its own bits, how far they are apart, and the GPU's memory.
+"""A federation of `paper14` on the CPU and on a GPU, in turn.
 
-Torch is set up as runs set it up.  Images of 32x32 are those of `shapes` at twice their side.  The largest
-networks, and one of the small ones, are asked by three methods alone, for the CPU's time.
+Measures its training, a request by each built-in method, and scoring; whether each side repeats its own bits,
+the distance of both sides, and the GPU's memory.
+
+Torch is set up as runs set it up.  Images of 32x32 are `shapes` at twice their side.  The largest networks,
+and one of the small ones, get three methods only, to save CPU time.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from concurrent.futures import ProcessPoolExecutor
@@ -25,6 +26,7 @@ import torch
 
 from benchmarks.federation_device_side import CPU, Case, Side
 from benchmarks.federation_device_table import markdown
+from benchmarks.stored import keep
 from blockful_py.learning.device import resolve_device, use_repeatable_kernels
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.stacked import FORMS
@@ -84,7 +86,7 @@ def measure(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 
 def distance(left: Side, right: Side) -> float:
-    """`|w' - w| / |w - w_0|`, the root mean square over the trained models."""
+    """Distance `|w' - w| / |w - w_0|`, the root mean square over the trained models."""
     start = flatten(initial_weights(left.spec))
     shares = []
     for name, weights in left.training.weights.items():
@@ -111,12 +113,6 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
 
 
-def write(result: dict[str, Any], path: Path) -> None:
-    """JSON at `path`, and the tables beside it."""
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
@@ -134,7 +130,8 @@ def main() -> None:
                 rows.append(process.submit(measure, case, device, options.repeat).result())
                 print(markdown({**told, "cases": rows[-1:]}), flush=True)
                 if options.output:
-                    write({**told, "cases": rows}, options.output)
+                    result = {**told, "cases": rows}
+                    keep(options.output, "federation_device", result, markdown(result))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One federation of `benchmarks.federation_device` on one device: what it does, and what it took."""
+"""One federation of `benchmarks.federation_device` on one device: its steps and their cost."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Case:
 
     Attributes:
         side: pixels; 8 are the digits, more the shapes.
-        samples: of all users together, before each class is dealt out; None: all that the data set has.
+        samples: of all users together, before each class is dealt out; None: the whole data set.
         epochs: of a model with references; a root trains three times as long.
         scored: samples that five candidates are scored on.
         threads: of the CPU's side; None: all cores.
-        methods: those of the requests.
+        methods: of the requests.
     """
 
     model: str
@@ -134,7 +134,8 @@ class Side:
 
     def memory(self) -> dict[str, int]:
         """MiB of the GPU that this process takes: beside torch's allocator, and by it at most while it trains
-        the first wave."""
+        the first wave.
+        """
         free, total = torch.cuda.mem_get_info(self.device)
         beside = total - free - torch.cuda.memory_reserved(self.device)
         torch.cuda.empty_cache()

@@ -12,7 +12,7 @@ CPU, GPU, STACKED = "cpu", "gpu", "gpu, stacked"
 Case = Mapping[str, Any]
 
 LEARNT = 0.4
-"""Least mean AD_r of trained models that shows what a method does; with 20 classes, chance is 0.05."""
+"""Least mean AD_r of trained models at which a method's effect shows; with 20 classes, chance is 0.05."""
 
 
 def markdown(result: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@
 
 Both train the small network on the digits of 14 users with the same batches a step, epochs and rates, and
 take the mean of the users' weights after each round.  Each run is a process of its own; both sides run in
-turn.  Processor time is that of the run and its children, so that figures compare on a busy machine too.
+turn.  Processor time includes the run's children and compares on a busy machine too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+
+from benchmarks.stored import keep
 
 USERS = 14
 ROUNDS = 6
@@ -184,7 +186,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         print(f"flower over stacks, {what}: {median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})")
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()[0]}
-        options.output.write_text(json.dumps({"machine": machine, "runs": runs}, indent=2) + "\n")
+        keep(options.output, "flower_simulation", {"machine": machine, "runs": runs})
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ MODEL_BYTES, REFERENCE_BYTES, SHARED = 118, 8, 4
 
 
 class Bench:
-    """One deployment, and what is sent to it."""
+    """A deployment and its transactions."""
 
     def __init__(self, url: str, members: int = 4) -> None:
         self.w3 = Web3(HTTPProvider(url, request_kwargs={"timeout": 120}))
@@ -198,10 +198,10 @@ def readers(bench: Bench) -> dict[str, int]:
 
 
 def participants(bench: Bench) -> dict[str, int]:
-    """Gas of founding, of what a participant does, and of decisions on two requests by 3 votes.
+    """Gas of founding, of a participant's transactions, and of decisions on two requests by 3 votes.
 
-    The first one that joins fills the counter's slot.  Whoever hands in for the first time, or files while it
-    holds no place, fills a slot of its own.
+    The first participant fills the counter's slot.  A participant's first hand-in, and a filing without a
+    place, fill a slot of their own.
     """
     live = bench.deploy(load("LiveChain"), bench.committee.address)
     registry = bench.deploy(load("ParticipantRegistry"), bench.committee.address, live.address, 2, True)
@@ -232,7 +232,7 @@ def participants(bench: Bench) -> dict[str, int]:
 
 
 def floors() -> dict[str, int]:
-    """Least gas a model for what is stored and checked: writes, code, one ecrecover, the words that change.
+    """Least gas a model: writes, code, one ecrecover, the words that change.
 
     Its URI is a slot, its entry a quarter of one; two references are published.
     """

@@ -6,8 +6,8 @@
 All models inherit from one, in waves of WAVE whose models have two references each in the wave before.  They
 are published untrained; the request passes the start's change to all of them.  Publication, request and check
 are processes of their own, with four members and a node for each chain, and so is `alone`, the check without
-other processes ahead of it; peaks of memory are the processes', without the nodes' or those ahead.  With a
-width of 3400 a model has 1 MB.  The exponents are least-squares fits of log(figure) over log(models).
+other processes ahead of it; peaks of memory leave out nodes and processes ahead.  With a width of 3400 a
+model has 1 MB.  The exponents are least-squares fits of log(figure) over log(models).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import torch
 from torch import Tensor, nn
 
+from benchmarks.stored import keep
 from blockful_py.chain.devnet import Devnet, NodeOptions, start_together
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.federation import TrainedModel, initial_weights
@@ -45,7 +46,7 @@ STEPS = ("publish", "request", "verify", "alone")
 
 
 class TwoLayers(nn.Module):
-    """`width` hidden units; 75 numbers each for the digits."""
+    """A network of `width` hidden units; 75 numbers each for the digits."""
 
     def __init__(
         self, input_shape: tuple[int, ...], class_count: int, device: torch.device, width: int
@@ -61,11 +62,11 @@ class TwoLayers(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a step took.
+    """The cost of a step.
 
     Attributes:
         seconds: by the clock.
-        own, nodes: of the processors, by the process with those that it started, and by both nodes.
+        own, nodes: of the processors, by the process and its children, and by both nodes.
         before_mb, peak_mb: memory of the process, when the step began and at most.
         disk_mb: the run's folder afterwards.
     """
@@ -137,7 +138,7 @@ def carry_out(step: str, folder: Path, models: int, urls: Sequence[str], width: 
 
 
 def spent_so_far() -> float:
-    """Seconds of the processors, by this process and those that it started and that have ended."""
+    """Processor seconds of this process and its ended children."""
     return sum(os.times()[:4])
 
 
@@ -222,7 +223,7 @@ def main() -> None:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
         given = {"devnet": options.devnet, "width": options.width}
         report_of_all = {"machine": machine, **given, "rows": [asdict(row) for row in rows]}
-        options.output.write_text(json.dumps(report_of_all, indent=1) + "\n", encoding="utf-8")
+        keep(options.output, "growth", report_of_all)
 
 
 if __name__ == "__main__":

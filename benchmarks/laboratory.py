@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real request on two embedded chains with its processor seconds by stage, for `benchmarks.simulation`.
 
-Members and chains are in this process, and torch takes one thread, so that processor time is what the request
-would take on a core of its own, whatever else the machine does.  Every member computes its review itself, as
-one on a machine of its own does.
+Members and chains are in this process, and torch takes one thread, so that processor time is the request's
+time on an idle core.  Every member computes its review itself, as on a machine of its own.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
+from benchmarks.instruments import replaced
 from blockful_py.chain.settlement import ARCHIVE, Settlement
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.member import Member
@@ -49,7 +48,7 @@ ROUNDS = {
 
 @dataclass
 class Laboratory:
-    """What one request took.
+    """The cost of one request.
 
     Attributes:
         stages: s, by stage of the request.
@@ -87,11 +86,11 @@ class _Timing:
             for owner, names in ROUNDS.items():
                 for name in names:
                     timed = self._timed(name, getattr(owner, name))
-                    stack.enter_context(patch.object(owner, name, timed))
-            stack.enter_context(patch.object(Stopwatch, "__call__", _processor_time))
-            stack.enter_context(patch.object(ContentReviewer, "review_redaction", _alone))
+                    stack.enter_context(replaced(owner, name, timed))
+            stack.enter_context(replaced(Stopwatch, "__call__", _processor_time))
+            stack.enter_context(replaced(ContentReviewer, "review_redaction", _alone))
             settle = self._weighed(redaction.redaction_settlement)
-            stack.enter_context(patch.object(redaction, "redaction_settlement", settle))
+            stack.enter_context(replaced(redaction, "redaction_settlement", settle))
             yield
 
     def _weighed(self, settle: Callable[..., Settlement]) -> Callable[..., Settlement]:
@@ -153,7 +152,7 @@ def settings(models: int, members: int) -> Settings:
 
 
 def measured(models: int, members: int, repeats: int = 1) -> list[Laboratory]:
-    """`repeats` requests of each paradigm, each for another class, on one federation."""
+    """Measures `repeats` requests of each paradigm, each for another class, on one federation."""
     torch.set_num_threads(1)
     found = []
     with (

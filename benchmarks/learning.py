@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways;
-scoring of candidates, peak memory, and what keeping the learning curves costs.
+"""Training of 14 users together against a plain loop over them, and the digits demo's federation both ways.
 
-Both sides run in turn, repeat by repeat, so that whatever else the machine does falls on both alike.
+Measures also the scoring of candidates, peak memory, and the cost of learning curves.
+
+Both sides run in turn, repeat by repeat, so that other work on the machine slows both alike.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import subprocess
@@ -19,11 +19,13 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from time import perf_counter, process_time
 from typing import Any, Literal
-from unittest.mock import patch
 
 import torch
 from torch import Tensor
 
+from benchmarks.instruments import replaced
+from benchmarks.stored import keep
+from blockful_py.learning import together, training
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
@@ -42,7 +44,7 @@ MODES: tuple[Mode, Mode] = ("loop", "auto")
 
 @dataclass(frozen=True)
 class Case:
-    """A network, and what each of its users has and does."""
+    """A network, and the data and training of each of its users."""
 
     model: str
     shape: tuple[int, ...]
@@ -129,8 +131,8 @@ def curves(case: Case, mode: Literal["stacked", "loop"], repeat: int) -> dict[st
             if kept:
                 train_together(architecture, given)
             else:
-                module = "together" if mode == "stacked" else "training"
-                with patch(f"blockful_py.learning.{module}.Tally", NoTally):
+                module = together if mode == "stacked" else training
+                with replaced(module, "Tally", NoTally):
                     train_together(architecture, given)
             spent[kept] = process_time() - began
         ratios.append(spent[True] / spent[False])
@@ -171,10 +173,10 @@ def held_mb(field: str) -> float:
 
 
 def memory(case: int, mode: Mode) -> None:
-    """In a process of its own: peak memory of training, less what the process held before it."""
+    """Peak memory of training in a process of its own, less the process's memory before it."""
     architecture = Architecture(CASES[case].model, CASES[case].shape, 10, CASES[case].vocabulary)
     given = jobs(CASES[case], architecture, mode)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from what is held
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from the current size
     before = held_mb("VmRSS")
     train_together(architecture, given)
     print(held_mb("VmHWM") - before)
@@ -280,7 +282,7 @@ def main() -> None:
             "peak_mb": held,
             "digits": demo,
         }
-        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        keep(options.output, "learning", result)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of one network on the device that "auto" finds: images a second, and their share of the card's
-rate of bfloat16 products.
+"""Training of one network on the device "auto": images a second, and share of the card's bfloat16 rate.
 
 Torch is set up as runs set it up, but for the first way.  The operations are counted by torch for a forward
 and a backward pass (not for depthwise convolutions, whose backward pass it counts as if they were dense); the
-card's rate is that of one large product in the same run, beside the one in the data sheet where the card is
-known.
+card's rate is measured by one large product in the same run, and compared with a known data sheet.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +20,7 @@ import torch
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.stored import keep
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import resolve_device, use_repeatable_kernels
 from blockful_py.learning.models import Architecture
@@ -139,7 +137,7 @@ def main() -> None:
             "product_tflops": rate / 1e12,
             "rows": rows,
         }
-        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        keep(options.output, "learning_device", result)
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ class Measurement:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Measures what happens within; the caller may add to what is yielded."""
+        """Measures the block; the caller may add to the yielded figures."""
         print(f"{self._case['users']} participants: {name} ...", flush=True)
         begun, before = time.monotonic(), self._relays.counts()
         spent = self._spent()

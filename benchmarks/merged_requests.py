@@ -31,7 +31,7 @@ CLASSES = 10
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What the starts' requests came to.
+    """Totals of the requests.
 
     Attributes:
         replaced: new versions; a model that two requests reach counts twice.

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a replaced version and its new version tell together: which samples were forgotten, and their looks.
+"""Attacks on a replaced version and its new version together: the forgotten samples, and their looks.
 
-    python -m benchmarks.pair [--data digits] [--seeds 5-9] --output benchmarks/results/pair.json
+    python -m benchmarks.pair [--data digits] [--seeds 5-9] --output benchmarks/results/figures.jsonl
 
 For each seed a federation is trained as in the audit, up to the first model that refers to user 5's first.
 User 5 asks, each time from the same state, that 1, 4 or 16 of its samples be forgotten.  Each method answers
 each request, and the attacks see both versions of user 5's model (the start) or of the model that refers to
 it (the descendant).  Beside them:
 
-- `gold2`: retrained without the samples, from another seed.  This is the floor: more than the old version
-  tells anyhow, beside a new version that does not depend on the samples.
-- `neither knew`: two retrained models, of which none met the samples.  Nothing is to be found.
-- `one step`: a retrained model as the new version, as the old one the same after a step on the samples.
-  All is to be found.
+- `gold2`: retrained without the samples, from another seed.  This is the floor: the old version beside a new
+  one that does not depend on the samples.
+- `neither knew`: two retrained models that never met the samples.  Attacks must find nothing.
+- `one step`: a retrained model as the new version, and the same after a step on the samples as the old one.
+  Attacks must find all.
 
 A seed's models are kept in `--work` and not made again.
 """
@@ -38,10 +38,11 @@ from torch.nn import functional
 
 from benchmarks import pair_attacks as attacks
 from benchmarks.pair_table import markdown, summary
-from blockful_py.experiments.machine import THREADS, describe
-from blockful_py.experiments.protocol import HOLDERS, Cell, lay_out, recipe_of
-from blockful_py.experiments.seeds import parse_seeds
-from blockful_py.experiments.variants import variants
+from benchmarks.stored import keep, load
+from blockful_lab.experiments.machine import THREADS, describe
+from blockful_lab.experiments.protocol import HOLDERS, Cell, lay_out, recipe_of
+from blockful_lab.experiments.seeds import parse_seeds
+from blockful_lab.experiments.variants import variants
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Dataset, Samples, pooled
@@ -67,7 +68,7 @@ SAME_BITS = ("clean_increments_stored", "clean_line_stored", "clean_increments_s
 """Variants that differ from their method at other levels alone, or in their length."""
 
 NOISE = {"gradient_ascent_ascended": (0.02, 0.05), "salun": (0.02, 0.05)}
-"""Standard deviations of what is added to each new weight, by method."""
+"""Standard deviations of the noise added to each new weight, by method."""
 
 SLOW, SLOWLY = "clean_line", 2
 """A method that takes most of the time, and every how many requests it is asked."""
@@ -146,7 +147,7 @@ def pairs_of(request: Request) -> Iterator[tuple[str, Models, Models]]:
 
 
 def after_a_step(architecture: Architecture, weights: Weights, samples: Samples) -> Weights:
-    """`w - STEP grad L(samples; w)`."""
+    """The weights `w - STEP grad L(samples; w)`."""
     module = architecture.module(weights, attacks.CPU).eval()
     steps = torch.autograd.grad(
         functional.cross_entropy(module(samples.x), samples.y), list(module.parameters())
@@ -163,7 +164,7 @@ def noised(weights: Weights, sigma: float, stream: torch.Generator) -> Weights:
 
 
 def observed(request: Request, method: str, old: Models, new: Models, asked: Samples) -> dict[str, Any]:
-    """What the attacks read of a pair: weights and margins by view, alignments at the start."""
+    """Inputs of the attacks on a pair: weights and margins by view, alignments at the start."""
     architecture, affected = request.task.architecture, request.task.affected()
     views: dict[str, Any] = {}
     for view, name in zip(VIEWS, affected, strict=True):
@@ -180,7 +181,7 @@ def observed(request: Request, method: str, old: Models, new: Models, asked: Sam
 
 
 def make(data: str, seed: int, options: DataOptions, sizes: Sequence[int] = SIZES) -> dict[str, Any]:
-    """All pairs of a seed, and what the attacks read of them."""
+    """All pairs of a seed, with the inputs of the attacks."""
     task, dataset = prepared(data, seed, options)
     owned = task.users[OWNER].train
     asked = pooled([owned, dataset.test])
@@ -237,9 +238,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="write the figures as JSON, and the table as Markdown")
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the table of --output")
     options = parser.parse_args()
+    name = "pair" if options.data == "digits" else f"pair_{options.data}"
     if options.render_only:
-        document = json.loads(options.output.read_text(encoding="utf-8"))
-        options.output.with_suffix(".md").write_text(markdown(document), encoding="utf-8")
+        document = load(options.output, name)
+        keep(options.output, name, document, markdown(document))
         return
     use_threads(THREADS)
     options.work.mkdir(parents=True, exist_ok=True)
@@ -267,8 +269,7 @@ def main() -> None:
     }
     print(markdown(document))
     if options.output:
-        options.output.write_text(json.dumps(document) + "\n", encoding="utf-8")
-        options.output.with_suffix(".md").write_text(markdown(document), encoding="utf-8")
+        keep(options.output, name, document, markdown(document))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on a pair: a replaced version of a model and its new version, both with whoever asks.
+"""Attacks on a pair: a replaced version of a model and its new version, both known to the attacker.
 
-Membership: which samples were forgotten.  Reconstruction: what they look like (FUIA, arXiv 2502.14558; DRAUN,
+Membership finds the forgotten samples.  Reconstruction recovers their looks (FUIA, arXiv 2502.14558; DRAUN,
 arXiv 2507.09602), by matching gradients as in arXiv 2003.14053.
 """
 
@@ -26,22 +26,25 @@ CPU = torch.device("cpu")
 
 STEPS, RATE, SMOOTH = 100, 0.1, 0.01
 """Of the reconstruction: steps of Adam (written out, as torch.optim takes seconds to import), their size, and
-the weight of the total variation."""
+the weight of the total variation.
+"""
 
 RIDGE = 1e-3
 """Added to the variances of a fit."""
 
 
 def margins_of(architecture: Architecture, weights: Weights, samples: Samples) -> Floats:
-    """`ln p / (1 - p)` of the true labels, float64 (n,)."""
+    """Margins `ln p / (1 - p)` of the true labels, float64 (n,)."""
     module = architecture.module(weights, CPU).eval()
     with torch.inference_mode():
         return margins(outputs(module, samples.x).double().numpy(), samples.y.numpy())
 
 
 def alignment(architecture: Architecture, old: Weights, new: Weights, samples: Samples) -> Floats:
-    """`cos(grad L(x; w_new), w_new - w_old)` by sample, float64 (n,): 1 where the old version is the new one
-    after one step of descent on x."""
+    """Alignment `cos(grad L(x; w_new), w_new - w_old)` by sample, float64 (n,).
+
+    It is 1 if the old version is the new one after one step of descent on x.
+    """
     module = architecture.module(new, CPU).eval()
     change = change_of(module, old, new)
     alone = zip(samples.x[:, None], samples.y[:, None], strict=True)
@@ -49,12 +52,12 @@ def alignment(architecture: Architecture, old: Weights, new: Weights, samples: S
 
 
 def change_of(module: nn.Module, old: Weights, new: Weights) -> Tensor:
-    """`w_new - w_old` of all parameters, flat."""
+    """Change `w_new - w_old` of all parameters, flat."""
     return torch.cat([(new[name] - old[name]).flatten() for name, _ in module.named_parameters()])
 
 
 def likelihood_ratio(members: Floats, others: Floats, asked: Floats) -> Floats:
-    """`ln N(m; forgotten) - ln N(m; others)` of m = (margin in the old version, margin in the new one).
+    """Likelihood ratio `ln N(m; forgotten) - ln N(m; others)`; m = (old margin, new margin).
 
     Args:
         members, others: (n, 2) each, of federations that are not attacked.

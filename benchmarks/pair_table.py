@@ -96,7 +96,7 @@ def _figures(
 def _fitted(
     every: Sequence[Mapping[str, Any]], chosen: Sequence[Sequence[Pair]], left_out: int
 ) -> dict[str, tuple[Floats, Floats]]:
-    """Margins of forgotten and other samples in the pairs of all other seeds; none where there are none."""
+    """Margins of forgotten and other samples in the pairs of all other seeds, which may be missing."""
     others = [
         (made, pair)
         for seed, made in enumerate(every)

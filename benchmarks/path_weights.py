@@ -25,6 +25,7 @@ import numpy as np
 import scipy
 
 from benchmarks.growth import exponent, resident
+from benchmarks.stored import keep
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 
@@ -111,7 +112,7 @@ def main() -> None:
         }
         given = {"references": options.references, "starts": options.starts}
         report = {"machine": machine, **given, "runs": rows}
-        options.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        keep(options.output, "path_weights", report)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,16 @@
 
     kernel    from one array that exists to another; the changes stay in the cache, as for many descendants
     in place  the same, into the array itself
-    from RAM  the same as `kernel`, the changes as long as the weights: what one descendant takes
+    from RAM  the same as `kernel`, the changes as long as the weights, as for one descendant
     models    four whole models, into new memory
 
-GB/s counts what is read from memory and written to it, as STREAM does (McCalpin 1995): 8 bytes a number, and
-where the changes come from memory 4 more for each start.
+GB/s counts reads and writes of memory, as STREAM does (McCalpin 1995): 8 bytes a number, and 4 more for each
+start whose changes come from memory.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 
+from benchmarks.stored import keep
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.unlearning.propagation import BLOCK, Scratch, Term, pass_block, propagate
@@ -76,7 +76,8 @@ def models(size: int, starts: int, where: str) -> Pair:
 
 def compare(where: str, size: int, starts: int, repeat: int) -> dict[str, object]:
     """Median of `repeat` interleaved runs of both, in wall-clock and in processor time: on a machine with
-    other work, only the latter is theirs alone."""
+    other work, only the latter is theirs alone.
+    """
     copy, passed, moved = (models if where == "models" else kernel)(size, starts, where)
     seconds: tuple[list[float], list[float]] = ([], [])
     spent: tuple[list[float], list[float]] = ([], [])
@@ -127,7 +128,7 @@ def main() -> None:
             "numpy": np.__version__,
         }
         result = {"machine": machine, "rows": rows}
-        options.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        keep(options.output, "propagation", result)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ chains share this machine.  Seconds by the clock, and of the processor: of this 
     seal     encrypting the weights and signing the statements
     store    both stores, the journal's steps and the data keys
     draft    reading the chains, and a fresh chameleon hash for each model
-    vote     all members: reading what is published, checking every opening, voting
+    vote     all members: reading the models, checking every opening, voting
     sign     the archive's certificate and the live chain's
     archive, live  signing, sending and awaiting the transactions
     other    the journal's commits, and the rest
@@ -34,11 +34,11 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.chains import add_options, chains
+from benchmarks.instruments import replaced
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
@@ -75,7 +75,7 @@ RECOVERABLE = bytes.fromhex(
     "7f79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798604052"  # r, the generator's x
     "6001606052"  # s = 1
 )
-"""mstore of what `ecrecover` takes; the hash, at 0, is zero and then what was recovered last."""
+"""mstore of the inputs of `ecrecover`; the hash, at 0, is zero, later the last recovered key."""
 RECOVER = bytes.fromhex("602060006080600060015afa50")
 """staticcall(gas(), 1, 0, 128, 0, 32)"""
 
@@ -132,7 +132,7 @@ def _seconds(path: Path) -> float:
 
 
 class Splits:
-    """What each stage spends, less what the stages inside it do."""
+    """Time of each stage, less the time of stages inside it."""
 
     def __init__(self) -> None:
         self.spent: dict[str, Spent] = {stage: Spent() for stage in ORDER}
@@ -142,7 +142,7 @@ class Splits:
     def watching(self) -> Iterator[None]:
         with ExitStack() as stack:
             for owner, name, stage in STAGES:
-                stack.enter_context(patch.object(owner, name, self._watched(getattr(owner, name), stage)))
+                stack.enter_context(replaced(owner, name, self._watched(getattr(owner, name), stage)))
             with self.stage("other"):
                 yield
 
@@ -193,8 +193,10 @@ def made_up(
 
 
 def bare(sender: Sender, models: int, words: float, each: int, recovers: bool = False) -> Spent:
-    """What storing `words` words a model takes on one node, `each` models a transaction; `recovers`: with a
-    key recovered for each word."""
+    """Cost of storing `words` words a model on one node, `each` models a transaction.
+
+    With `recovers`, a key is recovered for each word.
+    """
     interface = interface_of("LiveChain")
     code = bare_code(recovers)
     creation = bytes([0x60, len(code), 0x60, 12, 0x60, 0, 0x39, 0x60, len(code), 0x60, 0, 0xF3]) + code

@@ -8,7 +8,7 @@ makes them forget another class.  The members, the chains and the leader share t
 
     unlearn   the new weights                      review   every member recomputes them
     audit     the claims in the new model nodes    nonces   round 1
-    store     adding, and deleting what was there  shares   round 2, and combining: the collisions
+    store     adding, and deleting the old files  shares   round 2, and combining: the collisions
     attests   a quorum binds the nonces to this use
     draft     reading the chain                    votes    every opening verified, the archive's certificate
                                                    archive, live   the transactions
@@ -30,15 +30,15 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.instruments import replaced
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.settings import ChainSettings, Settings
 from tests.member.processes import members
 
@@ -49,7 +49,7 @@ STAGES = {
     "sign": "shares",
     "vote_redaction": "votes",
 }
-"""What certification goes on to when the first member is asked this."""
+"""Stage of certification that begins when the first member is asked this."""
 
 ORDER = (
     "unlearn",
@@ -93,11 +93,11 @@ class Splits:
         with ExitStack() as stack:
             for name, stage in STAGES.items():
                 ask = self._begun_by(getattr(RemoteMember, name), stage)
-                stack.enter_context(patch.object(RemoteMember, name, ask))
+                stack.enter_context(replaced(RemoteMember, name, ask))
             certify = self._ended(Coordinator.certify_redaction)
-            stack.enter_context(patch.object(Coordinator, "certify_redaction", certify))
+            stack.enter_context(replaced(Coordinator, "certify_redaction", certify))
             release = self._ended(self._begun_by(Coordinator.release, "release"))
-            stack.enter_context(patch.object(Coordinator, "release", release))
+            stack.enter_context(replaced(Coordinator, "release", release))
             yield
 
     def _begun_by(self, call: Callable[..., Any], stage: str) -> Callable[..., Any]:
@@ -173,7 +173,7 @@ def measure(models: int, count: int, repeats: int) -> list[dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         with (
-            Nodes(Place.of(ChainSettings(), base / "chains")) as nodes,
+            Nodes(ChainEndpoints.of(ChainSettings(), base / "chains")) as nodes,
             members(count, base, base / "run", nodes) as processes,
         ):
             chosen = settings(models, [member.url for member in processes], (0,))

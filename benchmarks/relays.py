@@ -59,7 +59,7 @@ class Relays:
         return self._process.pid
 
     def counts(self) -> Counts:
-        """What has passed since the start."""
+        """Traffic since the start."""
         self._pipe.send(None)
         counts: Counts = self._pipe.recv()
         return counts
@@ -73,7 +73,7 @@ class Relays:
 
 
 def difference(later: Counts, earlier: Counts) -> Counts:
-    """What has passed in between; nothing that is zero."""
+    """Traffic in between, without zeros."""
     since = {
         key: {name: count - earlier.get(key, {}).get(name, 0) for name, count in counts.items()}
         for key, counts in later.items()

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten requests, one after the other, on one federation: what its models know after each, and after the tenth.
+"""Ten requests in turn on one federation: the knowledge of its models after each, and after the tenth.
 
     python -m benchmarks.requests_in_turn [--data digits] [--seeds 5 6 7 8 9] --rows FOLDER --output FILE
 
 The federations of the audit in which all hold everything.  Four classes, three clients and a quarter of the
 samples of three other users are forgotten, in an order that the seed draws.  A class starts at the first
 models of all users, so that it reaches every model; a client, and samples of one, at all models of theirs.
-Classes take `retrain_ahead`, clients and samples `clean_increments`; each request works on the models that
-those before have left.  Clients and owners of samples are drawn from users whose first model has references:
-the root of a client that left would be an untrained model.
+Classes take `retrain_ahead`, clients and samples `clean_increments`; each request works on the models left by
+the requests before.  Clients and owners of samples are drawn from users whose first model has references: the
+root of a client that left would be an untrained model.
 
-A request is audited at once, against gold without it and those before, and after the tenth, against gold
-without all ten: on the models that it reached, and elsewhere.  The original is the federation before the
+A request is audited at once, against gold without it and the requests before, and after the tenth, against
+gold without all ten: on the models that it reached, and elsewhere.  The original is the federation before the
 first request.  A seed that has a file in FOLDER is not measured again.
 """
 
@@ -30,9 +30,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.requests_in_turn_table import AT_ONCE, LAST, ROWS, UNLEARNED, markdown, report, write
-from blockful_py.experiments.machine import THREADS, describe
-from blockful_py.experiments.protocol import SAMPLES, Cell, Layout, lay_out, recipe_of
+from benchmarks.requests_in_turn_table import AT_ONCE, LAST, ROWS, UNLEARNED, markdown, report
+from benchmarks.stored import keep, load
+from blockful_lab.experiments.machine import THREADS, describe
+from blockful_lab.experiments.protocol import SAMPLES, Cell, Layout, lay_out, recipe_of
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.device import use_threads
@@ -80,7 +81,7 @@ class Done:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A federation as published, and what it is asked, one after the other.
+    """A federation as published, and its requests in their order.
 
     Attributes:
         task: of all its models; each request has its own starts and forget set.
@@ -217,7 +218,7 @@ def exact_after_all(turn: Turn, last: int, after: Mapping[str, Weights]) -> bool
 
 
 def measured_in(folder: Path, cell: Cell) -> Mapping[str, Any]:
-    """What the folder has of a seed, measured where it has nothing."""
+    """Figures of a seed from the folder, measured if missing."""
     path = folder / f"{cell.data}-{cell.seed}.json"
     if not path.exists():
         print(f"seed {cell.seed}", flush=True)
@@ -237,7 +238,8 @@ def main() -> None:
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the tables of --output")
     given = parser.parse_args()
     if given.render_only:
-        write(json.loads(given.output.read_text(encoding="utf-8")), given.output)
+        stored = load(given.output, "in_turn")
+        keep(given.output, "in_turn", stored, markdown(stored))
         return
     if given.rows is None:
         parser.error("--rows names the folder to measure in.")
@@ -247,7 +249,7 @@ def main() -> None:
     seeds = " ".join(map(str, given.seeds))
     command = f"python -m benchmarks.requests_in_turn --data {given.data} --seeds {seeds}"
     result = report(measured, f"{command} --rows FOLDER --output FILE")
-    write(result, given.output)
+    keep(given.output, "in_turn", result, markdown(result))
     print(markdown(result))
 
 

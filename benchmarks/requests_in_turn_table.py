@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from blockful_py.experiments.protocol import Cell
-from blockful_py.experiments.results import Result
-from blockful_py.experiments.summary import summarise
-from blockful_py.experiments.tabulate import document, machine_line
-from blockful_py.experiments.writing import compact, with_list
+from blockful_lab.experiments.protocol import Cell
+from blockful_lab.experiments.results import Result
+from blockful_lab.experiments.summary import summarise
+from blockful_lab.experiments.tabulate import document, machine_line
 from blockful_py.forget import Level
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json
@@ -180,10 +178,3 @@ def _times(figure: Mapping[str, Any] | None) -> str:
         return "-"
     value, low, high = (float(figure["times_floor"][key]) for key in ("value", "low", "high"))
     return f"{value:.1f} ({low:.1f} to {high:.1f})"
-
-
-def write(result: Mapping[str, Any], path: Path) -> None:
-    """JSON at `path`, and the tables beside it."""
-    text = with_list(result, "groups", map(compact, result["groups"]))
-    path.write_text(text + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What models without references know before and after they are trained again without class 3.
+"""Accuracy of models without references before and after they are trained again without class 3.
 
     python -m benchmarks.retrained_roots [SETTINGS] [--seeds 0 1 2 3 4]
 

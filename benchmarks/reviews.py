@@ -4,15 +4,15 @@
     python -m benchmarks.reviews [--models 100] [--members 4] [--repeats 3] [--block-time 0]
 
 All models inherit from one and are replaced under one certificate; each repeat makes them forget another
-class.  Seconds by the clock, and of this process's processors: those of chains that are processes of their
-own are in the first alone.
+class.  Seconds by the clock, and of this process's processors: only the first counts chains in processes of
+their own.
 
     unlearn   the new weights                     review   every member recomputes and measures
     audit     the claims in the new model nodes   collide  nonces, attestations, shares: the collisions
     store     adding weights and nodes            vote     every opening verified, the certificates
     archive, live   the transactions              confirm  asking the chains for every transaction
     forget    deleting the replaced files         erase    destroying their keys
-    certificate  of the erasure, which every member checks in full; certify: what is left of the decision
+    certificate  of the erasure, which every member checks in full; certify: the rest of the decision
     verify    the record, as anybody checks it
 
 Beside the seconds, the calls that the nodes answered in the first request.
@@ -34,12 +34,12 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.chains import add_options, chains
+from benchmarks.instruments import replaced
 from benchmarks.redaction import graph
 from blockful_py.chain.rpc import JsonRpc
 from blockful_py.committee.coordinator import Coordinator
@@ -63,12 +63,12 @@ CALLS: tuple[tuple[type, str, str], ...] = (
 Seconds = dict[str, tuple[float, float]]
 """By stage: by the clock, and of the processors."""
 Calls = Counter[str]
-"""Calls to the nodes by stage; those of an embedded chain are not counted."""
+"""Calls to the nodes by stage, without calls to embedded chains."""
 
 
 @dataclass
 class Stages:
-    """What each stage took; a stage that another interrupts goes on afterwards."""
+    """Time of each stage; a stage that another interrupts goes on afterwards."""
 
     seconds: Seconds = field(default_factory=dict)
     calls: Calls = field(default_factory=Counter)
@@ -97,9 +97,9 @@ class Stages:
     def watching(self) -> Iterator[None]:
         with ExitStack() as stack:
             for owner, name, stage in CALLS:
-                stack.enter_context(patch.object(owner, name, self._timed(getattr(owner, name), stage)))
-            stack.enter_context(patch.object(Stopwatch, "__call__", lambda _, stage: self(stage)))
-            stack.enter_context(patch.object(JsonRpc, "batch", self._counted(JsonRpc.batch)))
+                stack.enter_context(replaced(owner, name, self._timed(getattr(owner, name), stage)))
+            stack.enter_context(replaced(Stopwatch, "__call__", lambda _, stage: self(stage)))
+            stack.enter_context(replaced(JsonRpc, "batch", self._counted(JsonRpc.batch)))
             yield
 
     def _timed(self, call: Callable[..., Any], stage: str) -> Callable[..., Any]:
@@ -140,7 +140,7 @@ def settings(models: int, members: int) -> Settings:
 
 
 def request(federation: Federation, forget: int) -> tuple[Seconds, Calls]:
-    """What one request, its certificate and a check of the record took, by stage and in all."""
+    """Time of one request, its certificate and a check of the record, by stage and in all."""
     stages = Stages()
     with stages.watching():
         with stages("the rest"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passing leaves of the class and of the rest, by what it does with batch normalisation's statistics.
+"""Accuracy on the class and the rest after passing, by its use of batch normalisation's statistics.
 
     python -m benchmarks.running_statistics [seeds]
 

@@ -23,24 +23,20 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from blockful_py.committee import codec, wire
+from blockful_py.committee import wire
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter, Origin
-from blockful_py.committee.service.key_custody import encryption_key
-from blockful_py.committee.service.limits import LIMITS, MIB, Extent
-from blockful_py.committee.service.member_client import (
-    NOBODY,
-    Deadlines,
-    IndexedClient,
-    MemberClient,
-    identify,
-)
-from blockful_py.committee.service.messages import Empty, Identity, KeyDelivery, MessageKind
+from blockful_py.committee.service.key_custody import KeyCustody, encryption_key
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import MIB, Extent
+from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, identify
+from blockful_py.committee.service.messages import NOBODY, Empty, Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox
-from blockful_py.committee.service.request_handler import RequestHandler, Seat
+from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712
@@ -62,7 +58,7 @@ EXTENT = Extent(28, 4)
 LARGE = 31 * MIB
 BOMB = b"[" + b"[]," * (LARGE // 3) + b"[]]"
 FILE = b"".join(bytes([number]) * MIB for number in range(16))
-"""What strangers fetch."""
+"""The resource that strangers fetch."""
 CAR = f"GET /ipfs/{cid_string(file_uri(FILE))}?format=car HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 PERIOD = 0.1
 CONTEXT = multiprocessing.get_context("spawn")
@@ -118,12 +114,15 @@ class Desk:
     def extent(self) -> Extent:
         return EXTENT
 
-    def custody(self, kind: MessageKind, message: wire.Message) -> object:
-        """The body is parsed, and no more."""
-        return codec.decode(KeyDelivery, message.body)
+    def key_custody(self) -> KeyCustody:
+        """Bodies are parsed, and no more."""
+        raise RefusedError("this member keeps no keys")
 
-    def blocks(self, kind: MessageKind, message: wire.Message) -> object:
-        return self._blocks.answer(kind, message)
+    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+        raise RefusedError("this member keeps no keys")
+
+    def block_custody(self) -> BlockCustody:
+        return self._blocks
 
 
 def serve(started: Connection, over: Connection, by_tls: bool = False, held: Path | None = None) -> None:
@@ -164,7 +163,7 @@ def asked(signer: wire.MessageSigner, kind: MessageKind, body: bytes) -> bytes:
 
 
 def again_and_again(place: tuple[str, int], count: int, attack: Callable[[socket.socket], None]) -> None:
-    """`count` connections at one time, each opened again when it ends."""
+    """Keeps `count` connections open at one time, each opened again when it ends."""
 
     def repeat() -> None:
         while True:
@@ -223,7 +222,7 @@ def slow_readers(place: tuple[str, int]) -> None:
 def bombs_of_a_member(place: tuple[str, int]) -> None:
     """The largest bodies that a lying member may send, hardest to parse."""
     kind = MessageKind.KEEP_KEYS
-    size = LIMITS[kind].question_bytes(EXTENT)
+    size = kind.row.limits.question_bytes(EXTENT)
     bomb = b"[" + b"[]," * ((size - 4) // 3) + b"[]]"
 
     def attack(opened: socket.socket) -> None:

@@ -3,9 +3,9 @@
 
     python -m benchmarks.signed_hash [--samples 100]
 
-The fallback commits to the first message by keccak256 and signs every later one.  Gas is that of the function
-alone, and of `eth_estimateGas` for a call of it, on a Ganache of its own; microseconds are CPU time of one
-process, medians.  Each opening is checked in Python and on the chain, and refused for another message.
+The fallback commits to the first message by keccak256 and signs every later one.  Gas is of the function
+alone, and of `eth_estimateGas` for a call, on a Ganache of its own; microseconds are CPU time of one process,
+medians.  Each opening is checked in Python and on the chain, and refused for another message.
 """
 
 from __future__ import annotations

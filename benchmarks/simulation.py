@@ -20,9 +20,9 @@ from typing import Any
 
 from benchmarks.laboratory import Laboratory, measured
 from benchmarks.simulation_constants import TEST_SAMPLES
-from blockful_py.simulation.constants import Constants
-from blockful_py.simulation.outcome import SimulationOutcome, simulate_once
-from blockful_py.simulation.settings import SimulationSettings
+from blockful_lab.simulation.constants import Constants
+from blockful_lab.simulation.outcome import SimulationOutcome, simulate_once
+from blockful_lab.simulation.settings import SimulationSettings
 
 
 def simulated(run: Laboratory, constants: Constants) -> SimulationOutcome:

@@ -3,11 +3,10 @@
 
     python -m benchmarks.simulation_constants [--models 2,8] [--repeats 5] [--only PREFIX] [--output FILE]
 
-Processor time of one thread.  Signatures, openings and the steps of a collision are measured alone, sample
-passes as in `benchmarks.passes`.  What only whole requests show (claims, store, draft, review, release, send)
-is taken from laboratory runs of chains of `--models` with four members, as lines over the models of a
-proposal.  Entries that this does not measure stay: gas, call data and rates, each with its own source, and
-what is stated.
+Processor time of one thread.  Signatures, openings, the steps of a collision and sample passes are measured
+alone.  Claims, store, draft, review, release and send come from laboratory runs of whole requests, as lines
+over the models of a proposal: chains of `--models` with four members.  Other entries stay: gas, call data and
+rates, each with its own source, and stated values.
 """
 
 from __future__ import annotations
@@ -17,26 +16,39 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
+from time import process_time
 from typing import Any
 
 import torch
+from torch.nn import functional
 
-from benchmarks import passes
 from benchmarks.crypto import binding, seconds_per_call, steps
 from benchmarks.laboratory import Laboratory, measured
+from blockful_lab.simulation.constants import Constants
 from blockful_py.crypto import chameleon
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.signature import recover, sign
 from blockful_py.crypto.threshold.local import generate_key
-from blockful_py.simulation.constants import Constants
+from blockful_py.learning.models.registry import MODELS
 
-SHIPPED = Path(__file__).resolve().parents[1] / "blockful_py" / "simulation" / "constants.json"
+SHIPPED = Path(__file__).resolve().parents[1] / "lab" / "blockful_lab" / "simulation" / "constants.json"
 SOURCE = "python -m benchmarks.simulation_constants"
 COMMITTEES = ((3, 4), (15, 21), (67, 100))
 MEMBERS = 4
 TEST_SAMPLES, FORWARD = 360, 1 / 3
 """Held-out digits on which claims are measured; sample passes of one of them."""
 MICRO = 1e-6
+CPU = torch.device("cpu")
+PASSES = {
+    "cnn-blobs": ("cnn", (1, 4, 4), 10, 64),
+    "cnn-digits": ("cnn", (1, 8, 8), 10, 64),
+    "alexnet-cifar100": ("alexnet", (3, 32, 32), 100, 8),
+    "mobilenet_v2-cifar100": ("mobilenet_v2", (3, 32, 32), 100, 4),
+    "resnet18-cifar100": ("resnet18", (3, 32, 32), 100, 4),
+    "alexnet-tinyimagenet": ("alexnet", (3, 64, 64), 200, 8),
+    "resnet18-tinyimagenet": ("resnet18", (3, 64, 64), 200, 2),
+}
+"""Network, input, classes and samples of a batch: the networks of the scalability section."""
 
 Entries = dict[str, dict[str, Any]]
 
@@ -88,16 +100,30 @@ def collisions(repeats: int) -> Entries:
     return entries | {"session.pledge": single(median(pledges), repeats)}
 
 
+def one_pass(case: str, repeats: int) -> tuple[int, float]:
+    """Parameters of a network, and the median processor seconds of a sample forward and backward."""
+    name, shape, classes, batch = PASSES[case]
+    torch.manual_seed(1)
+    module = MODELS[name](shape, classes, CPU).train()
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter, std=0.01)
+    x, y = torch.randn(batch, *shape), torch.randint(0, classes, (batch,))
+    seconds = []
+    for _ in range(repeats + 1):
+        begun = process_time()
+        module.zero_grad()
+        functional.cross_entropy(module(x), y).backward()  # type: ignore[no-untyped-call]
+        seconds.append((process_time() - begun) / batch)
+    parameters = sum(each.numel() for each in module.parameters())
+    return parameters, median(seconds[1:])
+
+
 def networks(repeats: int) -> Entries:
     entries: Entries = {}
-    for case in passes.CASES:
-        found = passes.measure(case, repeats)
-        entries[f"pass.{case}"] = single(float(str(found["median"])), repeats)
-        entries[f"parameters.{case}"] = {
-            "value": found["parameters"],
-            "unit": "parameters",
-            "source": SOURCE,
-        }
+    for case in PASSES:
+        parameters, seconds = one_pass(case, repeats)
+        entries[f"pass.{case}"] = single(seconds, repeats)
+        entries[f"parameters.{case}"] = {"value": parameters, "unit": "parameters", "source": SOURCE}
     return entries
 
 
@@ -115,7 +141,7 @@ def requests(models: Sequence[int], repeats: int, known: Constants) -> Entries:
 
 
 def _parts(run: Laboratory, known: Constants) -> dict[str, float]:
-    """Seconds of all proposals of a run, without what other constants stand for."""
+    """Seconds of all proposals of a run, less the parts that other constants cover."""
     measuring = run.models * TEST_SAMPLES * FORWARD * known.at("pass.cnn-digits")
     gas = {name: used * known.at("evm.gas") for name, used in run.gas.items()}
     cosigned = run.calls["attest_cosigning"] + run.calls["cosign"]

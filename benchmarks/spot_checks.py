@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a spot check costs: seconds and bytes, of its owner and of a member, by the share that is shown.
+"""The cost of a spot check: seconds and bytes, of its owner and of a member, by the share shown.
 
     python -m benchmarks.spot_checks --runs 5
 
@@ -41,7 +41,7 @@ TRAINING = TrainingSettings()
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of one run by what they went to, bytes of the disclosure, and what it showed."""
+    """Seconds of one run by step, bytes of the disclosure, and its verdict."""
 
     train: float
     record: float

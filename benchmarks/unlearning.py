@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parallel request takes, with increments made, stored and not needed, with a line made and stored,
-and retrained ahead, against sequential retraining: CPU time of one thread, which is the wall time on a core
-of its own, and sample passes.  And what storing costs when models are published, against training without.
-The federations are trained as long as those of the audit."""
+"""The cost of a parallel request against sequential retraining, by method and stored increments.
+
+CPU time of one thread, which is the wall time on an idle core, and sample passes.  Methods take increments
+made, stored and not needed, a line made and stored, and models retrained ahead.  The cost of storing at
+publication is
+compared with training without it.  The federations are trained as long as in the audit.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from collections.abc import Callable, Iterable
@@ -19,8 +21,9 @@ from typing import Any
 
 import torch
 
-from blockful_py.experiments.protocol import RATE, recipe_of
-from blockful_py.experiments.variants import STORES
+from benchmarks.stored import keep, load
+from blockful_lab.experiments.protocol import RATE, recipe_of
+from blockful_lab.experiments.variants import STORES
 from blockful_py.forget import Forget
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.federation import FederationSpec, train_federation
@@ -30,7 +33,7 @@ from blockful_py.settings import FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.gradient_ascent import GradientAscent
-from blockful_py.unlearning.line import along, legs
+from blockful_py.unlearning.line import models_on_line, training_phases
 from blockful_py.unlearning.method import Method, Outcome
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
@@ -46,7 +49,7 @@ GRAPHS = {
 }
 
 LINE = "line"
-"""What of `STORES` is of the federation, and not of its models."""
+"""Entries of `STORES` that belong to the federation, not to its models."""
 
 METHODS: dict[str, tuple[Callable[[], Method], str | None]] = {
     "sequential retraining": (Retrain, None),
@@ -57,7 +60,7 @@ METHODS: dict[str, tuple[Callable[[], Method], str | None]] = {
     "line stored": (CleanLine, LINE),
     "retrained ahead": (RetrainAhead, "clean models"),
 }
-"""A method, and what was stored for it when the models were published."""
+"""A method, and its increments stored at publication."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,9 @@ class Trained:
     """A federation that is to forget a class.
 
     Attributes:
-        stored: the task by what was stored for it; None: nothing.
-        training: what it took.
-        more: what storing took on top, by what was stored.
+        stored: the task by the name of its stored increments; None: without.
+        training: its cost.
+        more: extra cost of storing, by the name of the increments.
         epochs: of a model with references.
     """
 
@@ -126,8 +129,8 @@ def passes(task: UnlearningTask, names: Iterable[str]) -> int:
 
 
 def line_passes(task: UnlearningTask) -> int:
-    names = along(task)
-    first, _, _ = legs(task, names)
+    names = models_on_line(task)
+    first, _, _ = training_phases(task, names)
     return sum(first.samples(task, name) for name in names)
 
 
@@ -153,7 +156,7 @@ STORING_HEAD = ("graph", "situation", "stored", "passes, % more", "CPU s, % more
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """What a request takes, in percent of sequential retraining, and what storing adds to training."""
+    """Renders the cost of requests, in % of sequential retraining, and of storing, in % of training."""
     machine = result["machine"]
     lines = ["# What a request takes", "", "`python -m benchmarks.unlearning --output FILE`", ""]
     lines += [
@@ -193,9 +196,8 @@ def _row(cells: tuple[str, ...], head: bool = False) -> list[str]:
 
 
 def write(result: dict[str, Any], path: Path) -> None:
-    """JSON at `path`, and the tables beside it."""
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(result), encoding="utf-8")
+    """Stores the result at `path`, and its tables beside it."""
+    keep(path, "unlearning", result, markdown(result))
 
 
 def main() -> None:
@@ -206,7 +208,7 @@ def main() -> None:
     parser.add_argument("--render-only", action="store_true", help="measure nothing: the tables of --output")
     options = parser.parse_args()
     if options.render_only:
-        write(json.loads(options.output.read_text(encoding="utf-8")), options.output)
+        write(load(options.output, "unlearning"), options.output)
         return
     torch.set_num_threads(1)
     cases: list[dict[str, Any]] = []

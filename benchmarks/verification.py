@@ -4,8 +4,8 @@
     python -m benchmarks.verification [--models 1000] [--repeats 5] [--output verification.json]
 
 CPU time of one process, median of `--repeats` runs.  Blocks of 50 models, each model with two references;
-every second one was replaced once, for one request.  What a node takes to hand out the transactions is not
-in it, nor the comparison of both chains' events, which `blockful verify` makes once for all models.
+every second one was replaced once, for one request.  The node's time to hand out transactions is left out,
+and so is the comparison of both chains' events, which `blockful verify` makes once for all models.
 
     openings     the chameleon hash alone: one opening a model
     signatures   the owner's signature alone, of statements that are parsed
@@ -26,10 +26,10 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from blockful_py.committee.protocols import Store
 from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.roster import Roster
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.checks import check_opening
 from blockful_py.record.events import CheckedHistory
 from blockful_py.record.model_node import (
@@ -57,7 +57,7 @@ WEIGHTS = 55_000  # bytes
 
 
 class Memory:
-    """A store that hands out what it was given."""
+    """A store in memory."""
 
     def __init__(self) -> None:
         self.files: dict[Uri, bytes] = {}

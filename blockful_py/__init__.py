@@ -3,8 +3,8 @@
 
     from blockful_py import Federation, Settings
 
-`blockful_py.learning`, `unlearning` and `graph` are importable without any chain software: the
-names below are loaded when they are first used.
+`blockful_py.learning`, `unlearning` and `graph` can be imported without any chain software, because the names
+below are loaded on first use.
 """
 
 from __future__ import annotations

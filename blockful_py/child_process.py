@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that do one piece of work for their parent and end with it.
+"""Child processes that do one task for their parent.
 
-The child reads its task, one line, from its standard input, so that no secret is on a command line or in a
-file.  It ends when it is done or when its standard input closes, as it does when its parent exits.
+The child reads its task, one line, from standard input, so that no secret appears on a command line or in a
+file.  It ends after the task or when its standard input closes, as when its parent exits.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from blockful_py.errors import BlockfulError, RunError
 from blockful_py.monitoring import logs
 
 STOPPED = 130
-"""Exit status of a child whose parent is gone."""
+"""Exit status of a child whose parent has exited."""
 
 
 class ChildProcesses(Closable):
-    """Runs a module as children, one a call of `run`; `close`, from any thread, ends those that run."""
+    """Runs a module in child processes, one per call of `run`; any thread may `close` it to end them all."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -33,9 +33,9 @@ class ChildProcesses(Closable):
         self._running = set[subprocess.Popen[str]]()
 
     def run(self, task: str) -> bool:
-        """Has a child do `task`, a line without its end; returns whether it did, before `close` ended it.
+        """Has a child do `task`, a line without its newline; returns False if `close` ended the child.
 
-        Raises RunError with the child's reason when the task was not carried out.
+        Raises RunError with the child's reason if the task failed.
         """
         with self._turn:
             if self._closed:
@@ -58,7 +58,7 @@ class ChildProcesses(Closable):
             return not process.returncode
 
     def close(self) -> None:
-        """Kills the running children and starts no other."""
+        """Kills the running children and prevents new ones."""
         with self._turn:
             self._closed = True
             for process in self._running:
@@ -68,9 +68,9 @@ class ChildProcesses(Closable):
 
 
 def serve_task(work: Callable[[str], None]) -> int:
-    """Does the task on standard input; logs as the parent does.
+    """Runs `work` on the task from standard input, with the parent's logging.
 
-    Returns exit status 0, or 1 after it wrote the reason to standard output.
+    Returns exit status 0, or 1 after writing the reason to standard output.
     """
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     task = sys.stdin.readline()
@@ -85,7 +85,7 @@ def serve_task(work: Callable[[str], None]) -> int:
 
 
 def _output(process: subprocess.Popen[str], task: str) -> str:
-    """Standard output of the child, which has ended; its input stays open until then."""
+    """Sends the task and returns the child's standard output; keeps the child's input open until it ends."""
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise RunError("a child process has no standard input or output.")

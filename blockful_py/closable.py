@@ -9,11 +9,11 @@ from typing import Self
 
 
 class Closable(ABC):
-    """A context manager that closes itself, however its block ends."""
+    """A context manager that calls `close` when its block ends, also after an error."""
 
     @abstractmethod
     def close(self) -> None:
-        """Gives back what this holds; a second call does nothing."""
+        """Releases the resource; a second call does nothing."""
 
     def __enter__(self) -> Self:
         return self

@@ -2,8 +2,8 @@
 """The paper's cost and energy model (section "Analysis and Comparison"), exact in integers.
 
     K  models that the request updates, starts included, models under epsilon excluded
-    L  blocks of the live chain that hold them
-    N  mean number of references of those K models, the first start left out (`mean_references`)
+    L  blocks of the live chain that hold these models
+    N  mean number of references of these K models, without the first start (`mean_references`)
     M  members of the committee
     Q  starts;  d  depth;  |D|  samples;  |S|  parameters
 
@@ -11,10 +11,10 @@
     parallel     K + L                1           K up + K down
     sequential   K + K                K           K up + K down + N (K - 1) down
 
-The N (K - 1) downloads are those of re-aggregation (eq. 17): the owner of each updated model fetches the
-model's references, except for the first start, whose owner already holds what it starts from.  Any further
-start re-aggregates like the others, because its references may have changed before it.  With N taken as the
-mean over exactly these K - 1 models, N (K - 1) is the number of their references: the formula is an equality.
+The N (K - 1) downloads serve re-aggregation (eq. 17): the owner of each updated model fetches its references.
+The first start needs none, because its owner already holds its starting weights.  Every further start
+re-aggregates like the other models, because its references may have changed before it.  N is the mean over
+exactly these K - 1 models, so N (K - 1) is the number of their references: the formula is an equality.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from blockful_py.errors import UnknownModelError
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """How often each operation of the cost model was carried out; counts add up with `+`.
+    """Counts of the cost model's operations; counts add up with `+`.
 
     Attributes:
         ch_transactions: chameleon hash collisions of transactions.
@@ -69,12 +69,12 @@ class Operations:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Costs in any one unit (s, wei) for `blockchain_cost`, or energies in J for `blockchain_energy`.
+    """Prices per operation: costs in one unit (s, wei) for `blockchain_cost`, J for `blockchain_energy`.
 
     Attributes:
-        chameleon_hash: of one chameleon hash; as an energy, E_CH, of one member's part in it.
-        consensus: of one certificate; as an energy, E_con, of one member's part in it.
-        transfer: of one model sent or fetched; as an energy, E_tran, of one of its parameters.
+        chameleon_hash: one chameleon hash; as energy, E_CH, one member's share of it.
+        consensus: one certificate; as energy, E_con, one member's share of it.
+        transfer: one model sent or fetched; as energy, E_tran, one parameter of it.
     """
 
     chameleon_hash: float
@@ -83,10 +83,9 @@ class Prices:
 
 
 def expected_parallel(models: int, blocks: int) -> Operations:
-    """(K + L) CH, 1 consensus, K uploads and K downloads.
+    """Expected operations of a parallel request: (K + L) CH, 1 consensus, K uploads and K downloads.
 
-    Raises:
-        ValueError: unless 1 <= blocks <= models.
+    Raises ValueError unless 1 <= blocks <= models.
     """
     _check_models(models)
     if not 1 <= blocks <= models:
@@ -95,10 +94,11 @@ def expected_parallel(models: int, blocks: int) -> Operations:
 
 
 def expected_sequential(models: int, references: Fraction | int) -> Operations:
-    """2K CH, K consensus, K uploads and K + N (K - 1) downloads; `references` is N.
+    """Expected operations of a sequential request: 2K CH, K consensus, K uploads, K + N (K - 1) downloads.
 
-    Raises:
-        ValueError: if there is no model, or N (K - 1) is not a whole number of downloads.
+    `references` is N.
+
+    Raises ValueError if there is no model, or N (K - 1) is not a whole number of downloads.
     """
     _check_models(models)
     fetched = Fraction(references) * (models - 1)
@@ -110,7 +110,7 @@ def expected_sequential(models: int, references: Fraction | int) -> Operations:
 
 
 def mean_references(references: Mapping[str, Sequence[str]], updated: Sequence[str]) -> Fraction:
-    """N: mean number of references of the updated models, the first of them (the first start) left out.
+    """N: mean number of references of the updated models, without the first of them (the first start).
 
     Args:
         references: the references of every model, by name.
@@ -122,7 +122,7 @@ def mean_references(references: Mapping[str, Sequence[str]], updated: Sequence[s
     """
     _check_models(len(updated))
     if len(set(updated)) != len(updated):
-        raise ValueError("a model is updated once in a request, and one is named twice")
+        raise ValueError("a request updates each model once, but one is named twice")
     for name in updated:
         if name not in references:
             raise UnknownModelError(name, tuple(references))
@@ -131,7 +131,7 @@ def mean_references(references: Mapping[str, Sequence[str]], updated: Sequence[s
 
 
 def blockchain_cost(operations: Operations, prices: Prices) -> float:
-    """CH C_CH + consensus C_con + transfers C_tran: the paper's overheads, in the unit of `prices`."""
+    """The paper's overhead, CH C_CH + consensus C_con + transfers C_tran, in the unit of `prices`."""
     return (
         operations.chameleon_hashes * prices.chameleon_hash
         + operations.consensus * prices.consensus
@@ -140,7 +140,7 @@ def blockchain_cost(operations: Operations, prices: Prices) -> float:
 
 
 def blockchain_energy(operations: Operations, members: int, parameters: int, prices: Prices) -> float:
-    """CH M E_CH + consensus M E_con + transfers |S| E_tran, in J.
+    """The paper's energy, CH M E_CH + consensus M E_con + transfers |S| E_tran, in J.
 
     parallel    (K + L) M E_CH +   M E_con + 2K |S| E_tran
     sequential      2K  M E_CH + K M E_con + 2K |S| E_tran + N (K - 1) |S| E_tran

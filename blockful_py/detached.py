@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that outlive the command that started them, told from others by a mark on their command line."""
+"""Processes that outlive the command that started them, identified by a mark on their command line."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def start_detached(command: list[str], log: Path, environment: Mapping[str, str]
 
 
 def is_running(pid: int, mark: str) -> bool:
-    """Whether the process is alive and is still the one with `mark` on its command line."""
+    """Whether the process is alive and its command line still has `mark`."""
     return mark in command_line(pid) and not has_ended(pid)
 
 
 def end(pid: int, mark: str) -> bool:
-    """Ends a process that is still the one with `mark`; returns whether it ran."""
+    """Ends the process if its command line still has `mark`; returns whether it was running."""
     if not is_running(pid, mark):
         return False
     os.kill(pid, signal.SIGTERM)
@@ -53,9 +53,9 @@ def _wait(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether no process has this id, or only a zombie has it.
+    """Whether the process has exited; a zombie counts as exited.
 
-    The command line does not tell, since it is empty for a moment while a process starts its program.
+    The command line cannot tell: it is empty for a moment while a process starts its program.
     """
     try:
         os.kill(pid, 0)
@@ -68,7 +68,7 @@ def has_ended(pid: int) -> bool:
 
 
 def command_line(pid: int) -> str:
-    """Arguments of a running process, empty when there is none of this id."""
+    """Command line of a running process; empty if no process has this id."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:

@@ -2,47 +2,52 @@
 """Every exception that BlockFUL raises on purpose.
 
     BlockfulError
-    |-- SettingsError            a setting is missing, unknown or out of range
-    |   `-- MissingExtraError    a package that the base install leaves out
-    |-- GraphError               the inheritance graph is not usable
-    |   |-- CycleError
-    |   `-- UnknownModelError
-    |-- LearningError            data, partitions, models or training
-    |   |-- UnknownClassError
-    |   `-- UnusableWeightsError  of another form than the federation's architecture, or not finite
-    |-- UnlearningError          a request or a method cannot be carried out
-    |-- StorageError             the block store or an IPFS node
-    |   |-- BlockNotFoundError
-    |   |-- IntegrityError       bytes do not match their CID
-    |   |-- FormatError          bytes that are not what they claim to be
-    |   `-- StoreUnreachableError
-    |-- CryptoError              keys, hashes, shares
-    |   |-- InvalidKeyError
-    |   |-- InvalidSignatureError
-    |   |-- NonceReuseError
-    |   |-- EnvelopeError        a sealed file or a wrapped key cannot be decrypted
-    |   |-- KeystoreError        a member's secrets cannot be read or written
-    |   |-- KeyDestroyedError    nobody who was asked has the data key of a version
-    |   `-- CheaterError         names the members whose messages are wrong
-    |-- CommitteeError           a proposal was not certified
-    |   |-- QuorumError
-    |   |-- RefusedError         a member's own check refused the proposal
-    |   |   `-- RefutedError     ... because its content is wrong, whatever else happens on the chains
-    |   |-- MessageError         bytes that are no message of this committee to this member
-    |   |-- UnreachableError     a member did not answer in time
-    |   `-- MemoryLostError      a member cannot remember what it did, and must not go on
-    |-- ChainError               a node, a deployment or a transaction
-    |   |-- NodeError            unreachable, wrong chain id, port taken
-    |   |   |-- MissingEventsError  it lists other events than the contract has counted
-    |   |   `-- ReorganisedError  blocks that counted as settled were replaced
-    |   |-- DeploymentError
-    |   |-- ToolchainError       Node, the compiler or a program is missing or too old
-    |   `-- ContractError        a custom error of a contract, by name
-    |-- VerificationError        a check of the record failed
-    |-- EngineError              tasks cannot be carried out: no workers, or workers without code or data
-    `-- RunError                 a run directory cannot be used
+    |-- SettingsError                a setting is missing, unknown or out of range
+    |   `-- MissingExtraError        a feature needs an optional package that is not installed
+    |-- GraphError                   the inheritance graph is not usable
+    |   |-- CycleError               the references form a cycle
+    |   |-- UnknownModelError        no model of the graph has this name
+    |   `-- WithdrawnError           the model has no weights since its owner missed a deadline
+    |-- LearningError                data, partitions, models or training
+    |   |-- UnknownClassError        the data lacks the class, or no user holds it
+    |   `-- UnusableWeightsError     weights do not fit the architecture, or are not finite
+    |-- UnlearningError              a request or a method cannot be carried out
+    |-- StorageError                 the block store or an IPFS node
+    |   |-- BlockNotFoundError       a block is not in the store
+    |   |-- IntegrityError           bytes do not match their CID
+    |   |-- FormatError              bytes are truncated, malformed or too large
+    |   `-- StoreUnreachableError    the store's node does not answer
+    |-- CryptoError                  keys, hashes, shares
+    |   |-- InvalidKeyError          a key or point is not valid on secp256k1
+    |   |-- InvalidSignatureError    a signature does not verify
+    |   |-- NonceReuseError          a signing nonce would be used twice
+    |   |-- EnvelopeError            a sealed file or a wrapped key cannot be decrypted
+    |   |-- KeystoreError            a member's secrets cannot be read or written
+    |   |-- KeyDestroyedError        no member that was asked has the version's data key
+    |   `-- CheaterError             members sent wrong messages
+    |-- CommitteeError               a proposal was not certified
+    |   |-- QuorumError              too few members agreed
+    |   |   `-- DisputedError        too few members attest nonces
+    |   |-- RefusedError             a member's own check refused the proposal
+    |   |   |-- EarlyError           ... but may accept it at another time
+    |   |   `-- RefutedError         ... because its content is wrong at any time
+    |   |-- MessageError             bytes are not a message of this committee to this member
+    |   |   `-- TooLongError         a message exceeds the maximum length of its kind
+    |   |-- UnreachableError         a member did not answer in time
+    |   |   `-- BusyError            a member takes no more questions at present
+    |   `-- MemoryLostError          a member lost its record of past votes, and must not go on
+    |-- ChainError                   a node, a deployment or a transaction
+    |   |-- NodeError                unreachable, wrong chain id, port taken
+    |   |   |-- MissingEventsError   the node lists other events than the contract has counted
+    |   |   `-- ReorganisedError     blocks that counted as settled were replaced
+    |   |-- DeploymentError          a deployments file is missing or does not match the chain
+    |   |-- ToolchainError           Node, the compiler or a program is missing or too old
+    |   `-- ContractError            a custom error of a contract, by name
+    |-- VerificationError            a check of the record failed
+    |-- EngineError                  no workers, or workers lack code, data or memory
+    `-- RunError                     a run directory cannot be used
 
-An error says what was expected, what was found, and what to do about it.
+An error's message states the expectation, the finding and the remedy.
 """
 
 from __future__ import annotations
@@ -93,16 +98,14 @@ __all__ = [
     "UnknownModelError",
     "UnlearningError",
     "UnreachableError",
+    "UnusableWeightsError",
     "VerificationError",
     "WithdrawnError",
 ]
 
 
 class BlockfulError(Exception):
-    """Base of all errors of this package.
-
-    `exit_code` is the status that the command line ends with.
-    """
+    """Base of all errors of this package.  `exit_code` is the exit status of the command line."""
 
     exit_code = 1
 
@@ -112,7 +115,7 @@ class SettingsError(BlockfulError):
 
 
 class MissingExtraError(SettingsError):
-    """`what` needs a package that an extra brings."""
+    """A feature, `what`, needs a package of an extra that is not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs the package {package}: pip install 'blockful[{extra}]'.")
@@ -135,7 +138,7 @@ class CycleError(GraphError):
 
 
 class UnknownModelError(GraphError):
-    """A name that no model of the graph has."""
+    """No model of the graph has this name."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name = name
@@ -145,7 +148,7 @@ class UnknownModelError(GraphError):
 
 
 class WithdrawnError(GraphError):
-    """A model that has no weights, because its owner did not do its part of a request in time."""
+    """A model has no weights, because its owner missed the deadline of a request."""
 
     def __init__(self, model: str) -> None:
         super().__init__(f"model {model} is withdrawn: it has no weights until its owner publishes it again.")
@@ -156,11 +159,11 @@ class LearningError(BlockfulError):
 
 
 class UnknownClassError(LearningError):
-    """A class that the data does not have, or that no user holds."""
+    """The data lacks a class, or no user holds it."""
 
 
 class UnusableWeightsError(LearningError):
-    """Weights of another form than those of the federation's architecture, or that are not finite."""
+    """Weights do not fit the federation's architecture, or are not finite."""
 
 
 class UnlearningError(BlockfulError):
@@ -180,11 +183,11 @@ class IntegrityError(StorageError):
 
 
 class FormatError(StorageError):
-    """Bytes that are not what they claim to be (truncated, malformed, too large)."""
+    """Bytes are not in the expected format: truncated, malformed or too large."""
 
 
 class StoreUnreachableError(StorageError):
-    """The node that keeps a store does not answer, or broke off: what was asked can be asked again."""
+    """The store's node does not answer or broke the connection; retrying is safe."""
 
 
 class CryptoError(BlockfulError):
@@ -192,7 +195,7 @@ class CryptoError(BlockfulError):
 
 
 class InvalidKeyError(CryptoError):
-    """A key or point is not a valid one on secp256k1."""
+    """A key or point is not valid on secp256k1."""
 
 
 class InvalidSignatureError(CryptoError):
@@ -200,23 +203,23 @@ class InvalidSignatureError(CryptoError):
 
 
 class NonceReuseError(CryptoError):
-    """A signing nonce would be used twice, which would reveal the share."""
+    """A signing nonce would be used twice, which would reveal the key share."""
 
 
 class EnvelopeError(CryptoError):
-    """A sealed file or a wrapped key is damaged, cut short, or of another key, reader or context."""
+    """A sealed file or a wrapped key is damaged or truncated, or has another key, reader or context."""
 
 
 class KeystoreError(CryptoError):
-    """A file of secrets is damaged, of another format, or the passphrase is wrong."""
+    """A secrets file is damaged or in another format, or the passphrase is wrong."""
 
 
 class KeyDestroyedError(CryptoError):
-    """The data key of a version is not where it was looked for: erased, or never delivered."""
+    """The data key of a version was not found: it was erased or never delivered."""
 
 
 class CheaterError(CryptoError):
-    """Members sent messages that do not check out; `members` are their 1-based indices."""
+    """Members sent messages that fail verification; `members` are their 1-based indices."""
 
     def __init__(self, members: Sequence[int], what: str) -> None:
         self.members = tuple(sorted(members))
@@ -234,7 +237,7 @@ class QuorumError(CommitteeError):
 
 
 class DisputedError(QuorumError):
-    """Too few members attest nonces; without one of `suspects`, sets of 1-based indices, more may."""
+    """Too few members attest nonces; excluding one of `suspects` (sets of 1-based indices) may help."""
 
     def __init__(self, message: str, suspects: Sequence[frozenset[int]]) -> None:
         self.suspects = tuple(suspects)
@@ -246,20 +249,22 @@ class RefusedError(CommitteeError):
 
 
 class EarlyError(RefusedError):
-    """A proposal fits another moment, as where a clock is wrong or another decision came between: it may be
-    made again, and is no reason for an alarm."""
+    """A proposal comes too early or too late, for example after a clock error or another decision.
+
+    It may be proposed again and is no reason for an alarm.
+    """
 
 
 class RefutedError(RefusedError):
-    """A proposal's content is not what the member finds itself: worth an alarm."""
+    """A proposal's content contradicts the member's own result: worth an alarm."""
 
 
 class MessageError(CommitteeError):
-    """Bytes that are not a message, or not one from, to and about what they have to be."""
+    """Bytes are not a message, or have the wrong sender, recipient or subject."""
 
 
 class TooLongError(MessageError):
-    """A message, or an answer, that is longer than its kind can be."""
+    """A message or an answer exceeds the maximum length of its kind."""
 
 
 class UnreachableError(CommitteeError):
@@ -271,7 +276,7 @@ class BusyError(UnreachableError):
 
 
 class MemoryLostError(CommitteeError):
-    """The memory of a member is missing, damaged, in use, or cannot be written."""
+    """A member's record of past votes is missing, damaged, in use, or cannot be written."""
 
 
 class ChainError(BlockfulError):
@@ -295,7 +300,7 @@ class DeploymentError(ChainError):
 
 
 class ToolchainError(ChainError):
-    """A program that is needed is missing or too old."""
+    """A required program is missing or too old."""
 
 
 class ContractError(ChainError):
@@ -313,7 +318,7 @@ class ContractError(ChainError):
 
 
 class VerificationError(BlockfulError):
-    """A check of the record failed; `check` names it, `subject` what it was made on."""
+    """A check of the record failed: `check` is its name, `subject` the checked object."""
 
     exit_code = 3
 
@@ -325,7 +330,7 @@ class VerificationError(BlockfulError):
 
 
 class EngineError(BlockfulError):
-    """An engine does not answer, or its workers lack the code, the data or the memory for a task."""
+    """An engine does not answer, or its workers lack the code, data or memory for a task."""
 
     exit_code = 4
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that the base install leaves out, and the error that names the extra to install."""
+"""Optional packages by extra, and the error that names the extra to install."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ EXTRAS = {
     "privacy": ("opacus",),
     "ray": ("ray",),
     "sign": ("OpenSSL", "in_toto_attestation", "model_signing", "securesystemslib"),
-    "simulation": ("simpy",),
     "text": ("transformers",),
     "train": ("safetensors", "scipy", "sklearn", "torch"),
 }
-"""Names that are imported, by the extra of `pyproject.toml` that brings them."""
+"""Import names of optional packages, by the extra of `pyproject.toml` that installs them."""
 
 EXTRA_OF = {name: extra for extra, names in EXTRAS.items() for name in names}
 
 
 @contextmanager
 def needed_by(what: str) -> Iterator[None]:
-    """Raises MissingExtraError where `what` needs a package of an extra that is not installed."""
+    """Turns a failed import of an optional package, needed by `what`, into MissingExtraError."""
     try:
         yield
     except ModuleNotFoundError as error:

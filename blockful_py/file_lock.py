@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks that one process holds at a time, and that tell the others who does."""
+"""File locks that one process holds at a time, with a note that names the holder."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError
 
 PATIENCE, PAUSE = 0.5, 0.02
-"""Seconds: somebody who looks whether a lock is free (`is_free`) holds it for a moment."""
+"""Seconds: total wait and retry interval, because `is_free` holds the lock for a moment."""
 NOTE = 200
-"""Bytes of a file that are read of its holder's note."""
+"""Maximum bytes read of the holder's note."""
 
 
 class FileLock(Closable):
-    """A lock on the file at `path`, which is made if it is missing; it ends with its process.
+    """An exclusive lock on the file at `path`, created if missing; the lock ends with its process.
 
-    The file stays, so that all who ask for the lock ask for that of the same file.
+    The file is kept after release, so that all processes lock the same file.
 
     Attributes:
-        made: the file was missing, and this process made it.
+        made: this process created the file.
     """
 
     def __init__(self, path: Path, refusal: Callable[[str], BlockfulError]) -> None:
-        """Raises `refusal` of the holder's name when another process holds it, OSError where the file cannot
-        be made."""
+        """Acquires the lock.
+
+        Raises `refusal(holder)` if another process holds it, OSError if the file cannot be created.
+        """
         self._path = path
         self._refusal = refusal
         self._held = -1
@@ -47,7 +49,7 @@ class FileLock(Closable):
 
     @classmethod
     def is_free(cls, path: Path) -> bool:
-        """Whether no process holds the lock of a file.  Raises OSError where the file cannot be read."""
+        """Whether no process holds the lock of a file.  Raises OSError if the file cannot be read."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -61,7 +63,7 @@ class FileLock(Closable):
         return True
 
     def discard(self) -> None:
-        """Removes the file, and gives up the lock."""
+        """Removes the file and releases the lock."""
         self._path.unlink(missing_ok=True)
         self.close()
 
@@ -71,7 +73,7 @@ class FileLock(Closable):
             self._held = -1
 
     def _attempt(self, *, late: bool) -> int:
-        """The descriptor of the locked file; -1 to try again.  Raises the refusal when it is `late`."""
+        """Tries once to lock; returns the descriptor, or -1 to retry.  Raises the refusal when `late`."""
         try:
             descriptor = self._opened()
         except FileExistsError:
@@ -93,7 +95,7 @@ class FileLock(Closable):
         return -1
 
     def _opened(self) -> int:
-        """Raises FileExistsError where another process makes the file at the same time."""
+        """Opens or creates the file.  Raises FileExistsError if another process creates it meanwhile."""
         try:
             return os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -103,7 +105,7 @@ class FileLock(Closable):
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is the one at `path`: its holder may have removed it in the meantime."""
+    """Whether an open file is still the one at `path`; its holder may have removed it."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be forgotten: classes, everything of a client, or single samples."""
+"""The data that a request forgets: classes, clients or single samples."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from blockful_py.errors import UnlearningError
 __all__ = ["Forget", "Level"]
 
 NUMBERED = 10**9
-"""Classes, users and rows of training data have lower numbers."""
+"""Exclusive upper bound of class labels, user indices and training rows."""
 
 
 class Level(StrEnum):
-    """What a request is about (paper, section Experiments; three levels)."""
+    """Level of a request (paper, section Experiments; three levels)."""
 
     CLASS = "class"
-    """All samples of the classes, whoever holds them."""
+    """All samples of the classes, of every user."""
 
     CLIENT = "client"
     """All samples of the users."""
 
     SAMPLE = "sample"
-    """Single samples of users."""
+    """Single samples of the users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Made by `of_classes`, `of_clients` or `of_samples`; ascending, each once.
+    """Data to forget; build it with `of_classes`, `of_clients` or `of_samples`, which sort and deduplicate.
 
     Attributes:
         classes: labels (level class).
         clients: users by index (level client).
         samples: user and row, from 0, in that user's training data (level sample).
 
-    Raises UnlearningError when there is nothing to forget, two kinds at once, or a number out of range.
+    Raises UnlearningError if it is empty, mixes two kinds, or has a number out of range.
     """
 
     level: Level
@@ -70,11 +70,11 @@ class Forget:
         return cls(Level.SAMPLE, samples=tuple(sorted(set(samples))))
 
     def owners(self) -> tuple[int, ...]:
-        """Users that are named, by index; none at level class."""
+        """Indices of the named users; empty at level class."""
         return tuple(sorted({*self.clients, *(user for user, _ in self.samples)}))
 
     def rows(self, user: int) -> tuple[int, ...]:
-        """Rows of a user that are named; none at the other levels."""
+        """The user's rows to forget; empty at the other levels."""
         return tuple(row for owner, row in self.samples if owner == user)
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that notebooks show in place of an object: plain HTML without script, style sheet or address."""
+"""HTML tables for notebook display: no script, style sheet or link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; all text is escaped.  `heads`: of the columns, or () for none."""
+    """A table with all text escaped; `heads` are the column headings, or () for no heading row."""
     head = f"<thead><tr>{_cells('th', heads)}</tr></thead>" if heads else ""
     body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
     style = "caption-side:top;text-align:left;font-weight:bold"

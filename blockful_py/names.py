@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of models and parties: what they may be, so that terminals, files and pages can show any."""
+"""Rules for names of models and parties, so that terminals, files and pages can show any name."""
 
 from __future__ import annotations
 
 LONGEST = 64
-"""Characters."""
+"""Maximum length in characters."""
 
 
 def name_fault(name: str, of: str = "model") -> str | None:
-    """What is wrong with the name of a model, or of something else; None for nothing."""
+    """The reason why a name is invalid for a model, or for another thing (`of`); None if it is valid."""
     if not 1 <= len(name) <= LONGEST:
         return f"a {of}'s name has 1 to {LONGEST} characters, not {len(name)}"
     if not name.isprintable() or name != name.strip() or name[0] in ".-" or set(name) & set("/\\"):
         return (
-            f"{name!r} is no name of a {of}: it has characters that can be printed, no slash, no space at "
-            "its ends, and begins with neither a full stop nor a hyphen"
+            f"{name!r} is not a valid name of a {of}: use printable characters, no slash, no space at "
+            "its ends, and no full stop or hyphen at its beginning"
         )
     return None
 
 
 def require_name(name: str) -> str:
-    """Raises ValueError for what is no name of a model."""
+    """Returns a valid model name.  Raises ValueError for an invalid one."""
     if fault := name_fault(name):
         raise ValueError(fault)
     return name

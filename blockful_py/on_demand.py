@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are made when they are asked for, so that memory holds a few of many."""
+"""Mappings that compute values on demand and keep only a few in memory."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from itertools import islice
 from typing import TypeVar
 
 KEPT = 32
-"""Values that stay in memory, the latest asked for."""
+"""Number of values kept in memory, the most recently used."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 def batches(keys: Iterable[Key]) -> Iterator[list[Key]]:
-    """The keys in their order, as many at a time as stay in memory."""
+    """Splits the keys, in order, into lists of at most KEPT."""
     left = iter(keys)
     while some := list(islice(left, KEPT)):
         yield some
 
 
 class OnDemand(Mapping[Key, Value]):
-    """A value for each of `keys`, in their order; one that has left memory is made again."""
+    """A mapping that computes the values of `keys` on demand; evicted values are computed again."""
 
     def __init__(self, keys: Iterable[Key], make: Callable[[Key], Value]) -> None:
-        """`make`: the value of a key; what it raises reaches whoever asks."""
+        """Takes the keys and the function that computes a key's value; its exceptions reach the caller."""
         self._keys = dict.fromkeys(keys)
         self._make = lru_cache(KEPT)(make)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP requests to other machines of a federation, whose TLS certificates are pinned to voting keys."""
+"""HTTP requests to other machines of a federation, with TLS certificates pinned to voting keys."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ async def stream(
     *,
     inside: bool = True,
 ) -> AsyncIterator[Any]:
-    """The response of the machine at `url`, whose body is yet to be read; on a connection of its own.
+    """Opens a connection of its own to `url` and yields the response, its body still unread.
 
-    It carries the caller's request id.
-
-    `voter` is the address that the certificate must be bound to where the URL is of TLS; None takes any.
-    `inside`: whether the URL may lead to this host or a private network; where strangers choose it, it must
-    not, whatever its name resolves to.
+    The request carries the caller's request id.
+    `voter` is the address that a TLS certificate must be bound to; None accepts any.
+    `inside` allows URLs of this host or a private network.  Set it to False where strangers choose the URL;
+    the check covers the address that the host name resolves to.
 
     Raises:
         SettingsError: not a URL such as http://127.0.0.1:7001 or https://192.0.2.1:7001.
-        UnreachableError: nothing answers, or the connection breaks off, also while the body is read; or the
-            URL leads where it must not.
-        MessageError: the certificate is not as it must be.
+        UnreachableError: no answer, a connection that breaks off (also while the body is read), or a URL
+            that `inside` forbids.
+        MessageError: the certificate is malformed or not bound to `voter`.
     """
     _require_url(url)
     if not inside:
@@ -93,7 +92,7 @@ def _require_url(url: str) -> None:
 
 
 def _require_outside(url: str, host: str) -> None:
-    """Raises UnreachableError for an address that is not public; a name is looked at once it is resolved."""
+    """Rejects addresses that are not public; host names pass until resolved.  Raises UnreachableError."""
     address = _address(host)
     if host == "localhost" or (address and (not address.is_global or address.is_multicast)):
         raise UnreachableError(
@@ -108,7 +107,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """None for a name; of an IPv4 address in an IPv6 one, the former."""
+    """The IP address, an IPv4-mapped IPv6 address as IPv4; None for a host name."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text for people's terminals: others' words control none, and one that lacks characters shows them all."""
+"""Safe terminal output: text from others cannot control the terminal, and no character is lost."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 WIDTH = 80
-"""Columns where COLUMNS says that there are none."""
+"""Columns when COLUMNS is 0."""
 
 
 def printable(text: str) -> str:
-    """Text whose characters can all be printed; line ends and tabs stay."""
+    """Replaces unprintable characters by spaces; newlines and tabs stay."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in "\n\t" else " " for each in text)
 
 
 class PlainConsole(Console):
-    """A console that takes text as it is: no markup, no emoji codes, no highlights, no control characters."""
+    """A console that prints text literally: no markup, emoji codes, highlights or control characters."""
 
     def __init__(self, **options: Any) -> None:
         columns = os.environ.get("COLUMNS", "")
@@ -39,8 +39,8 @@ class PlainConsole(Console):
 
 
 def show_all_characters() -> None:
-    """Has this process write characters that its output's encoding lacks as escape sequences of Python."""
+    """Escapes characters that the output's encoding lacks, as Python escape sequences."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            with suppress(ValueError, OSError):  # it is closed, or a pipe that is taken for a file
+            with suppress(ValueError, OSError):  # the stream is closed, or a pipe taken for a file
                 stream.reconfigure(errors="backslashreplace")

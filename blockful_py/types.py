@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that the stages exchange, with the same meaning in Solidity and Python."""
+"""Values exchanged between stages, with the same meaning in Solidity and Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rng = Callable[[int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Bytes that a value of others may have (`committee.codec` checks them)."""
+    """Allowed length in bytes of a value received from others (`committee.codec` checks it)."""
 
     least: int
     most: int
@@ -27,19 +27,19 @@ class Length:
 
 Address = Annotated[bytes, Length(20, 20)]
 Bytes32 = Annotated[bytes, Length(32, 32)]
-"""A digest, or a number drawn at random."""
+"""A digest or a random number."""
 Bytes64 = Annotated[bytes, Length(64, 64)]
 """A signature (`crypto.signature`)."""
 
 HEADER_INDEX = 2**32 - 1
-"""Index of a block header's own position."""
+"""Position index of a block's header."""
 
 
 class Readable(Protocol):
-    """What a file is read from."""
+    """A source of bytes, such as an open file."""
 
     def read(self, count: int, /) -> bytes:
-        """At most `count` bytes; none at the end only."""
+        """Reads at most `count` bytes; empty only at the end."""
 
 
 class Paradigm(StrEnum):
@@ -50,38 +50,39 @@ class Paradigm(StrEnum):
 
 
 class Checked(StrEnum):
-    """What members of the committee do about new weights before they sign for them."""
+    """How committee members check new weights before they sign."""
 
     RECOMPUTED = "recomputed"
-    """They compute every weight themselves, bit for bit, from what the owners of the starts announce."""
+    """Members recompute every weight, bit for bit, from the weights announced by the owners of the starts."""
 
     MEASURED = "measured"
-    """They measure the accuracies on the forgotten and on the rest again, on public test data."""
+    """Members measure the accuracies on forgotten and retained classes again, on public test data."""
 
     SPOT_CHECKED = "spot_checked"
-    """They measure the accuracies too, and compute again steps of the owner's training that were drawn after
-    it had committed to all of them."""
+    """Members measure the accuracies, and recompute some of the owner's training steps, drawn after the owner
+    has committed to all of them.
+    """
 
     ATTESTED = "attested"
-    """They measure the accuracy on the rest alone; that the data was left out, the owners say."""
+    """Members measure only the accuracy on the retained classes; owners vouch for the forgetting."""
 
 
 class Codec(IntEnum):
-    """Multicodec of a CID's block."""
+    """Multicodec of the block that a CID addresses."""
 
     RAW = 0x55
     DAG_PB = 0x70
 
 
 class RequestState(IntEnum):
-    """What the committee has decided about a request, as ParticipantRegistry stores it."""
+    """The committee's decision on a request, as ParticipantRegistry stores it."""
 
     UNKNOWN = 0
-    """Nobody filed it."""
+    """Never filed."""
     FILED = 1
-    """It has not decided."""
+    """Filed; the committee has not decided."""
     ADMITTED = 2
-    """The request takes hand-ins up to its deadline."""
+    """Accepts hand-ins up to its deadline."""
     DISMISSED = 3
 
 
@@ -103,7 +104,7 @@ class Position:
 
     @property
     def packed(self) -> int:
-        """`height << 32 | index`, as the contracts write it."""
+        """The packed form that the contracts use, `height << 32 | index`."""
         return self.height << 32 | self.index
 
     @classmethod
@@ -136,7 +137,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Opening of a chameleon hash: x of the point P with even y, and s (design: 0 < px, s < n)."""
+    """Opening of a chameleon hash: px is x of the point P with even y, 0 < px, s < n."""
 
     px: int
     s: int
@@ -144,12 +145,12 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A committee's decision on one proposal, signed by its voters together for one contract.
+    """A committee's decision on one proposal, with its voters' joint signature for one contract.
 
     Attributes:
-        voters: bit i is set when member i signed.
+        voters: bit i is set if member i signed.
         nonce: address(R) of the Schnorr signature, 20 bytes.
-        s: its response.
+        s: response of the Schnorr signature.
     """
 
     epoch: int
@@ -172,7 +173,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A model as it is first published on the live chain."""
+    """A model's first publication on the live chain."""
 
     ch: int
     opening: Opening
@@ -183,7 +184,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class NewBlock:
-    """A block as it is proposed to the live chain; `timestamp` in seconds."""
+    """A block proposed to the live chain; `timestamp` in seconds."""
 
     parent_hash: Bytes32
     timestamp: int
@@ -194,7 +195,7 @@ class NewBlock:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Replacement of the URI at `position`; `version` is the one it will have."""
+    """Replacement of the URI at `position`; `version` is the new version."""
 
     position: Position
     version: int
@@ -204,7 +205,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class HeaderUpdate:
-    """New opening of a block header; `version` is the one it will have."""
+    """New opening of a block header; `version` is the new version."""
 
     height: int
     version: int
@@ -213,9 +214,9 @@ class HeaderUpdate:
 
 @dataclass(frozen=True, slots=True)
 class ModelTransaction:
-    """A transaction of the live chain as it stands.
+    """Current state of a transaction of the live chain.
 
-    `opening`: of this version; None where neither the node nor a file has the event that holds it.
+    `opening` belongs to this version; None if neither the node nor a file has its event.
     """
 
     position: Position
@@ -231,7 +232,10 @@ class ModelTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A block header of the live chain as it stands; `timestamp` in seconds, `opening` as a transaction's."""
+    """Current state of a block header of the live chain; `timestamp` in seconds.
+
+    `opening` is None if neither the node nor a file has its event.
+    """
 
     height: int
     parent_hash: bytes
@@ -246,7 +250,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRecord:
-    """A record as it is proposed to the archive chain."""
+    """A record proposed to the archive chain."""
 
     position: Position
     version: int
@@ -256,7 +260,7 @@ class ArchiveRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredArchiveRecord:
-    """A record of the archive chain as it stands; `timestamp` in seconds."""
+    """A record stored on the archive chain; `timestamp` in seconds."""
 
     index: int
     record: ArchiveRecord
@@ -273,7 +277,7 @@ class RedactedChunk:
 
 @dataclass(frozen=True, slots=True)
 class RedactCall:
-    """One chunk of a redaction, and what allows it."""
+    """One chunk of a redaction, with the action that authorises it."""
 
     updates: tuple[Update, ...]
     header_updates: tuple[HeaderUpdate, ...]
@@ -282,7 +286,7 @@ class RedactCall:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedChunk:
-    """One chunk of records, as the archive logged it; `first` is the index of its first record."""
+    """One chunk of archive records, as the archive logged it; `first` is the index of its first record."""
 
     first: int
     expected_head: bytes
@@ -291,14 +295,14 @@ class ArchivedChunk:
 
     @classmethod
     def of(cls, head: bytes, stored: Sequence[StoredArchiveRecord]) -> ArchivedChunk:
-        """Records, at least one, that were appended to `head` together."""
+        """The chunk of records (at least one) that were appended together to `head`."""
         records = tuple(each.record for each in stored)
         return cls(stored[0].index, head, stored[0].timestamp, records)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveCall:
-    """One chunk of records, and what allows it; `first` is the index of its first record."""
+    """One chunk of archive records, with its authorising action; `first` is the index of its first record."""
 
     first: int
     expected_head: bytes
@@ -309,7 +313,7 @@ class ArchiveCall:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a transaction did: its hash, block, gas used and the contract's decoded events."""
+    """Result of a transaction: its hash, block, gas used and the contract's decoded events."""
 
     transaction_hash: bytes
     block_number: int

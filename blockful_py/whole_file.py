@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files whole: after a crash a file has its old content or its new content, never a part of either.
+"""Atomic file writes: after a crash a file has its old content or its new content, never a mix.
 
-The bytes go to a temporary file, down to the disk, and take the name in one step; the name is made durable
-last.  A crash may leave the temporary file, whose name ends in `.tmp`.
+The bytes go to a temporary file and are synced to disk; a rename gives them their name, and syncing the
+folder makes the name durable.  A crash may leave the temporary file, whose name ends in `.tmp`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from blockful_py.errors import BlockfulError, RunError
 
 OWN, SHARED = 0o600, 0o666
-"""Modes of files for their user only, and of those that the umask decides on."""
+"""File modes: readable by the owner only, and as the umask decides."""
 NAME = 48
-"""Characters of a file's name in that of its temporary file."""
+"""Maximum number of characters of a file's name that its temporary file's name repeats."""
 
 Parts = Sequence[bytes | bytearray | memoryview]
 
@@ -31,10 +31,10 @@ def write_whole(
     mode: int = SHARED,
     advice: str = "choose another place",
 ) -> None:
-    """Replaces a file, or makes it; text is UTF-8.  When it returns, bytes and name survive a power cut.
+    """Creates or replaces a file, durably; text is encoded as UTF-8.
 
-    `parents` makes the folders that are missing.
-    Raises `raises`, naming the file, when it cannot be written; it is as before then.
+    `parents` creates missing folders.
+    Raises `raises`, naming the file, if it cannot be written; the old file is unchanged then.
     """
     try:
         if parents:
@@ -45,9 +45,9 @@ def write_whole(
 
 
 def write_secret(path: Path, data: bytes | str, raises: type[BlockfulError]) -> None:
-    """Makes a new file that only its user may read, and never replaces one.
+    """Creates a new file that only its owner may read; never replaces one.
 
-    Raises `raises`, naming the file, when there is one already or it cannot be written.
+    Raises `raises`, naming the file, if the file exists or cannot be written.
     """
     temporary = _temporary(path, path.parent)
     try:
@@ -64,9 +64,9 @@ def write_secret(path: Path, data: bytes | str, raises: type[BlockfulError]) -> 
 
 
 def replace(path: Path | str, parts: Parts, folder: Path | None = None, *, mode: int = OWN) -> None:
-    """As `write_whole`, of what `parts` add up to, by way of `folder`, which is on the same file system.
+    """Replaces a file durably by the concatenation of `parts`.
 
-    Raises OSError.
+    The temporary file lies in `folder`, on the same file system.  Raises OSError.
     """
     parent = os.path.dirname(path) or "."  # noqa: PTH120
     place(path, parts, folder or parent, mode=mode)
@@ -74,7 +74,7 @@ def replace(path: Path | str, parts: Parts, folder: Path | None = None, *, mode:
 
 
 def place(path: Path | str, parts: Parts, folder: Path | str, *, mode: int = OWN) -> None:
-    """As `replace`, but that the name is durable only once its folder is: see `sync`."""
+    """Replaces a file as `replace` does, but its name is durable only after `sync` of its folder."""
     temporary = _temporary(path, folder)
     try:
         _write(temporary, parts, mode)
@@ -85,7 +85,7 @@ def place(path: Path | str, parts: Parts, folder: Path | str, *, mode: int = OWN
 
 
 def sync(path: Path | str) -> None:
-    """Makes a file's content, or the names in a directory, durable."""
+    """Makes a file's content, or the names in a folder, durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -103,7 +103,7 @@ def _temporary(path: Path | str, folder: Path | str) -> str:
 
 
 def _write(path: str, parts: Parts, mode: int) -> None:
-    """Writes on where the system stops short, as it may.  An empty file has no bytes to wait for."""
+    """Writes a synced file; repeats partial writes, and skips the sync of an empty file."""
     left = [memoryview(part) for part in parts if part]
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

@@ -5,7 +5,7 @@ import {EpochRosters} from "./base/EpochRosters.sol";
 import {IAppointedCommittee} from "./interfaces/IAppointedCommittee.sol";
 import {Roster} from "./interfaces/IQuorum.sol";
 
-/// @title The committee on its home chain, with a roster that its appointer sets
+/// @title The committee on its home chain, with rosters set by its appointer
 contract AppointedCommittee is IAppointedCommittee, EpochRosters {
     /// @inheritdoc IAppointedCommittee
     address public immutable override appointer;

@@ -18,9 +18,9 @@ contract Committee is Sortition, ICommittee {
     mapping(uint64 epoch => uint256) private _reported;
 
     /// @param vrf_ A VrfVerifier.
-    /// @param rules In force for ever.
-    /// @param founders Accounts that alone may stand for the first committee, at least `minimum`; everybody may when
-    /// there are none.
+    /// @param rules Fixed for ever.
+    /// @param founders The only accounts that may stand for the first committee, at least `minimum`; without founders,
+    /// everybody may.
     constructor(IVrfVerifier vrf_, Parameters memory rules, address[] memory founders)
         EpochRosters(block.chainid, address(this))
         Stakes(vrf_, rules)

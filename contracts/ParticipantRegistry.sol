@@ -6,14 +6,14 @@ import {ILiveChain} from "./interfaces/ILiveChain.sol";
 import {FiledRequest, IParticipantRegistry, Participant, RequestState} from "./interfaces/IParticipantRegistry.sol";
 import {Action, IQuorum} from "./interfaces/IQuorum.sol";
 
-/// @title The federation file, the participants, and the requests that they file and work on
+/// @title The federation file, the participants, and their requests
 contract ParticipantRegistry is IParticipantRegistry, Certified {
     struct Endpoint {
         address key;
         string url;
     }
 
-    /// @dev The hand-ins of an account in the period that `block.number / HOLD_BLOCKS` numbers.
+    /// @dev The hand-ins of an account in one period, `block.number / HOLD_BLOCKS`.
     struct HandIns {
         uint64 period;
         uint64 count;
@@ -22,7 +22,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     uint8 private constant CODEC_RAW = 0x55;
     uint8 private constant CODEC_DAG_PB = 0x70;
     uint256 private constant _MAX_URL = 200;
-    /// @dev Until which block a place is taken whose request is not decided.
+    /// @dev Last block of the place of an undecided request.
     uint64 private constant _UNDECIDED = type(uint64).max;
 
     /// @inheritdoc IParticipantRegistry
@@ -186,7 +186,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     function decide(uint32 number, bool admitted, Action calldata action) external override {
         _requireCanonical(abi.encodeCall(this.decide, (number, admitted, action)));
         FiledRequest storage request = _filed[number];
-        // Decided once: it cannot run twice.
+        // Decided once, so it cannot run twice.
         _executeUncounted(action, keccak256(abi.encode(number, request.content, admitted)));
         if (request.state != RequestState.Filed) revert RequestNotWaiting(number);
         bytes32 proposal = action.certificate.proposal;
@@ -215,7 +215,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         emit HandedIn(request, position, msg.sender, digest, codec);
     }
 
-    /// @dev Takes a free place of the caller's, until the committee has decided.
+    /// @dev Takes a free place of the caller until the committee has decided.
     function _takePlace() private returns (uint8 place) {
         uint64[MAX_PLACES] storage places = _places[msg.sender];
         for (place = 0; place < MAX_PLACES; ++place) {
@@ -230,7 +230,7 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
     function _countHandIn() private {
         HandIns storage counted = _handIns[msg.sender];
         uint64 period = uint64(block.number) / HOLD_BLOCKS;
-        // A period is a number, which nobody can move: hand-ins of another one do not count.
+        // Nobody can choose the period, and hand-ins of other periods do not count.
         // slither-disable-next-line incorrect-equality
         uint64 before = counted.period == period ? counted.count : 0;
         if (before >= MAX_HAND_INS) revert TooManyHandIns(msg.sender, MAX_HAND_INS);

@@ -6,9 +6,9 @@ import {EpochRosters} from "./base/EpochRosters.sol";
 import {Action, IQuorum, Roster} from "./interfaces/IQuorum.sol";
 import {IQuorumMirror} from "./interfaces/IQuorumMirror.sol";
 
-/// @title The committee as another chain sees it
+/// @title The committee on another chain than its home chain
 contract QuorumMirror is IQuorumMirror, EpochRosters, Certified {
-    /// @param homeChainId Chain of the committee that is mirrored.
+    /// @param homeChainId Chain of the mirrored committee.
     /// @param homeCommittee Its address there.
     /// @param epoch Its current epoch, at least 1.
     constructor(uint256 homeChainId, address homeCommittee, uint64 epoch, Roster memory first)

@@ -7,7 +7,7 @@ import {Action, IQuorum} from "./interfaces/IQuorum.sol";
 import {IReaderRegistry, Reader} from "./interfaces/IReaderRegistry.sol";
 import {Secp256k1} from "./lib/Secp256k1.sol";
 
-/// @title Readers of models: their encryption keys, and the heights since which they are registered
+/// @title Readers of models: their encryption keys, and the heights of their registrations
 contract ReaderRegistry is IReaderRegistry, Certified {
     /// @inheritdoc IReaderRegistry
     ILiveChain public immutable override live;

@@ -4,7 +4,7 @@ pragma solidity 0.8.30;
 import {IVrfVerifier} from "./interfaces/IVrfVerifier.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
-/// @title Chainlink's VRF library as a contract of its own, because the committee's has no room for its code
+/// @title Chainlink's VRF library in a separate contract, because its code does not fit into the committee's contract
 contract VrfVerifier is IVrfVerifier, VRF {
     /// @inheritdoc IVrfVerifier
     function output(Proof calldata proof, uint256 alpha) external view override returns (uint256) {

@@ -18,7 +18,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-PATHS = ("blockful_py", "benchmarks", "scripts", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")
+PATHS = ("blockful_py", "lab", "benchmarks", "scripts", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")
 ELSEWHERE = {"results", "static", "artifacts", "node_modules"}
 """Folders of files that are generated, or others'."""
 
@@ -57,16 +57,16 @@ def docstrings(path: Path) -> Iterator[Text]:
 
 
 def paragraphs(path: Path) -> Iterator[Text]:
-    """Paragraphs of a page, without its code."""
+    """Paragraphs of a page, without its code and quoted blocks."""
     text = re.sub(
-        r"^```.*?^```",
+        r"^ *```.*?^ *```",
         lambda m: re.sub(r"[^\n]", "", m[0]),
         path.read_text(encoding="utf-8"),
         flags=re.M | re.S,
     )
     line = 1
     for part in re.split(r"(\n\s*\n)", text):
-        if part.strip():
+        if part.strip() and not part.startswith(">"):
             yield line, part.strip(), False
         line += part.count("\n")
 

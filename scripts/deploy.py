@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deploys the contracts and writes where they stand: one `<chain id>.json` for each chain.
+"""Deploys the contracts and writes their addresses: one `<chain id>.json` for each chain.
 
     brownie run deploy main --network live-chain       AppointedCommittee with its first roster,
                                                        LiveChain, ParticipantRegistry,
@@ -13,16 +13,16 @@
 Environment:
     BLOCKFUL_DEPLOYMENTS  folder of the deployments files (./deployments)
     BLOCKFUL_ROSTER       JSON file of the first roster; without it, a roster for demonstrations
-                          whose secrets everybody knows
-    BLOCKFUL_HOME         for `archive`: deployments file of the chain that the committee stands on
+                          whose secrets are public
+    BLOCKFUL_HOME         for `archive`: deployments file of the committee's home chain
     BLOCKFUL_PARAMETERS   for `elected`: JSON file of the committee's parameters, by their names in IStakes
-    BLOCKFUL_FOUNDERS     for `elected`: accounts that alone may stand for the first committee, with commas
-                          between them; without it, everybody may
-    BLOCKFUL_SEATS        participants that may join; everybody may, up to this number (14)
-    BLOCKFUL_ACCOUNT      brownie account to deploy from (the node's first account)
+    BLOCKFUL_FOUNDERS     for `elected`: the only accounts that may stand for the first committee, separated
+                          by commas; without it, everybody may
+    BLOCKFUL_SEATS        maximum number of participants; everybody may join until then (14)
+    BLOCKFUL_ACCOUNT      brownie account that deploys (the node's first account)
 
 A roster file: {"members": ["0x..."], "threshold": 3, "unanimous": false, "keyX": "0x..", "keyY": "0x.."}.
-A member is the 64 bytes x || y of its voting key: ask it to prove that it has the secret first.
+A member is the 64 bytes x || y of its voting key; ask for a proof of possession of its secret first.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ Roster = tuple[list[tuple[int, int]], int, bool, int, int]
 
 
 def main() -> Path:
-    """AppointedCommittee and the contracts that obey it."""
+    """Deploys AppointedCommittee and the contracts that obey it."""
     return write(deploy_live(roster()))
 
 
 def archive() -> Path:
-    """QuorumMirror and ArchiveRegistry, for the committee named by BLOCKFUL_HOME."""
+    """Deploys QuorumMirror and ArchiveRegistry, for the committee named by BLOCKFUL_HOME."""
     home = json.loads(Path(os.environ["BLOCKFUL_HOME"]).read_text())
     committee = home["contracts"]["AppointedCommittee"]["address"]
     return write(deploy_archive(roster(), int(home["chainId"]), committee))
 
 
 def everything() -> Path:
-    """All seven contracts on one chain."""
+    """Deploys all seven contracts on one chain."""
     from brownie import chain
 
     first = roster()
@@ -59,7 +59,7 @@ def everything() -> Path:
 
 
 def elected() -> Path:
-    """VrfVerifier, Committee with the parameters of BLOCKFUL_PARAMETERS, and the contracts that obey it."""
+    """Deploys VrfVerifier, Committee with the parameters of BLOCKFUL_PARAMETERS, and their contracts."""
     founders = [each for each in os.environ.get("BLOCKFUL_FOUNDERS", "").split(",") if each]
     return write(deploy_elected(parameters(Path(os.environ["BLOCKFUL_PARAMETERS"])), founders))
 
@@ -74,7 +74,7 @@ def deploy_elected(rules: tuple[int, ...], founders: list[str]) -> dict[str, Any
 
 
 def parameters(path: Path) -> tuple[int, ...]:
-    """The ABI's Parameters; every name must be there, and no other."""
+    """The ABI's Parameters from a file with exactly their names."""
     artifact = PROJECT / "blockful_py" / "chain" / "artifacts" / "Committee.json"
     abi = json.loads(artifact.read_text())["abi"]
     constructor = next(entry for entry in abi if entry["type"] == "constructor")
@@ -95,7 +95,7 @@ def deploy_live(first: Roster) -> dict[str, Any]:
 
 
 def deploy_models(committee: Any) -> dict[str, Any]:
-    """LiveChain, the registries of its participants and readers, and that of the members' alarms."""
+    """Deploys LiveChain and the registries of participants, readers and alarms."""
     from brownie import AlarmRegistry, LiveChain, ParticipantRegistry, ReaderRegistry
 
     deployer = account()
@@ -118,7 +118,7 @@ def deploy_archive(first: Roster, home_chain_id: int, home_committee: str) -> di
 
 
 def account() -> Any:
-    """The account that pays: BLOCKFUL_ACCOUNT of brownie's, or the node's first."""
+    """The paying account: brownie's BLOCKFUL_ACCOUNT, or the node's first account."""
     from brownie import accounts
 
     name = os.environ.get("BLOCKFUL_ACCOUNT")
@@ -137,7 +137,7 @@ def roster() -> Roster:
 
 
 def demo_roster(size: int = 4) -> Roster:
-    """Members 1 to `size` and a group key from secrets that everybody can compute."""
+    """Members 1 to `size` and a group key, from public secrets."""
     from eth_keys import keys
     from eth_utils import keccak
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs what requirement files list: `install_packages.py ENVIRONMENT FILE...` (a virtual environment).
+"""Installs requirement files: `install_packages.py ENVIRONMENT FILE...` (a virtual environment).
 
-By uv where it is on PATH or pip can install it; by pip otherwise, or where uv fails.  What a file
-`*.lock.txt` lists is installed by its hashes, and nothing beside it.  Another file is torch's: on Linux
-without an NVIDIA driver it is the build for CPUs, where PyTorch's own index answers.
+Uses uv if it is on PATH or pip can install it; otherwise, or if uv fails, pip.  A file `*.lock.txt` is
+installed by its hashes, without other packages.  Any other file is torch's: on Linux without an NVIDIA driver
+it gets the CPU build, if PyTorch's own index answers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ OPTIONS = {
     "find-links": "--find-links",
     "trusted-host": "--allow-insecure-host",
 }
-"""uv's option for each setting of pip, whose configuration uv does not read."""
+"""uv's option for each setting of pip, because uv does not read pip's configuration."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY"}
 
 
 def configured(listing: str) -> dict[str, str]:
-    """The settings of `pip install` in what `pip config list` printed; the environment's come first."""
+    """The settings of `pip install` in the output of `pip config list`; the environment takes precedence."""
     found: dict[str, str] = {}
     for section in ("global", "install", ":env:"):
         for name, value in re.findall(rf"^{section}\.([\w-]+)=(.*)$", listing, re.MULTILINE):
@@ -51,7 +51,7 @@ def as_options(settings: dict[str, str]) -> list[str]:
 
 
 def cpu_builds(address: str = CPU_BUILDS) -> list[str]:
-    """The index of torch's builds for CPUs, where it is wanted and answers."""
+    """The index of torch's CPU builds, if it is wanted and answers."""
     if sys.platform != "linux" or has_nvidia_driver():
         return []
     try:
@@ -66,7 +66,7 @@ def has_nvidia_driver() -> bool:
 
 
 def install(environment: Path, file: Path) -> None:
-    """Raises CalledProcessError where pip cannot do it either."""
+    """Installs a requirement file.  Raises CalledProcessError when pip fails, too."""
     locked = file.name.endswith(".lock.txt")
     indexes = [] if locked else cpu_builds()
     arguments = ["install", *(LOCKED if locked else ()), "-r", str(file)]
@@ -75,7 +75,7 @@ def install(environment: Path, file: Path) -> None:
 
 
 def by_uv(environment: Path, arguments: list[str], indexes: list[str]) -> bool:
-    """Whether uv is there and has done it.  As pip does, it takes the best version of all indexes."""
+    """Installs with uv; returns whether that succeeded.  Like pip, takes the best version of all indexes."""
     uv = shutil.which("uv") or own_uv(environment)
     if uv is None:
         return False
@@ -89,7 +89,7 @@ def by_uv(environment: Path, arguments: list[str], indexes: list[str]) -> bool:
     variables = {variable: settings[name] for name, variable in VARIABLES.items() if name in settings}
     command = [uv, "pip", *arguments, "--quiet", f"--python={environment / 'bin' / 'python'}", *options]
     if subprocess.run(command, env={**os.environ, **variables}, check=False).returncode:
-        print("setup: uv failed; pip goes on", flush=True)
+        print("setup: uv failed, continuing with pip", flush=True)
         return False
     return True
 
@@ -102,7 +102,7 @@ def own_uv(environment: Path) -> str | None:
 
 
 def by_pip(environment: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Compiles nothing ahead: of what the packages bring, few modules are ever imported."""
+    """Installs with pip, without byte-compilation, since few of the packages' modules are ever imported."""
     return subprocess.run(
         [pip(environment), *arguments, "-qq", "--disable-pip-version-check", "--no-compile"], check=False
     )
@@ -113,7 +113,7 @@ def pip(environment: Path) -> Path:
 
 
 def torch_build(environment: Path) -> str:
-    """What `torch/version.py` of an environment says, and why it is that build."""
+    """The version of an environment's torch, and the reason for its build."""
     (file,) = environment.glob("lib/python*/site-packages/torch/version.py")
     build = runpy.run_path(str(file))
     kind = f"with CUDA {build['cuda']}" if build["cuda"] else "without CUDA"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what CHANGELOG.md says of a version, for the page of its release.
+"""Prints the changelog's section on a version, for the page of its release.
 
     python scripts/release_notes.py v0.1.0
 
-The tag has to name the version of pyproject.toml, and the changelog has to date it.
+The tag must name the version of both pyproject.toml files, and the changelog must date it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PROJECTS = ("pyproject.toml", "lab/pyproject.toml")
 
 
 def notes(tag: str, root: Path = ROOT) -> str:
-    """The section of the changelog in `root` for `tag`.  Ends the process where the files do not agree."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    version = project["version"]
-    if tag != f"v{version}":
-        sys.exit(f"the tag is {tag}, pyproject.toml has version {version}: tag v{version}.")
+    """The section of the changelog in `root` for `tag`.  Exits if the files disagree."""
+    for name in PROJECTS:
+        version = tomllib.loads((root / name).read_text(encoding="utf-8"))["project"]["version"]
+        if tag != f"v{version}":
+            sys.exit(f"the tag is {tag}, {name} has version {version}: tag v{version}.")
     dated = {
         found[1]: found[2].strip()
         for found in re.finditer(

@@ -31,17 +31,17 @@ Net = None
 
 @dataclass(frozen=True)
 class Canary:
-    """The module, which is on the path of this process."""
+    """A module on the path of this process."""
 
     folder: Path
 
     @property
     def was_imported(self) -> bool:
-        """By a process that finds it."""
+        """Whether a process that finds the module has imported it."""
         return self._trace.exists()
 
     def forget(self) -> None:
-        """Has the next import be seen again."""
+        """Makes the next import visible again."""
         sys.modules.pop(NAME, None)
         self._trace.unlink(missing_ok=True)
 

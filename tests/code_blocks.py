@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code blocks of the documentation, and what is wrong with them; those of Python are run instead."""
+"""Checks the code blocks of the documentation; the Python ones are run instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ FOREIGN = frozenset({"--allow", "--build-arg", "--hardfork", "--hosts", "--ignor
 """Options of other programs that sentences name."""
 
 LANGUAGES = frozenset({"diff", "json", "python", "sh", "solidity", "text", "toml"})
-"""`text` is what nobody types: output, formulas, formats.  Solidity stands in paper-to-code.md alone."""
+"""The language `text` is for output, formulas and formats, which nobody types.
+
+Only paper-to-code.md has Solidity.
+"""
 
 PROGRAMS = frozenset(
     ["base64", "brownie", "cd", "cp", "curl", "docker", "gh", "git", "head", "hf", "jq", "mkdir", "ray"]
@@ -70,7 +73,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def problems(block: Block, root: Path) -> list[str]:
-    """What is wrong with a block of the documentation of the repository at `root`."""
+    """The faults of the code blocks in the documentation of the repository at `root`."""
     check = {"json": _json, "sh": _shell, "toml": _toml}.get(block.language)
     if block.language not in LANGUAGES:
         return [f"{block}: name the block's language, one of {', '.join(sorted(LANGUAGES))}"]
@@ -223,7 +226,7 @@ def _is_setting(path: str) -> bool:
 
 
 def _options() -> set[str]:
-    """Every option of the command line, and those of other programs that sentences name."""
+    """Every option of the command line, and options of other programs that sentences name."""
 
     def of(command: Any) -> Iterable[str]:
         for below in getattr(command, "commands", {}).values():

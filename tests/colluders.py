@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committee of a federation outside the federation, and members that look at nothing."""
+"""A federation's committee outside the federation, and members that check nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def attested_by(
 
 @dataclass(frozen=True)
 class Conspiracy:
-    """Everything that the committee of `federation` holds."""
+    """All secrets of the committee of `federation`."""
 
     federation: Federation
     identities: Identities
@@ -124,7 +124,7 @@ class Conspiracy:
         )
 
     def draft(self, nodes: dict[Position, ModelNode], later: int = 0) -> RedactionDraft:
-        """A redaction to `nodes`, whose bytes go into the live store, `later` by so many seconds."""
+        """A redaction to `nodes`, with their bytes in the live store, `later` by this many seconds."""
         store, archive = self.federation.stores.live, self.federation.contracts.archive
         now = archive.records(archive.length() - 1, 1)[0].timestamp
         replacements = [Replacement(place, store.add(node.to_bytes())) for place, node in nodes.items()]
@@ -135,13 +135,13 @@ class Conspiracy:
         assert list(self.steps(certified, coordinator))
 
     def steps(self, certified: CertifiedRedaction, coordinator: Coordinator) -> Iterator[Executed]:
-        """Writes a redaction to the archive, then to the live chain, a transaction at a time."""
+        """Writes a redaction to the archive, then to the live chain, one transaction at a time."""
         contracts = self.federation.contracts
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
         settlement = redaction_settlement(contracts, certified, (), "collusion")
         return send_missing(settlement, sides, unrecorded, coordinator.release)
 
     def collude(self, nodes: dict[Position, ModelNode]) -> None:
-        """All members redact to `nodes` without a look at them."""
+        """Has all members redact to `nodes` without checks."""
         coordinator = self.coordinator(self.members(Blind()))
         self.execute(coordinator.certify_redaction(self.draft(nodes)), coordinator)

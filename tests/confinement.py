@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network namespace and the user id of a test's process: as if on a machine, with an account, of its own.
+"""The network namespace and the user id of a test's process, as if on a separate machine.
 
 Needs root: `require_root` and `require_namespaces` skip a test elsewhere, with the reason.
 """
@@ -27,19 +27,19 @@ TUN = Path("/dev/net/tun")
 NEW_MOUNTS, NEW_NETWORK = 0x20000, 0x40000000  # CLONE_NEWNS, CLONE_NEWNET
 BIND, RECURSIVE, PRIVATE = 1 << 12, 1 << 14, 1 << 18  # MS_BIND, MS_REC, MS_PRIVATE
 VIEW = Path("/mnt")
-"""Where a process puts together the folder that takes the place of a closed one."""
+"""A place to assemble the folder that replaces a closed one."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def require_root() -> None:
-    """Skips the test where processes cannot have users of their own."""
+    """Skips the test unless processes can have separate users."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("processes with users of their own need Linux and root: run the tests as root")
 
 
 def require_namespaces() -> None:
-    """Skips the test where there are no network namespaces with devices of their own."""
+    """Skips the test unless network namespaces with devices are available."""
     require_root()
     if shutil.which("ip") is None:
         pytest.skip("network namespaces need the program `ip` (package iproute2)")
@@ -53,7 +53,7 @@ def require_namespaces() -> None:
 
 
 def ip(*arguments: str, check: bool = True) -> str:
-    """Calls `ip`; returns its error, which is empty where it worked."""
+    """Calls `ip`; returns its error, which is empty on success."""
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
     reason = done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
     assert not (check and reason), f"ip {' '.join(arguments)}: {reason}"
@@ -73,7 +73,7 @@ def namespace(name: str) -> Iterator[str]:
 
 @contextmanager
 def within(name: str | None) -> Iterator[None]:
-    """This thread's sockets, and the threads and processes that it starts, are of a namespace meanwhile."""
+    """Puts this thread's sockets, and the threads and processes it starts, into a namespace meanwhile."""
     if name is None:
         yield
         return
@@ -87,7 +87,7 @@ def within(name: str | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Confinement:
-    """Where a process runs, and as whom; None: as its parent."""
+    """A process's namespace and user; None means its parent's."""
 
     namespace: str | None = None
     user: int | None = None
@@ -104,14 +104,14 @@ class Confinement:
             os.umask(0o077)
 
     def own(self, path: Path) -> None:
-        """Makes a file, or a folder with all in it, the user's."""
+        """Gives a file, or a folder with its content, to the user."""
         if self.user is not None:
             for each in (path, *path.rglob("*")):
                 os.chown(each, self.user, self.user)
 
 
 def confined(confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """Calls `what` in a process of its own, confined; fails where it fails."""
+    """Calls `what` in a separate confined process; fails if it fails."""
     process = begin_confined(confinement, what, arguments)
     process.join()
     assert process.exitcode == 0, f"{what.__name__}{arguments}: exit status {process.exitcode}"
@@ -120,7 +120,7 @@ def confined(confinement: Confinement, what: Callable[..., None], arguments: tup
 def begin_confined(
     confinement: Confinement, what: Callable[..., None], arguments: tuple[Any, ...]
 ) -> BaseProcess:
-    """As `confined`, which is not waited for."""
+    """Starts a call like `confined`, without waiting for it."""
     process = FORKS.Process(target=_confined, args=(confinement, what, arguments))
     process.start()
     return process
@@ -132,10 +132,10 @@ def _confined(confinement: Confinement, what: Callable[..., None], arguments: tu
 
 
 def _open_interpreter() -> None:
-    """Lets every user read this interpreter where it lies in a folder that only its owner may enter.
+    """Lets every user read this interpreter, even in a folder that only its owner may enter.
 
-    This process and its children see a folder in its place, root's home for example, that has nothing but the
-    interpreter in it.
+    This process and its children see a replacement of that folder, for example root's home, which contains
+    only the interpreter.
     """
     base = Path(sys.base_prefix).resolve()
     closed = next((each for each in reversed(base.parents) if not each.stat().st_mode & 0o001), None)

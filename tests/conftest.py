@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by all tests: one torch thread, so that small tensors do not spin on busy machines, products
-that round alike on every machine, and one pair of chains for whoever deploys contracts of its own."""
+"""Fixtures for all tests: one torch thread, reproducible products, and a shared pair of chains.
+
+With one thread, small tensors do not spin on busy machines.  Products round alike on every machine.  The
+chains are for all tests that deploy their own contracts.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 
     from blockful_py.chain.programs import anvil_command
     from blockful_py.errors import ToolchainError
-    from blockful_py.pipeline.run.nodes import Nodes, Place
+    from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
     from blockful_py.settings import ChainSettings
 
     kind = os.environ.get("TEST_NODE", "anvil")
@@ -43,6 +46,6 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
             anvil_command()
     except ToolchainError:
         kind = "embedded"
-    place = Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
+    place = ChainEndpoints.of(ChainSettings(), tmp_path_factory.mktemp("chains"))
     with Nodes(replace(place, devnet=kind)) as nodes:
         yield nodes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests do to a chain behind its contracts' backs: on Ganache, on Anvil and on an embedded one."""
+"""Manipulates chains behind their contracts' backs: on Ganache, on Anvil and on an embedded one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_code(node: Node, contract: bytes, code: bytes) -> None:
 
 
 def _mine_altered(node: Node) -> None:
-    """Anvil alters the state under its newest block; other nodes add one, as a chain would need to."""
+    """Makes a block with the altered state: Anvil alters its newest block, other nodes add one."""
     if _is_anvil(node):
         node.rpc.call("evm_mine")
 
@@ -42,9 +42,9 @@ def _is_anvil(node: Node) -> bool:
 
 @contextmanager
 def not_mining(node: Node) -> Iterator[None]:
-    """Transactions wait, and are mined afterwards, unless they were dropped.
+    """Keeps transactions waiting; they are mined afterwards, unless they were dropped.
 
-    Skips the test on an embedded chain, where none ever waits.
+    Skips the test on an embedded chain, where transactions never wait.
     """
     if node.client.startswith("embedded"):
         pytest.skip("on an embedded chain no transaction ever waits")
@@ -63,7 +63,7 @@ def not_mining(node: Node) -> Iterator[None]:
 
 
 def drop_waiting(node: Node) -> None:
-    """Has the node forget the transactions that wait."""
+    """Has the node forget the waiting transactions."""
     if node.is_ganache:
         assert node.rpc.call("evm_revert", node.rpc.call("evm_snapshot"))
     else:

@@ -14,14 +14,14 @@ import pytest
 
 
 class SmallDisk:
-    """A file system of its own at a folder."""
+    """A separate file system at a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """Not a byte is left."""
+        """Fills the disk completely."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file:
             for size in (1 << 16, 1 << 9, 1):
@@ -38,7 +38,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, mebibytes: int = 16) -> Iterator[SmallDisk]:
-    """Puts what is in `folder` on a disk of its own for a while; only root can."""
+    """Puts the content of `folder` on a separate disk for a while; needs root."""
     folder.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f"{folder.name}.beside")
     shutil.copytree(folder, beside, symlinks=True)

@@ -105,21 +105,21 @@ def on(chains: Nodes) -> tuple[str, str]:
 
 
 def trained(settings: Settings, directory: Path, nodes: Nodes) -> Federation:
-    """A federation whose models are all published."""
+    """A federation with all models published."""
     federation = Federation.create(settings, directory, nodes=nodes)
     federation.train()
     return federation
 
 
 def transactions(federation: Federation) -> dict[str, ModelTransaction]:
-    """What the live chain holds, by model."""
+    """The live chain's transactions by model."""
     models = federation.catalogue().models
     found = federation.contracts.live.transactions([placed.position for placed in models.values()])
     return dict(zip(models, found, strict=True))
 
 
 def weights(federation: Federation) -> dict[str, str]:
-    """CIDs of the weights as they stand, by model."""
+    """CIDs of the current weights, by model."""
     return {name: cid_string(placed.node.weights) for name, placed in federation.catalogue().models.items()}
 
 
@@ -129,14 +129,14 @@ def versions(federation: Federation) -> dict[str, int]:
 
 def store_weights(federation: Federation, weights: Weights) -> Uri:
     """Seals weights into the live store and gives the members their key."""
-    sealed = federation.opened.context.keys.seal(weights)
-    federation.opened.context.keys.keyring.deliver({sealed.uri: sealed.key})
+    sealed = federation.context.keys.seal(weights)
+    federation.context.keys.keyring.deliver({sealed.uri: sealed.key})
     return federation.stores.live.add(sealed.data)
 
 
 @contextmanager
 def readable(federation: Federation) -> Iterator[None]:
-    """Files of the live store and data keys that are gone afterwards come back."""
+    """Restores files of the live store and data keys that are gone afterwards."""
     kept = {uri: federation.stores.live.read(uri, ANY_SIZE) for uri in federation.stores.live}
     keys = {uri: key for uri in kept if (key := _key_of(federation, uri)) is not None}
     try:
@@ -144,19 +144,19 @@ def readable(federation: Federation) -> Iterator[None]:
     finally:
         for data in kept.values():
             federation.stores.live.add(data)
-        federation.opened.context.keys.keyring.deliver(keys)
+        federation.context.keys.keyring.deliver(keys)
 
 
 def _key_of(federation: Federation, uri: Uri) -> bytes | None:
     try:
-        return federation.opened.context.keys.keyring.find((uri,))[uri]
+        return federation.context.keys.keyring.find((uri,))[uri]
     except KeyDestroyedError:
         return None
 
 
 @contextmanager
 def put_back(*nodes: Node) -> Iterator[None]:
-    """Whatever happens on the chains of `nodes` is undone."""
+    """Undoes all changes on the chains of `nodes`."""
     marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
     try:
         yield
@@ -167,7 +167,7 @@ def put_back(*nodes: Node) -> Iterator[None]:
 
 @contextmanager
 def set_back(federation: Federation, *nodes: Node) -> Iterator[None]:
-    """`put_back`, which a federation whose contracts read the chains meanwhile takes for a reorganisation."""
+    """Calls `put_back`; a federation that reads the chains meanwhile takes it for a reorganisation."""
     with put_back(*nodes):
         yield
     with suppress(ReorganisedError):
@@ -175,12 +175,12 @@ def set_back(federation: Federation, *nodes: Node) -> Iterator[None]:
 
 
 def promised(contracts: Contracts, *, unfinished: bool = False) -> None:
-    """Both chains' events keep every promise; the newest decisions may be `unfinished` where that is said."""
+    """Checks that both chains' events keep every promise; `unfinished` allows it for the newest decisions."""
     assert check_promises(contracts.live, contracts.archive, unfinished=unfinished).violations == ()
 
 
 def forgets(federation: Federation, number: int) -> None:
-    """A request goes through, exactly once, and everything verifies."""
+    """Checks that a request succeeds, exactly once, and that everything verifies."""
     before, archived = versions(federation), federation.contracts.archive.length()
     unlearned = federation.unlearn(classes=[number])
     assert unlearned.nodes.keys() == set(AFFECTED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of tests, forked from a server that has imported what they need, because imports cost seconds."""
+"""Forks test processes from a server with their modules already imported, because imports cost seconds."""
 
 from __future__ import annotations
 

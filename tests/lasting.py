@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child process that says by a file that it has begun, and never ends by itself."""
+"""A child process that reports its start in a file, and never ends by itself."""
 
 from __future__ import annotations
 

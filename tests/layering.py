@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the imports of a package as text and tells which of them break the rules of the house.
+"""Finds imports of this project's packages that break the rules of the house.
 
-A room is a folder or a file of the package; folders within rooms have floors as well.
+A room is a folder or a file of a package; folders within rooms have floors as well.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "blockful_py"
+LAB = "blockful_lab"
 
 FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
-        frozenset({"experiments", "explorer", "flower"}),
+        frozenset({"explorer", "flower"}),
         frozenset({"export", "member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
-        frozenset({"callbacks", "record", "unlearning"}),
-        frozenset({"chain", "committee", "learning", "simulation"}),
+        frozenset({"callbacks", "committee", "record", "unlearning"}),
+        frozenset({"chain", "learning"}),
         frozenset({"engine"}),
-        frozenset({"costs", "energy", "graph", "storage", "verdicts"}),
+        frozenset({"costs", "energy", "graph", "ledger", "storage", "verdicts"}),
         frozenset({"pinned_http"}),
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
@@ -41,7 +42,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"attesting", "founding", "party", "proving", "resume"}),
         frozenset({"federation"}),
         frozenset({"administration", "alarms", "decryptors", "epochs", "verifying"}),
-        frozenset({"base", "reader"}),
+        frozenset({"operated", "reader"}),
         frozenset({"jobs"}),
         frozenset({"review"}),
         frozenset({"coordination"}),
@@ -62,12 +63,14 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"model_node", "state"}),
         frozenset({"events", "federation_file", "known", "read_chain", "statement_parts"}),
     ),
+    LAB: (frozenset({"cli"}), frozenset({"experiments"}), frozenset({"simulation"})),
 }
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""
 
 OWNERS: Mapping[str, frozenset[str]] = {
     "flwr": frozenset({"flower"}),
-    "torch": frozenset({"export", "flower", "learning", "unlearning"}),
+    LAB: frozenset(),
+    "torch": frozenset({"experiments", "export", "flower", "learning", "unlearning"}),
     "ray": frozenset({"engine"}),
     "sklearn": frozenset({"learning"}),
     "mlflow": frozenset({"callbacks"}),
@@ -86,51 +89,52 @@ OWNERS: Mapping[str, frozenset[str]] = {
     "model_signing": frozenset({"export"}),
     "huggingface_hub": frozenset({"export", "learning"}),
 }
-"""Third-party packages that only some rooms may import."""
+"""Packages that only some rooms may import; the lab may import any room, and no room the lab."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A module of the package, the line, and the module that it imports there."""
+    """A module of `package`, the line, and the module that it imports there."""
 
+    package: str
     module: str
     line: int
     target: str
 
 
-def violations(root: Path) -> list[str]:
+def violations(root: Path, package: str = PACKAGE) -> list[str]:
     """Every import below `root` (the folder of the package) that breaks a rule, and every circle."""
-    modules = dict(_modules(root))
+    modules = dict(_modules(root, package))
     imports = [
-        Import(module, line, target)
+        Import(package, module, line, target)
         for module, path in modules.items()
-        for line, target in _imports(path, modules)
+        for line, target in _imports(path, modules, package)
     ]
     broken = [f"{each.module}:{each.line}: {problem}" for each in imports for problem in _problems(each)]
-    folders = sorted({PACKAGE} | {module.rpartition(".")[0] for module in modules if "." in module})
+    folders = sorted({package} | {module.rpartition(".")[0] for module in modules if "." in module})
     return broken + [circle for folder in folders for circle in _circles(folder, imports)]
 
 
-def _modules(root: Path) -> Iterator[tuple[str, Path]]:
+def _modules(root: Path, package: str) -> Iterator[tuple[str, Path]]:
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
-        yield ".".join((PACKAGE, *parts)).removesuffix(".__init__"), path
+        yield ".".join((package, *parts)).removesuffix(".__init__"), path
 
 
-def _imports(path: Path, modules: Mapping[str, Path]) -> Iterator[tuple[int, str]]:
+def _imports(path: Path, modules: Mapping[str, Path], package: str) -> Iterator[tuple[int, str]]:
     """Line and full name of every module that a file imports, at any depth of nesting."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            inner = names if node.module == PACKAGE else names & modules.keys()
+            inner = names if node.module == package else names & modules.keys()
             yield from ((node.lineno, name) for name in sorted(inner or {node.module}))
 
 
 def _problems(each: Import) -> Iterator[str]:
-    top, room = each.target.split(".")[0], _room(PACKAGE, each.module)
-    if top in OWNERS and room not in OWNERS[top]:
+    top, room = each.target.split(".")[0], _room(each.package, each.module)
+    if top in OWNERS and top != each.package and room not in OWNERS[top]:
         yield f"{room} imports {top}, which only {sorted(OWNERS[top]) or 'nobody'} may"
     for folder, floors in FLOORS.items():
         room, target = _room(folder, each.module), _room(folder, each.target)
@@ -145,14 +149,14 @@ def _problems(each: Import) -> Iterator[str]:
 
 
 def _room(folder: str, module: str) -> str | None:
-    """`blockful_py.chain.node` is in room `chain` of the package; a folder's own module is in none."""
+    """The room of a module: `blockful_py.chain.node` is in room `chain`; a folder's own module is in none."""
     if not module.startswith(f"{folder}."):
         return None
     return module.removeprefix(f"{folder}.").split(".")[0]
 
 
 def _circles(folder: str, imports: Iterable[Import]) -> Iterator[str]:
-    """Rooms of a folder that import each other in a loop, whatever else is said of them."""
+    """Rooms of a folder that import each other in a loop, regardless of other rules."""
     above: dict[str, set[str]] = {}
     for each in imports:
         room, target = _room(folder, each.module), _room(folder, each.target)

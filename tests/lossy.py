@@ -15,14 +15,14 @@ from tests.relay import Asked, Relay, Reply, answer
 
 @dataclass
 class Losses:
-    """Which answers are wrong; none unless something is set.
+    """Wrong answers of the node; none by default.
 
     Attributes:
-        contract: whose events are left out, 20 bytes; None for none.
-        left: how many of an answer's events are left, at most.
-        answers: how many answers lack some; None for all.
-        lost: how many did so far.
-        height: the newest block of the machine that is asked about contracts; None for one that does not lag.
+        contract: contract whose events are left out, 20 bytes, or None.
+        left: maximum number of remaining events in an answer.
+        answers: number of answers that lack events; None for all.
+        lost: number of such answers so far.
+        height: the newest block of the machine that answers about contracts; None if it does not lag.
     """
 
     contract: bytes | None = None
@@ -33,21 +33,21 @@ class Losses:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def leave_out(self, contract: bytes, left: int = 0, answers: int | None = None) -> None:
-        """From now on; `left` below 0 leaves so many out."""
+        """Leaves events out from now on; a negative `left` is the number of omitted ones."""
         self.contract, self.left, self.answers, self.lost = contract, left, answers, 0
 
     def mend(self) -> None:
-        """All answers are right again."""
+        """Makes all answers right again."""
         self.contract = self.height = None
 
     def asked(self, method: str, params: Sequence[Any]) -> list[Any]:
-        """What the machine is asked instead."""
+        """The question to ask the machine instead."""
         if method == "eth_call" and self.height is not None and params[1] == "latest":
             return [params[0], hex(self.height)]
         return [*params]
 
     def answered(self, method: str, params: Sequence[Any], result: Any) -> Any:
-        """What is answered instead."""
+        """The answer to give instead."""
         if self.height is not None:
             if method == "eth_call" and params[1] != "latest" and int(params[1], 16) > self.height:
                 return RpcError(-32_000, "header not found")
@@ -82,17 +82,17 @@ class LossyRpc(Rpc):
         return [self._losses.answered(*call, answer) for call, answer in zip(calls, answers, strict=True)]
 
     def close(self) -> None:
-        """The other node stays open."""
+        """Leaves the other node open."""
 
 
 def lossy(node: Node) -> tuple[Node, Losses]:
-    """The node as one that loses events, and what it loses."""
+    """The node with lost events, and the list of these events."""
     losses = Losses()
     return Node(LossyRpc(node.rpc, losses), node.chain_id, node.confirmations), losses
 
 
 class LossyNode(Relay):
-    """The same as a server, for whoever is given the node's URL."""
+    """The same as a server, for clients that need the node's URL."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)

@@ -14,7 +14,7 @@ SAMPLES: Mapping[str, tuple[str, ...]] = {
     "Histogram": ("_bucket", "_sum", "_count"),
     "Info": ("_info",),
 }
-"""By kind, what is added to a metric's name in its samples."""
+"""Suffixes of a metric's name in its samples, by kind."""
 
 
 @dataclass(frozen=True, slots=True)

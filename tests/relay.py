@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node's URL with something between: what is asked of it, and what it answers, can be changed."""
+"""A relay in front of a node's URL, which can change questions and answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reply:
 
 
 class Relay(ABC):
-    """A server in front of a node; subclasses say what it answers."""
+    """A server in front of a node; subclasses determine its answers."""
 
     def __init__(self, url: str) -> None:
         self.node, lock, self._gone = connect(url), threading.Lock(), threading.Event()
@@ -36,6 +36,7 @@ class Relay(ABC):
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # bodies follow headers at once, not after 40 ms
 
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -55,11 +56,11 @@ class Relay(ABC):
                 self.wfile.write(body)
 
             def log_message(self, *_: Any) -> None:
-                """Nobody reads it."""
+                """Drops log messages."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
@@ -73,7 +74,7 @@ class Relay(ABC):
         self.close()
 
     def close(self) -> None:
-        """Whoever asks later finds nobody."""
+        """Closes the server; later clients find nobody."""
         self._gone.set()
         self._server.shutdown()
         self._thread.join()

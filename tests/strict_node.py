@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node as providers run it: it limits what it is asked, says so in many ways, drops and reorders."""
+"""A node like a provider's: it limits requests, reports limits in many ways, drops and reorders."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ BUSY: Mapping[str, Reply] = {
     "an error": Reply(answer(None, CAPACITY)),
     "an error in a 400": Reply(answer(None, LIMIT), 400),
 }
-"""How a node says that it is asked too much."""
+"""Ways in which a node reports too many requests."""
 
 
 @dataclass
 class Habits:
-    """What a node allows; all unless something is set.
+    """A node's limits; unlimited by default.
 
     Attributes:
-        blocks: of one eth_getLogs, at most.
-        calls: of one HTTP request, at most; more are refused with `status`.
-        busy: what it says to every third HTTP request; None: it answers.
-        drops: the connection of every fifth.
-        late: seconds by which it answers late.
-        reorders: answers of a batch come in another order.
+        blocks: maximum blocks of one eth_getLogs.
+        calls: maximum calls of one HTTP request; more are refused with `status`.
+        busy: its answer to every third HTTP request; None disables this.
+        drops: whether it drops every fifth connection.
+        late: delay of its answers in seconds.
+        reorders: whether it reorders the answers of a batch.
     """
 
     blocks: int | None = None
@@ -52,7 +52,7 @@ class StrictNode(Relay):
         super().__init__(url)
         self._habits = habits
         self.refused = 0
-        """HTTP requests and calls that were."""
+        """Number of refused HTTP requests and calls."""
         self._number = 0
 
     def reply(self, asked: Asked | dict[str, Any]) -> Reply:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of deploy/besu, as far as they can be checked without Docker and Besu."""
+"""The files of deploy/besu, checked without Docker and Besu."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def genesis(network: Path) -> dict[str, Any]:
 
 
 def addresses(network: Path) -> list[bytes]:
-    """Of the validators, from their secret keys."""
+    """Addresses of the validators, from their secret keys."""
     secrets = [int((network / f"node{number}" / "key").read_text(), 16) for number in range(1, 5)]
     return [curve.address(curve.multiply_base(secret)) for secret in secrets]
 
@@ -153,7 +153,7 @@ def test_four_nodes_have_folders_ports_and_addresses_of_their_own() -> None:
 
 
 def test_contracts_are_deployed_on_the_genesis_block(network: Path, genesis: dict[str, Any]) -> None:
-    """By Anvil, which takes chain id, balances and gas limit of it, and nothing of QBFT."""
+    """Uses Anvil, which reads chain id, balances and gas limit from it, but nothing of QBFT."""
     owner = Signer(bytes(31) + b"\x09")
     SCRIPT["make_network"](network, CHAIN_ID, HOSTS, 8555, ["0x" + owner.address.hex()])
     options = NodeOptions(CHAIN_ID, kind="anvil", more=("--init", str(network / "genesis.json")))

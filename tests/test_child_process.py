@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Children that several threads started end with whoever started them."""
+"""Children started by several threads end with their parent."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every code block of the documentation is checked or run, and so is what its sentences name."""
+"""Every code block of the documentation is checked or run, and so are the names in its sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ELSEWHERE = {
     "docs/how-to/use-flower.md": "flower/test_documented.py",
     "docs/tutorial/your-own.md": "cli/test_wheel.py",
 }
-"""Pages whose programs need files or commands before them, and the tests that run them so."""
+"""Pages whose programs need earlier files or commands, and the tests that run them so."""
 
 
 def named(page: Path) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of deploy/compose, as far as they can be checked without Docker."""
+"""The files of deploy/compose, checked without Docker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KEYS = {
     "user",
     "volumes",
 }
-"""Of a service, as the Compose specification names them."""
+"""Keys of a service in the Compose specification."""
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from blockful_py.errors import UnknownModelError
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[str]]:
-    """Random references (0 to 4 a model) and some updated models in topological order."""
+    """Random references (0 to 4 a model), and some updated models in topological order."""
     size = draw(st.integers(1, 25))
     references: dict[str, list[str]] = {}
     for i in range(size):

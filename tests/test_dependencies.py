@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pyproject.toml` declares what the package imports and nothing else, and a missing extra is one error."""
+"""Each `pyproject.toml` declares exactly the imports of its package, and a missing extra is one error."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from blockful_py.errors import MissingExtraError, SettingsError
 from blockful_py.extras import EXTRA_OF, EXTRAS, needed_by
 
 PROJECT = Path(__file__).parents[1]
+OWN = {"blockful_py", "blockful_lab"}
 DISTRIBUTIONS = {name: found[0] for name, found in packages_distributions().items()} | {"sha3": "safe-pysha3"}
 NOT_RUN_TIME = {"all", "contracts", "demo", "dev", "docs"}
 INDIRECT = {"multiaddr", "pyopenssl", "scikit-learn"}
@@ -41,7 +42,7 @@ def declared(project: Mapping[str, Any]) -> dict[str, str]:
 
 
 def imported(folder: Path) -> Iterator[str]:
-    """First word of every import that is neither the standard library's nor the package's own."""
+    """First word of every import that is neither the standard library's nor of this project."""
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -51,12 +52,12 @@ def imported(folder: Path) -> Iterator[str]:
             else:
                 continue
             for name in (each.partition(".")[0] for each in names):
-                if name not in sys.stdlib_module_names and name != "blockful_py":
+                if name not in sys.stdlib_module_names and name not in OWN:
                     yield name
 
 
 def problems(project: Mapping[str, Any], names: set[str]) -> list[str]:
-    """What is imported and not declared, or declared and not imported."""
+    """Undeclared imports, and declared packages that are not imported."""
     known = declared(project)
     used = {normal(DISTRIBUTIONS.get(name, name)): name for name in names}
     unused = known.keys() - used.keys() - INDIRECT
@@ -74,14 +75,49 @@ def _pinned(name: str) -> Iterator[str]:
             yield line
 
 
+def load(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    return document["project"]
+
+
 @pytest.fixture(scope="module")
 def project() -> dict[str, Any]:
-    document: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-    return document["project"]
+    return load(PROJECT)
+
+
+@pytest.fixture(scope="module")
+def lab() -> dict[str, Any]:
+    return load(PROJECT / "lab")
 
 
 def test_what_is_imported_is_declared_and_the_other_way_round(project: dict[str, Any]) -> None:
     assert problems(project, set(imported(PROJECT / "blockful_py"))) == []
+
+
+def test_the_lab_imports_packages_that_it_or_its_extras_of_blockful_declare(
+    project: dict[str, Any], lab: dict[str, Any]
+) -> None:
+    (product,) = (Requirement(each) for each in lab["dependencies"] if normal(each) == "blockful")
+    own = {normal(each) for each in lab["dependencies"]} - {"blockful"}
+    brought = {name for name, extra in declared(project).items() if extra in {"", *product.extras}}
+    used = {normal(DISTRIBUTIONS.get(name, name)) for name in imported(PROJECT / "lab" / "blockful_lab")}
+    assert used - own - brought == set()
+    assert own - used == set()
+    assert own & brought == set()
+
+
+def test_the_lab_needs_blockful_of_its_own_version_with_extras_that_exist(
+    project: dict[str, Any], lab: dict[str, Any]
+) -> None:
+    lines = [
+        *lab["dependencies"],
+        *(each for extra in lab["optional-dependencies"].values() for each in extra),
+    ]
+    product = [Requirement(each) for each in lines if normal(each) == "blockful"]
+    assert len(product) == 2
+    for each in product:
+        assert str(each.specifier) == f"=={project['version']}" == f"=={lab['version']}"
+        assert each.extras <= project["optional-dependencies"].keys()
 
 
 def test_an_import_without_declaration_and_a_declaration_without_import_are_found(tmp_path: Path) -> None:
@@ -112,13 +148,14 @@ def test_all_brings_every_extra(project: dict[str, Any]) -> None:
     assert set(named.split(",")) == extras - NOT_RUN_TIME
 
 
-def test_the_lock_file_has_every_dependency(project: dict[str, Any]) -> None:
+def test_the_lock_files_have_every_dependency(project: dict[str, Any], lab: dict[str, Any]) -> None:
     locked = {normal(line) for name in ("demo.lock", "lock", "torch") for line in _pinned(name)}
     assert declared(project).keys() - locked == set()
+    assert declared(lab).keys() - {"blockful"} - locked == set()
 
 
 def needed(project: Mapping[str, Any], extra: str) -> set[str]:
-    """The distributions that an extra brings, as those that are installed say it."""
+    """The distributions that an extra installs, according to the installed metadata."""
     found: set[tuple[str, str]] = set()
     waiting = [("blockful", extra)]
     while waiting:

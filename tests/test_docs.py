@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation: its links resolve, its lines are wrapped alike, its commands are those of the command
-line, and the results page reads what the tables say."""
+"""The documentation: links, wrapping, commands, and numbers of the results page.
+
+Links resolve, lines are wrapped alike, commands exist, and the results page matches the tables.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,7 @@ def test_a_page_that_a_source_names_wrongly_is_found(tmp_path: Path, name: str) 
 
 @pytest.mark.parametrize("page", written(ROOT), ids=named)
 def test_lines_are_wrapped_alike(page: Path) -> None:
-    """`python -m tests.documents` wraps them."""
+    """The command `python -m tests.documents` wraps them."""
     text = page.read_text(encoding="utf-8")
     assert wrapped(text).split("\n") == text.split("\n")
 
@@ -173,7 +175,7 @@ def test_a_command_in_a_sentence_is_checked_too(span: str, word: str | None) -> 
 
 
 def test_results_name_no_place_of_the_machine_that_measured_them() -> None:
-    """A traceback in one of them did."""
+    """Regression: a traceback in one of them did."""
     results = (each for each in (ROOT / "benchmarks" / "results").rglob("*") if each.is_file())
     place = re.compile(r"(?<![\w.-])/(?:root|home|Users|work)/")
     assert [each.name for each in results if place.search(each.read_text("utf-8", "replace"))] == []

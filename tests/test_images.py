@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Dockerfile, as far as it can be checked without Docker: what it copies, installs, runs and runs as."""
+"""The Dockerfile, checked without Docker: copied files, installed packages, commands and user."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(text: str) -> Stages:
 
 
 def whole(stages: Stages, name: str) -> Iterator[tuple[str, str]]:
-    """The instructions of a stage after those of the stages that it is made from."""
+    """The instructions of a stage, after the instructions of the stages it is made from."""
     base = stages[name][0][1]
     if base in stages:
         yield from whole(stages, base)
@@ -54,7 +54,7 @@ def last(stages: Stages, name: str, word: str) -> str:
 
 
 def kept(path: str, rules: list[str]) -> bool:
-    """Whether .dockerignore lets a path through: the last rule that names it or a folder above it decides."""
+    """Whether .dockerignore admits a path: the last rule for it or a folder above it decides."""
     answer = True
     for rule in rules:
         pattern = rule.removeprefix("!")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How `make` installs packages: uv is told what pip is configured with, pip does it where uv cannot, and
-torch comes without CUDA where no NVIDIA driver is."""
+"""Installation of packages by `make`: uv with pip's configuration, pip as a fallback, and torch.
+
+Without an NVIDIA driver, torch comes without CUDA.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def test_what_pip_is_configured_with_becomes_options_of_uv() -> None:
 
 
 class Machine:
-    """An environment whose `pip`, and a PATH whose `uv`, write down what they are called with."""
+    """An environment whose `pip`, and a PATH whose `uv`, record their calls."""
 
     def __init__(self, folder: Path) -> None:
         self.environment, self.path = folder / "venv", folder / "path"
@@ -102,7 +104,7 @@ def test_pip_goes_on_where_uv_fails(machine: Machine, capfd: pytest.CaptureFixtu
     machine.program(machine.path / "uv", "exit 2")
     (call,) = machine.calls("some.lock.txt")
     assert call.startswith("pip install --no-deps --require-hashes -r some.lock.txt ")
-    assert capfd.readouterr().out == "setup: uv failed; pip goes on\n"
+    assert capfd.readouterr().out == "setup: uv failed, continuing with pip\n"
 
 
 @pytest.fixture
@@ -115,13 +117,13 @@ def index() -> Iterator[str]:
         def log_message(self, *arguments: Any) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
 
 def of(monkeypatch: pytest.MonkeyPatch, function: Any, **names: Any) -> Any:
-    """A function of the script, with other values of its globals."""
+    """A function of the script with other values of its globals."""
     for name, value in names.items():
         monkeypatch.setitem(function.__globals__, name, value)
     return function

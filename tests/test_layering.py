@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.layering import violations
+from tests.layering import LAB, violations
 
 ROOT = Path(__file__).resolve().parents[1] / "blockful_py"
+LAB_ROOT = ROOT.parent / "lab" / LAB
 SLOW = {"torch", "web3", "aiohttp", "requests", "eth_account", "matplotlib", "scipy", "sklearn"}
 
 
 def test_imports_point_only_downward() -> None:
     assert violations(ROOT) == []
+    assert violations(LAB_ROOT, LAB) == []
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,12 @@ def test_imports_point_only_downward() -> None:
         ("record/a", "import torch", "record imports torch"),
         ("pipeline/run/a", "import torch", "pipeline imports torch"),
         ("storage/a", "def f():\n    from brownie import accounts", "storage imports brownie"),
-        ("pipeline/base", "from blockful_py import cli", "pipeline imports cli"),
+        ("pipeline/operated", "from blockful_py import cli", "pipeline imports cli"),
+        (
+            "cli/a",
+            "from blockful_lab.experiments import audit",
+            "cli imports blockful_lab, which",
+        ),
         ("pipeline/run/a", "from blockful_py.pipeline.jobs.context import X", "run imports jobs"),
         ("pipeline/jobs/a", "import blockful_py.pipeline.federation", "jobs imports federation"),
         (
@@ -43,6 +50,17 @@ def test_imports_point_only_downward() -> None:
 )
 def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, expected: str) -> None:
     assert expected in write(tmp_path, {module: line})[0]
+
+
+def test_a_forbidden_import_of_the_lab_is_found(tmp_path: Path) -> None:
+    (tmp_path / "simulation").mkdir()
+    lines = (
+        "from blockful_lab.experiments import audit\nimport web3\nfrom blockful_py.costs import Operations\n"
+    )
+    (tmp_path / "simulation" / "a.py").write_text(lines, encoding="utf-8")
+    upward, web3 = violations(tmp_path, LAB)
+    assert upward.endswith("simulation imports experiments, which is not below it")
+    assert "simulation imports web3" in web3
 
 
 def test_a_circle_is_found_in_a_folder_without_floors(tmp_path: Path) -> None:
@@ -88,7 +106,7 @@ def test_an_allowed_import_is_not(tmp_path: Path, module: str, line: str) -> Non
 
 
 def write(root: Path, files: dict[str, str]) -> list[str]:
-    """What is found in a package of these files."""
+    """The findings in a package with these files."""
     for name, text in files.items():
         path = root / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +125,7 @@ def test_no_room_has_more_than_15_percent_of_the_lines() -> None:
 
 @pytest.mark.parametrize("room", ["graph", "learning", "unlearning"])
 def test_the_rooms_of_a_gpu_box_run_without_chains(room: str) -> None:
-    """And without what takes seconds to import, in every process of a committee."""
+    """They also run without slow imports, which every process of a committee would pay for."""
     chains = ["web3", "eth_abi", "eth_account", "brownie", "ipfshttpclient", "coincurve"]
     slow = ["sklearn", "scipy.stats", "pandas"]
     program = (

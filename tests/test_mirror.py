@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests stand in a folder of the name of the room that they test."""
+"""Tests are in folders named after the tested rooms."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ ROOT = Path(__file__).resolve().parents[1]
 ACROSS = frozenset(
     {"browser", "contracts", "faults", "fuzzing", "ipfs", "properties", "vectors", "walkthroughs"}
 )
-"""Folders of tests that concern several rooms, or none of the package's."""
+"""Folders of tests about several rooms, or about no room of a package."""
 APPS = frozenset({("flower", "quickstart")})
-"""Applications of others that tests run."""
+"""Others' applications that tests run."""
 
 
-def strangers(tests: Path, package: Path) -> list[str]:
-    """Folders below `tests` that are no folder of the package, by their paths."""
+def strangers(tests: Path, *packages: Path) -> list[str]:
+    """Folders below `tests` without a corresponding folder of a package, by path."""
     folders = {path.parent.relative_to(tests) for path in tests.rglob("*.py")} - {Path()}
     return sorted(
         folder.as_posix()
         for folder in folders
         if folder.parts[0] not in ACROSS
         and folder.parts[:2] not in APPS
-        and not (package / folder / "__init__.py").is_file()
+        and not any((package / folder / "__init__.py").is_file() for package in packages)
     )
 
 
 def test_every_folder_of_tests_belongs_to_a_room() -> None:
-    assert strangers(ROOT / "tests", ROOT / "blockful_py") == []
+    assert strangers(ROOT / "tests", ROOT / "blockful_py", ROOT / "lab" / "blockful_lab") == []
 
 
 @pytest.mark.parametrize(

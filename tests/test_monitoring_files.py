@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboard, the scrape configuration and the reference name the metrics that services have."""
+"""The dashboard, the scrape configuration and the reference name the services' metrics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def known() -> dict[str, frozenset[str]]:
 
 
 def problems(query: str) -> list[str]:
-    """Metrics and labels of a query that no service has."""
+    """Unknown metrics and labels of a query."""
     labels, found = known(), []
     used = {
         *re.findall(r"(\w+)\s*!?=~?\s*\"", query),

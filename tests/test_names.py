@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class name exists once in the package."""
+"""A class name exists once in the packages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1] / "blockful_py"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = (ROOT / "blockful_py", ROOT / "lab" / "blockful_lab")
 
 
 def test_a_class_name_exists_once() -> None:
-    assert shared_class_names(ROOT) == {}
+    assert shared_class_names(*PACKAGES) == {}
 
 
 def test_a_second_class_of_one_name_is_reported(tmp_path: Path) -> None:
@@ -24,11 +25,12 @@ def test_a_second_class_of_one_name_is_reported(tmp_path: Path) -> None:
     }
 
 
-def shared_class_names(root: Path) -> dict[str, list[str]]:
-    """Names that two or more classes under `root` bear, with the file and line of each."""
+def shared_class_names(*roots: Path) -> dict[str, list[str]]:
+    """Names that two or more classes under `roots` share, with the file and line of each."""
     places: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(f"{path.relative_to(root).as_posix()}:{node.lineno}")
+    for root in roots:
+        for path in sorted(root.rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(f"{path.relative_to(root).as_posix()}:{node.lineno}")
     return {name: where for name, where in sorted(places.items()) if len(where) > 1}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page that leads from the paper's sentences to lines of code: files, lines and functions are there."""
+"""The files, lines and functions on the page from the paper's sentences to the code exist."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def sentences(text: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def wrong_lines(text: str, root: Path) -> list[str]:
-    """Sentences without a line, and lines that their file does not have, indentation apart."""
+    """Sentences without a line, and lines missing in their file (ignoring indentation)."""
     found = []
     for sentence, lines in sentences(text).items():
         if not lines:
@@ -96,7 +96,7 @@ def wrong_lines(text: str, root: Path) -> list[str]:
 
 
 def ways(text: str) -> dict[str, list[tuple[str, list[str]]]]:
-    """Files of each way in order, and the functions that it takes there."""
+    """Files of each way in order, with the functions that it names there."""
     _, *parts = WAY.split(text)
     found = {}
     for name, part in zip(parts[::2], parts[1::2], strict=True):
@@ -106,7 +106,7 @@ def ways(text: str) -> dict[str, list[tuple[str, list[str]]]]:
 
 
 def wrong_stops(text: str, root: Path) -> list[str]:
-    """Functions that their file does not define, and files without one."""
+    """Missing functions and files."""
     found = []
     for stops in ways(text).values():
         for path, functions in stops:
@@ -116,5 +116,5 @@ def wrong_stops(text: str, root: Path) -> list[str]:
 
 
 def source(path: Path) -> str:
-    """Text of a file; none where it is not there."""
+    """Text of a file; empty if it is missing."""
     return path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation's site: its generated pages are whole, it builds strictly, and it fetches nothing."""
+"""The documentation's site: complete generated pages, a strict build, and no external resources."""
 
 from __future__ import annotations
 

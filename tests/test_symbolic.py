@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function that changes a contract's state has a symbolic check, and every check something that it must
-find: docs/reference/contracts.md says which check, `mutants.toml` what it finds."""
+"""Every function that changes a contract's state has a symbolic check, and every check can fail.
+
+docs/reference/contracts.md lists the checks, `mutants.toml` the faults that they find.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ def changing() -> set[tuple[str, str]]:
 
 
 def stated() -> dict[tuple[str, str], list[str]]:
-    """Checks of each function, as the page has them."""
+    """Checks of each function on the page."""
     text = (ROOT / "docs" / "reference" / "contracts.md").read_text(encoding="utf-8")
     return {(contract, function): checks.split(", ") for contract, function, checks in ROW.findall(text)}
 
 
 def written() -> set[str]:
-    """`Contract.check` of each check."""
+    """Names `Contract.check` of all checks."""
     sources = [path.read_text(encoding="utf-8") for path in SYMBOLIC.glob("*.t.sol")]
     return {
         f"{contract}.{check}"

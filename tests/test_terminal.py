@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Others' words control no terminal, and one that lacks characters, columns or space gets what it can."""
+"""Foreign text controls no terminal; one that lacks characters, columns or space gets reduced output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCKFUL = "import sys; from blockful_py.cli.main import main; main(sys.argv[1:]
 def blockful(
     *words: str, out: int | None = subprocess.PIPE, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """A command as a process, with an environment and a standard output of its own."""
+    """A command as a process, with its own environment and standard output."""
     return subprocess.run(
         [sys.executable, "-c", BLOCKFUL, *words],
         stdout=out,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/tour.ipynb runs from nothing to a verified erasure, with the outputs that it is kept with.
+"""The notebook examples/tour.ipynb runs from start to a verified erasure, with its stored outputs.
 
-`python -m tests.test_tour` runs it and keeps the outputs.
+The command `python -m tests.test_tour` runs it and stores the outputs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOUR = Path(__file__).resolve().parents[1] / "examples" / "tour.ipynb"
 
 
 VARYING = re.compile(r"(?:(?:/[\w.-]+)+/)?tour\b|0x[0-9a-f]{8,}|\b[0-9a-f]{16,}\b")
-"""The folder of the run, and digests, which its random keys decide."""
+"""Varying parts of outputs: the folder of the run, and digests that depend on its random keys."""
 
 
 def test_it_is_kept_with_its_outputs() -> None:
@@ -36,7 +36,7 @@ def test_it_is_kept_with_its_outputs() -> None:
 
 @pytest.fixture
 def kernel_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What the kernel, a process of its own, inherits."""
+    """The environment inherited by the kernel, which is a separate process."""
     monkeypatch.setenv("PYTHONPATH", str(TOUR.parents[1]))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -89,7 +89,7 @@ def test_a_mistake_in_a_cell_is_found(tmp_path: Path) -> None:
 
 
 def seen(output: Mapping[str, Any]) -> str:
-    """What a reader sees of an output, without what varies."""
+    """The text of an output without its varying parts."""
     return VARYING.sub(
         "", str(next(output[each] for each in ("text/html", "text/plain", "text") if each in output))
     )

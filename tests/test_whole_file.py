@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file is written whole or not at all, for whom it should be, and errors name it."""
+"""Files are written completely or not at all, with the right permissions, and errors name them."""
 
 from __future__ import annotations
 

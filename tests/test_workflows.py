@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workflows have few permissions, run no code that can be exchanged, and publish what a release has."""
+"""The workflows have few permissions, run no exchangeable code, and publish a release's files."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ EXTRA = {
     "pypi": {"id-token"},
     "notes": {"contents"},
 }
-"""What a job may write; all others may only read."""
+"""Write permissions of a job; all other jobs may only read."""
 WITHOUT_CODE = {"attest", "pypi", "notes"}
-"""Jobs that check nothing out, so that no code of the project runs with what they may write."""
+"""Jobs without a checkout, so that no code of the project runs with their write permissions."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def steps(workflow: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def problems(workflow: dict[str, Any]) -> list[str]:
-    """What a workflow may do and should not."""
+    """Forbidden actions of a workflow."""
     found = [] if workflow.get("permissions") == {"contents": "read"} else ["permissions at the top"]
     for name, job in workflow["jobs"].items():
         writes = {each for each, level in job.get("permissions", {}).items() if level == "write"}
@@ -131,7 +131,7 @@ def test_images_are_those_of_the_dockerfile_and_carry_their_origin(release: dict
 
 
 def stages() -> set[str]:
-    """Of the Dockerfile, without those that build."""
+    """Stages of the Dockerfile, without the building ones."""
     text = (ROOT / "deploy" / "compose" / "Dockerfile").read_text(encoding="utf-8")
     named = set(re.findall(r"^FROM \S+ AS (\S+)$", text, re.MULTILINE))
     return {name for name in named if not name.startswith("build-")}

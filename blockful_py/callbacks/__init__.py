@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells others what happens in a run: trackers, notebooks, code of its users."""
+"""Reports events of a run to trackers, notebooks and user code."""

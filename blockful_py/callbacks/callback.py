@@ -13,11 +13,11 @@ from blockful_py.callbacks.events import (
 
 
 class Callback:
-    """Is told what happens in a run; a subclass overrides what it wants to know.
+    """Receives the events of a run; a subclass overrides the methods it needs.
 
-    Methods are called in the process that did the work, once it is done, one after the other: the next piece
-    of work waits for them.  What they raise is logged, and the work goes on.  A crash in between may repeat a
-    training, and loses what was not told yet: the chains are the record.
+    Methods are called one after another, in the process that did the work and after the work is done; the
+    next piece of work waits for them.  Exceptions are logged, and the work continues.  A crash in between may
+    repeat a training and lose pending events: the chains are the record.
     """
 
     def training(self, event: ModelTrained) -> None:
@@ -27,10 +27,10 @@ class Callback:
         """A model was published."""
 
     def request(self, event: RequestDone) -> None:
-        """A request was carried out."""
+        """A request was completed."""
 
     def audit(self, event: AuditDone) -> None:
-        """The archive, or what models still know, was audited."""
+        """The archive, or the remaining knowledge of models, was audited."""
 
     def certificate(self, event: CertificateIssued) -> None:
         """The committee signed an erasure certificate."""

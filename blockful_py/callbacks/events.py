@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callbacks are told: frozen values without weights, keys and seeds.
+"""Events for callbacks: frozen values without weights, keys and seeds.
 
-All else that they hold is on the chains or in the public files, except the figures of a training, which stay
-with its owner until the model is published.
+Their content is on the chains or in public files, except the figures of a training, which stay with its owner
+until the model is published.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["AuditDone", "CertificateIssued", "ModelPublished", "ModelTrained", "
 
 @dataclass(frozen=True, slots=True)
 class ModelTrained:
-    """A model that its owner has trained and not published yet.
+    """A model that its owner trained but has not published yet.
 
     Attributes:
         run: identity of the run, as in its run.json.
         model: its name.
-        user, round: of its owner, counted from 1.
-        references: models whose mean it was trained from, best first; none for a root.
+        user, round: number of its owner and of the owner's round, from 1.
+        references: models whose mean it was trained from, best first; empty for a root.
         accuracy: on the owner's test data, from 0 to 1.
         settings: phi of the paper's eq. 3, and names of data set and architecture.
     """
@@ -61,9 +61,9 @@ class NewVersion:
     """A version that replaced another.
 
     Attributes:
-        version: counted from 1 for the first replacement.
+        version: 1 for the first replacement.
         weights: CID of the sealed weights; None for a withdrawn model.
-        ad_f, ad_r: accuracies that members checked, from 0 to 1; None where they do not apply.
+        ad_f, ad_r: accuracies checked by members, from 0 to 1; None if not applicable.
     """
 
     model: str
@@ -75,17 +75,17 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RequestDone:
-    """A request that was carried out; among machines, this participant's part of it.
+    """A completed request; with several machines, this participant's part of it.
 
     Attributes:
         run: as in `ModelTrained`.
-        key: what the request is known by, hexadecimal.
-        forget: what was forgotten, such as "class 3".
-        starts: models that the request names.
+        key: key of the request, hexadecimal.
+        forget: the forgotten data, such as "class 3".
+        starts: models named in the request.
         paradigm: "parallel" or "sequential".
-        method: its name and settings, as the request spells them.
-        versions: those that came of it, also before a crash.
-        seconds: wall time by stage; empty among machines.
+        method: its name and settings, as in the request.
+        versions: the resulting versions, including those made before a crash.
+        seconds: wall time by stage; empty with several machines.
     """
 
     run: str
@@ -100,12 +100,12 @@ class RequestDone:
 
 @dataclass(frozen=True, slots=True)
 class AuditDone:
-    """An audit of the archive, or one of what models still know, which a certificate then attaches.
+    """An audit of the archive, or of the remaining knowledge of models, which a certificate then attaches.
 
     Attributes:
         run: as in `ModelTrained`.
         request: key of the request whose models were audited; None for the archive.
-        passed: the archive is whole; or all models have forgotten.
+        passed: whether the archive is whole, or all models have forgotten.
         problems: why it did not pass.
         digest: head of the archive, or SHA-256 of the outcome, hexadecimal.
         figures: such as {"records": 23}.
@@ -123,12 +123,12 @@ class AuditDone:
 
 @dataclass(frozen=True, slots=True)
 class CertificateIssued:
-    """An erasure certificate that a quorum has signed.
+    """An erasure certificate signed by a quorum.
 
     Attributes:
         run: as in `ModelTrained`.
         request: key of the request.
-        models: those that it certifies.
+        models: the certified models.
         document: the certificate as a file, which anybody can verify.
     """
 

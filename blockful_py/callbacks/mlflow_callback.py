@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs a run to MLflow: a run of MLflow for the federation, and nested in it one for each model and request.
+"""Logs a run to MLflow: one MLflow run for the federation, with nested runs per model and request.
 
-Every run of MLflow carries `blockful.id`, by which a later process finds it and goes on with it.
+Every MLflow run has a tag `blockful.id`, by which a later process finds and continues it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ FEDERATION, MODEL, REQUEST = "federation", "model", "request"
 class MlflowCallback(Callback):
     """Tracks one or several runs.  Extra `mlflow`.
 
-    Without arguments, the server and the experiment are those of MLFLOW_TRACKING_URI and
-    MLFLOW_EXPERIMENT_NAME, which is "blockful" unless set.  MLflow's own telemetry to its makers is switched
-    off unless MLFLOW_DISABLE_TELEMETRY is set.
+    By default, the server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME ("blockful"
+    if unset).  MLflow's own telemetry is switched off unless MLFLOW_DISABLE_TELEMETRY is set.
 
-    Raises MissingExtraError without the extra, SettingsError where the store cannot be opened.
+    Raises MissingExtraError without the extra, and SettingsError if the store cannot be opened.
     """
 
     def __init__(self, tracking_uri: str | None = None, experiment: str | None = None) -> None:
@@ -111,7 +110,7 @@ class MlflowCallback(Callback):
         self._client.log_text(run, event.document.decode(), CERTIFICATE)
 
     def _lineage(self, event: ModelTrained | ModelPublished) -> dict[str, str]:
-        """The references by name, and by their runs in MLflow."""
+        """The references by name, and by their MLflow runs."""
         parents = [self._model(event.run, name) for name in event.references]
         return {"references": ", ".join(event.references), "parents": ", ".join(parents)}
 
@@ -123,7 +122,7 @@ class MlflowCallback(Callback):
         tags: Mapping[str, Any] | None = None,
         step: int = 0,
     ) -> None:
-        """What is None is left out."""
+        """Logs parameters, metrics and tags; skips metrics that are None."""
         for name, value in (params or {}).items():
             self._client.log_param(run, name, value)
         for name, figure in (metrics or {}).items():
@@ -142,7 +141,7 @@ class MlflowCallback(Callback):
         return self._run(federation, REQUEST, key, name)
 
     def _run(self, federation: str, kind: str, key: str, name: str) -> str:
-        """Id of a run of MLflow, which is made where there is none."""
+        """Id of an MLflow run; creates the run if it is missing."""
         identity = hashlib.sha256(json.dumps([federation, kind, key]).encode()).hexdigest()
         if identity not in self._runs:
             self._runs[identity] = self._found(identity) or self._made(federation, kind, identity, name)
@@ -162,7 +161,7 @@ class MlflowCallback(Callback):
         return made
 
     def _in(self) -> str:
-        """Id of the experiment, which is made where there is none."""
+        """Id of the experiment; creates it if it is missing."""
         if self._experiment is None:
             found = self._client.get_experiment_by_name(self._name)
             self._experiment = found.experiment_id if found else self._client.create_experiment(self._name)

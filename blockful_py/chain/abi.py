@@ -14,8 +14,10 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
 from blockful_py.types import (
     Action,
+    Address,
     ArchiveReason,
     ArchiveRecord,
+    Bytes32,
     Certificate,
     Codec,
     Header,
@@ -51,40 +53,42 @@ def redaction_digest(updates: Sequence[Update], header_updates: Sequence[HeaderU
     return keccak(_encode([f"{UPDATE}[]", f"{HEADER_UPDATE}[]"], values))
 
 
-def archive_digest(expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord]) -> bytes:
+def archive_digest(expected_head: Bytes32, timestamp: int, records: Sequence[ArchiveRecord]) -> bytes:
     """Digest of `ArchiveRegistry.append`; `timestamp` in seconds."""
     values = [expected_head, timestamp, [record(each) for each in records]]
     return keccak(_encode(["bytes32", "uint64", f"{RECORD}[]"], values))
 
 
-def barred_digest(account: bytes, barred: bool) -> bytes:
+def barred_digest(account: Address, barred: bool) -> bytes:
     """Digest of `setBarred` of both registries; `account` is a 20-byte address."""
     return keccak(_encode(["address", "bool"], [account, barred]))
 
 
-def admission_digest(account: bytes) -> bytes:
+def admission_digest(account: Address) -> bytes:
     """Digest of `ParticipantRegistry.admit`; `account` is a 20-byte address."""
     return keccak(_encode(["address"], [account]))
 
 
-def file_digest(digest: bytes) -> bytes:
+def file_digest(digest: Bytes32) -> Bytes32:
     """Digest of `ParticipantRegistry.changeFile`."""
     return keccak(_encode(["bytes32"], [digest]))
 
 
 def filed_content(by: bytes, request: Uri, blocks: int, height: int) -> bytes:
-    """What ParticipantRegistry stores of a request: H(by || digest || codec || blocks || height), cut to 24
-    bytes."""
+    """Content hash that ParticipantRegistry stores for a request.
+
+    H(by || digest || codec || blocks || height), cut to 24 bytes.
+    """
     types = ["address", "bytes32", "uint8", "uint64", "uint32"]
     return keccak(_encode(types, [by, request.digest, int(request.codec), blocks, height]))[:24]
 
 
 def decision_digest(request: int, content: bytes, admitted: bool) -> bytes:
-    """Digest of `ParticipantRegistry.decide`; `content` is what the contract stores of the request."""
+    """Digest of `ParticipantRegistry.decide`; `content` is the request's `filed_content`."""
     return keccak(_encode(["uint32", "bytes24", "bool"], [request, content, admitted]))
 
 
-def auditor_digest(auditor: bytes, key_x: int, key_y: int) -> bytes:
+def auditor_digest(auditor: Address, key_x: int, key_y: int) -> bytes:
     """Digest of `ArchiveRegistry.setAuditor`; `auditor` is a 20-byte address."""
     return keccak(_encode(["address", "uint256", "uint256"], [auditor, key_x, key_y]))
 
@@ -135,7 +139,7 @@ def action(value: Action) -> tuple[Any, ...]:
 
 
 def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction:
-    """A `ModelTransaction` as `LiveChain.transaction` returns it, with the first opening.
+    """Converts a model that `LiveChain.transaction` returned; its opening is the first one.
 
     Raises ChainError for a codec that the contract never stores.
     """
@@ -156,25 +160,25 @@ def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction
 
 
 def to_publication(value: Sequence[Any], uri: Uri) -> Publication:
-    """A model as it was published with `uri`, from what `LiveChain.transaction` returns."""
+    """A model as published with `uri`, from the return value of `LiveChain.transaction`."""
     ch, (px, s), _, _, _, _, owner, _, references = value
     return Publication(ch, Opening(px, s), uri, owner, tuple(map(Position.unpack, references)))
 
 
 def to_new_block(value: Sequence[Any], publications: Sequence[Publication]) -> NewBlock:
-    """A block as it was appended with `publications`, from what `LiveChain.header` returns."""
+    """A block as appended with `publications`, from the return value of `LiveChain.header`."""
     parent_hash, ch, (px, s), _, _, _, timestamp, _ = value
     return NewBlock(parent_hash, timestamp, ch, Opening(px, s), tuple(publications))
 
 
 def to_header(height: int, value: Sequence[Any]) -> Header:
-    """A `Header` as `LiveChain.header` returns it, with the first opening."""
+    """Converts a header that `LiveChain.header` returned; its opening is the first one."""
     parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value
     return Header(height, parent_hash, ch, Opening(px, s), version, epoch, merkle_root, timestamp, tx_count)
 
 
 def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
-    """A `StoredRecord` as `ArchiveRegistry.records` returns it.
+    """Converts a record that `ArchiveRegistry.records` returned.
 
     Raises ChainError for a reason or codec that the contract never stores.
     """
@@ -190,13 +194,13 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
 
 
 def to_certificate(value: Mapping[str, Any]) -> Certificate:
-    """The certificate in an event `RecordsCertified`."""
+    """The certificate in a `RecordsCertified` event."""
     decision = (value["epoch"], value["proposal"], value["contentHash"], value["voters"])
     return Certificate(*decision, value["nonce"], value["s"])
 
 
 def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
-    """The record in an event `Archived`."""
+    """The record in an `Archived` event."""
     record = ArchiveRecord(
         Position.unpack(arguments["position"]),
         arguments["version"],
@@ -207,13 +211,13 @@ def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
 
 
 def to_roster(value: Sequence[Any]) -> Roster:
-    """A `Roster` as `IQuorum.roster` returns it."""
+    """Converts a roster that `IQuorum.roster` returned."""
     keys, threshold, unanimous, key_x, key_y = value
     return Roster(tuple(Point(x, y) for x, y in keys), threshold, unanimous, Point(key_x, key_y))
 
 
 def _encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
-    # Imported here: eth_abi takes as long to import as all else that reads a record.
+    # Deferred: eth_abi takes as long to import as everything else that reads a record.
     from eth_abi.abi import encode
 
     return encode(types, values)

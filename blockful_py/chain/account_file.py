@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ethereum accounts in files under a passphrase, as geth keeps them: Web3 Secret Storage, version 3."""
+"""Passphrase-encrypted account files in geth's format: Web3 Secret Storage, version 3."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MIN_PASSPHRASE = 8
 WORK = 1 << 17
 """Parameter n of scrypt; with r = 8 it takes 128 MiB."""
 _BOUNDS = {"n": 1 << 20, "r": 8, "p": 8, "c": 10_000_000, "dklen": 64}
-"""Maximum parameters of the key derivation in a file: 1 GiB, and some seconds."""
+"""Maximum key derivation parameters accepted in a file: 1 GiB of memory and a few seconds."""
 
 
 def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> bytes:
-    """Creates an account in a new file that only its user can read; returns its address, 20 bytes.
+    """Creates an account in a new file that only its user can read; returns its 20-byte address.
 
-    Raises KeystoreError when the file exists or cannot be written, or the passphrase is too short.
+    Raises KeystoreError if the file exists or cannot be written, or if the passphrase is too short.
     """
     if len(words) < MIN_PASSPHRASE:
         raise KeystoreError(
@@ -43,15 +43,15 @@ def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> b
 
 
 def address_in(path: Path) -> bytes:
-    """The address that the file names, 20 bytes.  Raises KeystoreError."""
+    """The 20-byte address that the file names.  Raises KeystoreError."""
     return _address(path, _document(path))
 
 
 def secret_in(path: Path, words: str) -> int:
-    """The secret key of the account in the file.
+    """Decrypts the secret key of the account in the file.
 
-    Raises KeystoreError when the file cannot be read, is not a keystore, takes too much work, holds another
-    account than it names, or the passphrase is wrong.
+    Raises KeystoreError if the file cannot be read or is not a keystore, its key derivation is too costly,
+    its key does not match its address, or the passphrase is wrong.
     """
     document = _document(path)
     address = _address(path, document)
@@ -63,7 +63,7 @@ def secret_in(path: Path, words: str) -> int:
     except (KeyError, TypeError) as error:
         raise KeystoreError(f"{path} is not a keystore of an Ethereum account: {error!r:.100}.") from None
     if not 0 < secret < curve.N or curve.address(curve.multiply_base(secret)) != address:
-        raise KeystoreError(f"{path} holds another account than 0x{address.hex()}, which it names.")
+        raise KeystoreError(f"{path} names account 0x{address.hex()} but holds another one.")
     return secret
 
 
@@ -87,7 +87,7 @@ def _address(path: Path, document: dict[str, Any]) -> bytes:
     except ValueError:
         address = b""
     if len(address) != 20:
-        raise KeystoreError(f"{path} does not say which account it holds: its `address` is missing.")
+        raise KeystoreError(f"{path} is not a keystore of an Ethereum account: its `address` is missing.")
     return address
 
 
@@ -100,6 +100,6 @@ def _require_bounded(path: Path, document: dict[str, Any]) -> None:
         value = parameters.get(name, 1)
         if type(value) is not int or not 0 < value <= bound:
             raise KeystoreError(
-                f"{path} asks for {name} = {value!s:.20} in its key derivation, {bound} is the most: do not "
+                f"{path} asks for {name} = {value!s:.20} in its key derivation (maximum {bound}): do not "
                 "trust its sender."
             )

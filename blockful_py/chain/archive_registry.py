@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive chain: a list of records that only grows (IArchiveRegistry)."""
+"""The archive chain: an append-only list of records (IArchiveRegistry)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from blockful_py.chain.logs import SettledBlock
 from blockful_py.crypto import payload
 from blockful_py.types import (
     Action,
+    Address,
     ArchivedChunk,
     ArchiveRecord,
+    Bytes32,
     Certificate,
     Receipt,
     StoredArchiveRecord,
 )
 
 READ_SIZE = 200
-"""Records in one eth_call."""
+"""Records per eth_call."""
 
 
 class ArchiveRegistryContract(Contract):
-    """Adapter of ArchiveRegistry.  Every method raises NodeError when the node fails."""
+    """Adapter of ArchiveRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ArchiveRegistry"
     _first_head: bytes | None = None
-    """Before the first of its events, where earlier ones are left out."""
+    """Archive head before the first event read, if earlier events are skipped."""
 
-    def continuing(self, mark: SettledBlock, head: bytes) -> ArchiveRegistryContract:
-        """As `after`, where the archive's head was `head`."""
+    def continuing(self, mark: SettledBlock, head: Bytes32) -> ArchiveRegistryContract:
+        """Like `after`, for a block at which the archive's head was `head`."""
         other = self.after(mark)
         other._first_head = head
         return other
@@ -46,18 +48,21 @@ class ArchiveRegistryContract(Contract):
         length: int = self._read("length")
         return length
 
-    def head(self) -> bytes:
+    def head(self) -> Bytes32:
         """Head of the hash chain."""
         head: bytes = self._read("head")
         return head
 
     def records(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
-        """Records `start` to `start + count - 1`, in few calls.  Raises ContractError UnknownRecord."""
+        """Reads records `start` to `start + count - 1`, in few calls.
+
+        Raises ContractError UnknownRecord.
+        """
         values = self._answers.each("records", range(start, start + count), self._stored_at)
         return tuple(abi.to_record(start + i, value) for i, value in enumerate(values))
 
     def _stored_at(self, indices: Sequence[int], block: str) -> list[Any]:
-        """Records as the contract returns them; `indices` ascend."""
+        """Reads records in the contract's form; `indices` ascend."""
         groups: list[tuple[int, int]] = []
         for index in indices:
             first, count = groups[-1] if groups else (index, 0)
@@ -69,11 +74,11 @@ class ArchiveRegistryContract(Contract):
         return [value for answer in answers for value in answer]
 
     def archived(self, start: int = 0) -> tuple[StoredArchiveRecord, ...]:
-        """Records as the contract logged them, oldest first, without the first `start`."""
+        """Logged records, oldest first, without the first `start`."""
         return tuple(abi.logged_record(event.arguments) for event in self.events("Archived")[start:])
 
     def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
-        """What each proposal archived, chunk by chunk, and its certificate, as the contract logged them."""
+        """Each proposal's certificate and archived chunks, as the contract logged them."""
         head = self._first_head or payload.archive_genesis_head(self.chain_id, self.address)
         certificates: dict[bytes, Certificate] = {}
         chunks: dict[bytes, list[tuple[bytes, list[StoredArchiveRecord]]]] = {}
@@ -96,40 +101,33 @@ class ArchiveRegistryContract(Contract):
             for each, certificate in certificates.items()
         }
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first."""
         done, chunks = self._read("progress", proposal)
         return done, chunks
 
-    def auditor_key(self, auditor: bytes) -> tuple[int, int]:
+    def auditor_key(self, auditor: Address) -> tuple[int, int]:
         """An auditor's encryption key, affine; (0, 0) when not registered."""
         key_x, key_y = self._read("auditorKey", auditor)
         return key_x, key_y
 
-    def append(
-        self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
-    ) -> Receipt:
-        """Appends records; `timestamp` in seconds.
-
-        Raises:
-            ContractError: the contract refused it, by the error's name in IArchiveRegistry or IQuorum.
-        """
-        return self.send(self.append_data(expected_head, timestamp, records, action))
-
     def append_data(
-        self, expected_head: bytes, timestamp: int, records: Sequence[ArchiveRecord], action: Action
+        self, expected_head: Bytes32, timestamp: int, records: Sequence[ArchiveRecord], action: Action
     ) -> bytes:
         """Call data of `append`."""
         values = [abi.record(each) for each in records]
         return self.interface.encode("append", expected_head, timestamp, values, abi.action(action))
 
-    def set_auditor(self, auditor: bytes, key_x: int, key_y: int, action: Action) -> Receipt:
-        """Registers or replaces an auditor's key; (0, 0) removes it.  Raises: as `append`."""
+    def set_auditor(self, auditor: Address, key_x: int, key_y: int, action: Action) -> Receipt:
+        """Registers or replaces an auditor's key; (0, 0) removes it.
+
+        Raises ContractError with the name of an error in IArchiveRegistry or IQuorum if the contract refuses.
+        """
         return self._send("setAuditor", auditor, key_x, key_y, abi.action(action))
 
     def append_leaf(
         self,
-        expected_head: bytes,
+        expected_head: Bytes32,
         timestamp: int,
         records: Sequence[ArchiveRecord],
         chunk: int,
@@ -138,6 +136,6 @@ class ArchiveRegistryContract(Contract):
         """Leaf of `append(expected_head, timestamp, records)` in a certificate's content."""
         return self._leaf("append", chunk, chunks, abi.archive_digest(expected_head, timestamp, records))
 
-    def set_auditor_leaf(self, auditor: bytes, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
+    def set_auditor_leaf(self, auditor: Address, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
         """Leaf of `set_auditor(auditor, key_x, key_y)` in a certificate's content."""
         return self._leaf("setAuditor", chunk, chunks, abi.auditor_digest(auditor, key_x, key_y))

@@ -37,11 +37,7 @@ class Artifact:
 
 @cache
 def load_artifact(name: str) -> Artifact:
-    """Reads `artifacts/<name>.json`.
-
-    Raises:
-        ToolchainError: it is missing or unreadable.
-    """
+    """Reads `artifacts/<name>.json`.  Raises ToolchainError if it is missing or unreadable."""
     file = resources.files("blockful_py.chain") / "artifacts" / f"{name}.json"
     try:
         value = json.loads(file.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contract's answers as of one settled block, each asked for once.
+"""Caches a contract's answers as of the newest settled block.
 
-A block's hash covers the state of every contract after it: while the node's newest settled block has the hash
-that it had when an answer was given, the answer is the same.
+A block's hash commits to the state of every contract after it, so an answer stays valid as long as the node
+reports the same hash for its newest settled block.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any, TypeVar
 from blockful_py.chain.node import Node
 
 KEPT = 20_000
-"""Maximum number of answers that are remembered, about 1 KB each."""
+"""Maximum number of cached answers, about 1 KB each."""
 
 Argument = TypeVar("Argument", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block as JSON-RPC writes its hash, and answers as of it by function and argument."""
+    """A block's hash, as JSON-RPC writes it, and the answers as of it by function and argument."""
 
     hash: str
     answers: dict[tuple[str, Hashable], Any] = field(default_factory=dict)
 
 
 class BlockAnswers:
-    """Answers as of the newest settled block, which each question asks the node for.
+    """Answers as of the newest settled block; each lookup asks the node which block that is.
 
-    Threads may share it: answers stay with the block that they are of.
+    Thread-safe: answers are stored with their block.
     """
 
     def __init__(self, node: Node) -> None:
@@ -43,10 +43,10 @@ class BlockAnswers:
         arguments: Sequence[Argument],
         ask: Callable[[Sequence[Argument], str], Sequence[Any]],
     ) -> list[Any]:
-        """The answer of `function` for each argument.
+        """Answers `function` for each argument, asking only for answers not cached.
 
-        `ask` returns the answers for some arguments, none twice, as of the block with a number.  Raises as
-        `ask`, and NodeError.
+        `ask` takes distinct arguments and a block number and returns the answers as of that block.  Raises
+        NodeError and the errors of `ask`.
         """
         if not arguments:
             return []

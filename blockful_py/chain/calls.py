@@ -14,10 +14,10 @@ from blockful_py.types import Receipt
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A transaction to send: to a contract, or the creation of one (`to` is None).
+    """A transaction to send: a contract call, or a contract creation if `to` is None.
 
-    `gas` is its limit; None asks the node for an estimate.  `value` is paid with it, in wei.
-    `slots`: storage slots of the contract that it is certain to touch; declared where that saves gas.
+    `gas` is the gas limit; None asks the node for an estimate.  `value` is in wei.  `slots` are storage slots
+    that the call is certain to touch; they are declared where that saves gas.
     """
 
     interface: Interface
@@ -33,7 +33,7 @@ class Call:
 
 
 def to_receipt(call: Call, receipt: Mapping[str, Any]) -> Receipt:
-    """Converts a receipt of JSON-RPC, with the events of the called contract."""
+    """Converts a JSON-RPC receipt, with the events of the called contract."""
     events = (call.interface.event(log) for log in receipt["logs"] if _is_from(log, call, receipt))
     return Receipt(
         transaction_hash=bytes.fromhex(receipt["transactionHash"][2:]),

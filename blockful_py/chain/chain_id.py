@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The id of the chain that a node is on."""
+"""The chain id of a node."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from blockful_py.chain.rpc import Rpc, RpcError
 from blockful_py.errors import NodeError
 
 RETURN_CHAIN_ID = "0x4660005260206000f3"
-"""Creation code that returns the 32 bytes of opcode CHAINID."""
+"""Creation code that returns the result of opcode CHAINID (32 bytes)."""
 
 
 def require_chain(rpc: Rpc, expected: int | None) -> int:
-    """The id that RPC and contracts give.
+    """Returns the chain id, which the RPC and the contracts must agree on.
 
-    Signatures are bound to the chain that contracts see (opcode CHAINID), so the RPC's id must be the same.
+    Signatures are bound to the chain id that contracts see (opcode CHAINID).
 
-    Raises NodeError when nothing answers, it is no Ethereum node, or it is on another chain than `expected`.
+    Raises NodeError if the node does not answer, is not an Ethereum node, or is on another chain than
+    `expected`.
     """
     told, seen = rpc.batch(
         [("eth_chainId", ()), ("eth_call", ({"data": RETURN_CHAIN_ID, "gas": "0x186a0"}, "latest"))]
@@ -27,16 +28,16 @@ def require_chain(rpc: Rpc, expected: int | None) -> int:
         told, seen = int(told, 16), int(seen, 16)
     except (TypeError, ValueError):
         raise NodeError(
-            f"{rpc.url} is not a usable Ethereum node: it told {told!r} as its chain id."
+            f"{rpc.url} is not a usable Ethereum node: it reports {told!r} as its chain id."
         ) from None
     if told != seen:
         raise NodeError(
-            f"the node at {rpc.url} tells chain id {told}, but its contracts see {seen}: "
+            f"the node at {rpc.url} reports chain id {told}, but its contracts see {seen}: "
             "start it with the same chain id and network id."
         )
     if expected not in (None, told):
         raise NodeError(
-            f"the node at {rpc.url} is on chain {told}, chain {expected} was expected: "
+            f"the node at {rpc.url} is on chain {told}, but chain {expected} was expected: "
             "use the URL of a node of that chain, or change the chain id in the settings."
         )
     return int(told)

@@ -20,13 +20,16 @@ from blockful_py.chain.sortition import (
 )
 from blockful_py.crypto import curve, eip712, multisignature, vrf
 from blockful_py.crypto.keccak import keccak, words
-from blockful_py.types import Certificate, Point, Receipt
+from blockful_py.types import Address, Bytes32, Certificate, Point, Receipt
 
 COMMITMENT = keccak(b"BlockFUL/sortition/v1/commitment")
 
 
 class CommitteeContract(HomeCommitteeContract):
-    """Adapter of Committee.  Every method raises NodeError, and those that send ContractError as well."""
+    """Adapter of Committee.
+
+    Every method raises NodeError; methods that send a transaction also raise ContractError.
+    """
 
     NAME: ClassVar[str] = "Committee"
 
@@ -34,19 +37,19 @@ class CommitteeContract(HomeCommitteeContract):
         phase, *others = self._read("election")
         return ElectionState(Phase(phase), *others)
 
-    def candidate(self, registrant: bytes) -> CandidateState:
-        """All zero for an unknown account."""
+    def candidate(self, registrant: Address) -> CandidateState:
+        """State of a candidate; all zero for an unknown account."""
         values = list(self._read("candidate", registrant))
         values[4] = Stage(values[4])
         return CandidateState(*values)
 
-    def trust(self, registrant: bytes) -> int:
-        """Parts per million."""
+    def trust(self, registrant: Address) -> int:
+        """Trust of an account in parts per million."""
         trust: int = self._read("trust", registrant)
         return trust
 
-    def registrant_of(self, voter: bytes) -> bytes:
-        """The account that registered a voting address; zeros for none."""
+    def registrant_of(self, voter: Address) -> bytes:
+        """The account that registered a voting address; zeros for an unknown address."""
         registrant: bytes = self._read("registrantOf", voter)
         return registrant
 
@@ -54,7 +57,7 @@ class CommitteeContract(HomeCommitteeContract):
         return Parameters(*self._read("parameters"))
 
     def elected(self) -> tuple[bytes, ...]:
-        """Voting addresses of the latest elected, by roster index."""
+        """Voting addresses of the most recently elected committee, by roster index."""
         elected: tuple[bytes, ...] = self._read("elected")
         return elected
 
@@ -69,26 +72,29 @@ class CommitteeContract(HomeCommitteeContract):
         return alpha
 
     def rewards(self, reporter: bytes) -> Reward:
-        """What `reporter` can claim, and when."""
+        """Amount that `reporter` can claim, and when."""
         return Reward(*self._read("rewards", reporter))
 
     def excluded(self) -> int:
-        """Bit i is set when votes of member i of the current epoch do not count."""
+        """Bitmap: bit i is set if votes of member i of the current epoch do not count."""
         excluded: int = self._read("excluded")
         return excluded
 
     def acknowledged(self) -> int:
-        """The newest epoch whose committee saw the mirrors at its epoch; 0 for none."""
+        """The newest epoch whose committee confirmed that the mirrors had reached it; 0 if no epoch did."""
         epoch: int = self._read("acknowledged")
         return epoch
 
-    def credited(self, epoch: int, proposal: bytes) -> int:
-        """Bit i is set when the vote of member i was credited."""
+    def credited(self, epoch: int, proposal: Bytes32) -> int:
+        """Bitmap: bit i is set if the vote of member i was credited."""
         credited: int = self._read("credited", epoch, proposal)
         return credited
 
-    def register(self, registrant: bytes, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
-        """Registers the sender, whose address is `registrant`, with `stake` wei.  Secrets are not sent."""
+    def register(self, registrant: Address, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
+        """Registers the sender, whose address is `registrant`, with `stake` wei.
+
+        The secrets are not sent.
+        """
         digest = eip712.digest(self.domain, Registration(registrant))
         alpha: int = self._read("possessionAlpha", registrant)
         proof = self._proof(vrf_secret, alpha)
@@ -116,8 +122,8 @@ class CommitteeContract(HomeCommitteeContract):
         """Ends a phase that is over.  Raises ContractError TooEarly or WrongPhase otherwise."""
         return self._send("proceed")
 
-    def commit(self, registrant: bytes, draw: int, secret: bytes) -> Receipt:
-        """Commits the sender, whose address is `registrant`, to 32 secret bytes, in this draw."""
+    def commit(self, registrant: Address, draw: int, secret: bytes) -> Receipt:
+        """Commits the sender, whose address is `registrant`, to a 32-byte secret for this draw."""
         place = (self.chain_id, self.address, draw, registrant)
         return self._send("commit", keccak(words(COMMITMENT, *place, secret)))
 
@@ -125,18 +131,18 @@ class CommitteeContract(HomeCommitteeContract):
         return self._send("reveal", secret)
 
     def prove(self, vrf_secret: int) -> Receipt:
-        """Proves the sender's output for the current draw."""
+        """Proves the sender's VRF output for the current draw."""
         return self._send("prove", self._proof(vrf_secret, self.alpha()))
 
     def confirm_key(self, key: Point, threshold: int) -> Receipt:
         return self._send("confirmKey", key.x, key.y, threshold)
 
-    def report(self, certificate: Certificate, chain_id: int, executor: bytes) -> Receipt:
-        """Credits the voters of a certificate of the current epoch, which they signed for `executor`."""
+    def report(self, certificate: Certificate, chain_id: int, executor: Address) -> Receipt:
+        """Credits the voters of a certificate of the current epoch, signed for `executor`."""
         return self._send("report", abi.certificate(certificate), chain_id, executor)
 
     def acknowledge(self, certificate: Certificate) -> Receipt:
-        """Records that the current committee saw the mirrors at its epoch."""
+        """Records that the current committee saw the mirrors reach its epoch."""
         return self._send("acknowledge", abi.certificate(certificate))
 
     def acknowledge_leaf(self, epoch: int) -> bytes:

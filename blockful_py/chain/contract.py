@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the contracts' adapters: reading, sending and past events."""
+"""Base class of contract adapters: reads, transactions and past events."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
 from blockful_py.errors import ChainError, NodeError, ReorganisedError
-from blockful_py.types import Certificate, Receipt
+from blockful_py.types import Address, Bytes32, Certificate, Receipt
 
 
 class Contract:
-    """A deployed contract.  Without a `sender` it can only be read."""
+    """A deployed contract; read-only without a `sender`."""
 
     NAME: ClassVar[str]
     COUNT: ClassVar[EventCount] = EventCount()
-    """How it counts the events that a node must list."""
+    """How the contract counts its events, to detect incomplete answers of a node."""
 
     def __init__(
         self,
         node: Node,
-        address: bytes,
+        address: Address,
         sender: Sender | None = None,
         kept: Path | None = None,
         since: int = 0,
     ) -> None:
-        """`kept`: folder in which past events are kept; None keeps none.  `since`: block of its deployment,
-        before which no events are looked for."""
+        """Opens the contract at `address`.
+
+        `kept` is the folder that stores past events (None stores nothing); `since` is the block at which the
+        contract was deployed, where the search for events starts.
+        """
         self.node = node
         self.interface = interface_of(self.NAME)
         self._address = address
@@ -52,58 +55,60 @@ class Contract:
 
     @property
     def url(self) -> str:
-        """Of the node that is asked."""
+        """URL of the node in use."""
         return self.node.url
 
     def newest_block(self) -> str:
-        """Hash of the newest settled block, up to which events are read then; the contract's state is
-        unchanged while it is the same."""
+        """Hash of the newest settled block, up to which events are read; same hash, same state."""
         return self.mark().hash
 
     def require_unchanged(self) -> None:
-        """Compares the settled blocks that events were read up to with the chain, and reads on.
+        """Checks that the blocks of known events are still on the chain, and reads newer events.
 
-        Raises ReorganisedError, once, when one has changed; the events are those of the chain again by then.
+        Raises ReorganisedError once if a block changed; the events then match the chain again.
         """
         self._logs.require_unchanged()
 
     def await_settled(self) -> None:
-        """Waits until what is on the chain now, and what the sender's account has on the way, is settled, so
-        that it is read.  Raises NodeError."""
+        """Waits until all current blocks and the sender's pending transactions are settled.
+
+        Raises NodeError.
+        """
         if self._sender is not None:
             self._sender.await_mined()
         self.node.await_settled()
 
     @property
-    def address(self) -> bytes:
-        """20 bytes."""
+    def address(self) -> Address:
+        """Address of the contract, 20 bytes."""
         return self._address
 
     def mark(self) -> SettledBlock:
-        """The settled block that events are read up to."""
+        """The settled block up to which events are read."""
         return self._logs.mark()
 
     def after(self, mark: SettledBlock) -> Self:
-        """The contract for reading, with the events after a settled block alone.
+        """A read-only view of the contract that lists only events after a settled block.
 
-        Raises ReorganisedError when the chain has another block there, or none.
+        Raises ReorganisedError if the chain has another block, or no block, at that height.
         """
         found = self.node.rpc.batch([("eth_getBlockByNumber", (hex(mark.block), False))])[0]
         now = found["hash"] if isinstance(found, Mapping) else None
         if now != mark.hash:
             raise ReorganisedError(
                 f"block {mark.block} of chain {self.chain_id} was {mark.hash} and is {now or 'gone'} at "
-                f"{self.node.url}: the chain was reorganised, the node lags, or what remembers that block is "
+                f"{self.node.url}: the chain was reorganised, the node lags, or the stored block is "
                 "of another chain. Use a node that has it, or verify the whole chain."
             )
         return self._continued(self.node, mark)
 
     def by_another_node(self) -> Self:
-        """The contract for reading by another node of the chain, by the same where no other is named, with
-        the events after the block that they are read up to here.  It remembers no answer of this one, and
-        reads no event unless both nodes agree on how many there were before.
+        """A read-only view through another node of the chain, if one is configured, else the same node.
 
-        Raises NodeError when the other node does not have that block.
+        It lists the events after `mark` and shares no cached answers.  It reads an event only if both nodes
+        agree on the number of earlier ones.
+
+        Raises NodeError if the other node lacks the block of `mark`.
         """
         node, mark = self.node.another(), self.mark()
         found = hexadecimal(node.block_hash(mark.block))
@@ -120,15 +125,15 @@ class Contract:
         return other
 
     def log(self) -> Sequence[PastEvent]:
-        """All events of the contract, oldest first; those that the node has pruned where they were kept."""
+        """All events of the contract, oldest first; includes stored events that the node has pruned."""
         return self._logs.read()
 
     def events(self, name: str, first_block: int = 0) -> tuple[PastEvent, ...]:
-        """All events `name` since a block of the node, oldest first."""
+        """All events `name` from block `first_block` on, oldest first."""
         return tuple(each for each in self.log() if each.name == name and each.block_number >= first_block)
 
-    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
-        """Hash of the transaction that executed a chunk (from 0) of a proposal; None if there is none."""
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
+        """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
         for event in self.events("ChunkExecuted"):
             if event.arguments["proposal"] == proposal and event.arguments["done"] == chunk + 1:
                 return event.transaction_hash
@@ -138,7 +143,7 @@ class Contract:
         return self._read_many([(function, arguments)], self.node.settled())[0]
 
     def _read_each(self, function: str, arguments: Sequence[Any]) -> list[Any]:
-        """Results of a function of one argument, for each; those known of this block are not asked for."""
+        """Results of a one-argument function for each argument, cached per block."""
         return self._answers.each(
             function,
             arguments,
@@ -167,22 +172,20 @@ class Contract:
     def send(self, data: bytes, value: int = 0) -> Receipt:
         """Sends a call with encoded `data` and `value` wei, and waits for its receipt.
 
-        Raises:
-            ContractError: the contract refused it.
-            NodeError: the node refused or dropped it, or is gone.
+        Raises ContractError if the contract refuses it, and NodeError if the node refuses or drops it or is
+        gone.
         """
         return self._payer.send(self._call(data, value))
 
     def next_batch(self, data: Sequence[bytes]) -> tuple[Call, ...]:
-        """The first of these calls that fit into one batch.  Raises: as `Sender.next_batch`."""
+        """The first of these calls that fit into one batch.  Raises as `Sender.next_batch`."""
         return self._payer.next_batch([self._call(each) for each in data])
 
     def send_each(self, calls: Sequence[Call]) -> tuple[Receipt | ChainError, ...]:
-        """As `Sender.send_each`."""
         return self._payer.send_each(calls)
 
     def signed(self, data: bytes, certificate: Certificate) -> bytes:
-        """Call data of an action, with `certificate` in place of the one that it has."""
+        """Call data of an action with its certificate replaced by `certificate`."""
         function, (*arguments, (_, *rest)) = self.interface.called(data)
         return self.interface.encode(function, *arguments, (abi.certificate(certificate), *rest))
 
@@ -202,7 +205,7 @@ class Contract:
     def _send(self, function: str, *arguments: Any, value: int = 0) -> Receipt:
         return self.send(self.interface.encode(function, *arguments), value)
 
-    def _leaf(self, function: str, chunk: int, chunks: int, digest: bytes) -> bytes:
+    def _leaf(self, function: str, chunk: int, chunks: int, digest: Bytes32) -> bytes:
         """Leaf of one chunk of an action in a certificate's content (IQuorum.Action)."""
         selector = self.interface.selector(function)
         return action_leaf(self.chain_id, self.address, selector, chunk, chunks, digest)

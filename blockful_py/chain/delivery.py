@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows transactions of one account until they are settled.
 
-    refused, as fees have grown        sent again under the same nonce, with those of now
-    refused, and its nonce is taken    overtaken by another process, to be signed under another nonce
-    refused otherwise                  the node's answer
-    forgotten by the node              sent again, as it is
-    waits while blocks come            replaced by one of the same nonce and a higher fee
-    waits behind another's nonce       that one is filled by an empty transfer, if it is free or stuck
-    nonce used by another              overtaken, once the block that did it is settled
+    refused because fees rose             sent again under the same nonce with current fees
+    refused because its nonce is taken    overtaken by another process; the caller signs it anew
+    refused for another reason            the node's answer is the outcome
+    forgotten by the node                 sent again unchanged
+    pending while blocks are mined        replaced by one with the same nonce and a higher fee
+    pending behind a missing nonce        that nonce is filled by an empty transfer if it is free or stuck
+    nonce used by another transaction     overtaken, once that transaction's block is settled
 
-A call is signed under another nonce only when its first one is used up, so that it is executed once.
+A call is signed under another nonce only after its first nonce is used up, so it is executed only once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from blockful_py.errors import NodeError
 
 TEND_SECONDS = 3.0
 STUCK_BLOCKS = 3
-"""Blocks without a transaction before its fee is raised; twice as many before another's is replaced."""
+"""Blocks without the transaction before its fee is raised; twice as many before another's is replaced."""
 _POLL_FIRST, _POLL_LAST = 0.01, 0.5  # seconds
 _CLASHES = ("nonce", "underpriced", "already known", "known transaction", "imported", "replace")
-"""Words with which nodes refuse a transaction whose nonce is taken."""
+"""Substrings of node errors that mean the nonce of a transaction is taken."""
 _GROWN = ("base fee", "basefee", "feecap", "fee cap")
-"""Words with which nodes refuse a transaction that offers less than the newest base fee."""
+"""Substrings of node errors that mean the fee is below the newest base fee."""
 _OFFERS = 3
-"""Fees may grow so many times between an offer and its arrival."""
+"""Maximum number of retries after fees rose while a transaction was on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Outgoing:
     """A call under one nonce.
 
     Attributes:
-        fees: of the last version.
-        raw: the last version, signed.
-        hashes: of all versions, of which one at most is mined.
-        since: the newest block when the last version was sent.
+        fees: fees of the latest version.
+        raw: the latest version, signed.
+        hashes: hashes of all versions; at most one of them is mined.
+        since: the newest block when the latest version was sent.
     """
 
     call: Call
@@ -70,7 +70,7 @@ class Outgoing:
 
 
 class Delivery:
-    """Sends transactions of one account, and waits until all are settled."""
+    """Sends transactions of one account and waits until all are settled."""
 
     def __init__(
         self,
@@ -80,7 +80,10 @@ class Delivery:
         deadline: float,
         transactions: Sequence[Outgoing],
     ) -> None:
-        """`most`: wei for a unit of gas at most.  `deadline`: seconds to wait for one to be mined."""
+        """Prepares the delivery of `transactions`.
+
+        `most` is the maximum fee in wei per unit of gas; `deadline` is the seconds to wait for mining.
+        """
         self._node = node
         self._signer = signer
         self._account = hexadecimal(signer.address)
@@ -93,9 +96,9 @@ class Delivery:
         self._end = 0.0
 
     def run(self) -> list[Outcome]:
-        """A receipt, the node's refusal, or that another has the nonce, for each.
+        """Returns a receipt, the node's refusal or `Overtaken` for each transaction.
 
-        Raises NodeError when one is not mined in time, or the node is gone.
+        Raises NodeError if one is not mined in time, or the node is gone.
         """
         for each in self._transactions.values():
             self._sign(each)
@@ -140,7 +143,8 @@ class Delivery:
             refused += self._refused(self._offered_anew(dear))
         if not refused:
             return
-        # Ganache can answer with an error and mine it all the same; nodes refuse what they have already.
+        # Ganache may answer with an error and still mine it; nodes refuse transactions that they already
+        # have.
         known = self._known([each for each, _ in refused])
         pending = self._count("pending")
         for each, error in refused:
@@ -150,14 +154,14 @@ class Delivery:
             self._outcomes[each.nonce] = Overtaken(error.message) if clash else error
 
     def _refused(self, transactions: Sequence[Outgoing]) -> list[tuple[Outgoing, RpcError]]:
-        """Sends transactions; those that the node refuses, and why."""
+        """Sends transactions and returns the refused ones with the node's errors."""
         answers = zip(transactions, self._send(transactions), strict=True)
         return [(each, answer) for each, answer in answers if isinstance(answer, RpcError)]
 
     def _offered_anew(self, transactions: Sequence[Outgoing]) -> Sequence[Outgoing]:
-        """Transactions that no node took, signed again with the fees of now.
+        """Signs rejected transactions again with current fees.
 
-        Raises NodeError when the network asks for more than the most.
+        Raises NodeError if the network asks for more than the maximum fee.
         """
         block, price = self._node.latest_block(), int(self._node.rpc.call("eth_gasPrice"), 16)
         offer = fees(block, price, len(transactions), self._most)
@@ -183,7 +187,7 @@ class Delivery:
             pause = min(2 * pause, _POLL_LAST)
 
     def _collect(self) -> None:
-        """Takes the receipts of blocks that are settled."""
+        """Takes receipts from settled blocks."""
         confirmations = self._node.confirmations
         head = self._node.block_number() if confirmations else 0
         for nonce, receipt in self._receipts(self._open).items():
@@ -191,7 +195,7 @@ class Delivery:
                 self._outcomes[nonce] = receipt
 
     def _tend(self) -> None:
-        """Looks after the transactions that wait."""
+        """Resends, replaces or unblocks pending transactions."""
         self._node.wake()
         head, used, settled = (
             self._node.block_number(),
@@ -200,7 +204,7 @@ class Delivery:
         )
         known = self._known(self._open)
         if head > self._head and any(each.nonce < used for each in self._open):
-            self._end = time.monotonic() + self._deadline  # mined, and more blocks come
+            self._end = time.monotonic() + self._deadline  # mined, and more blocks follow
         self._head = head
         spent = [each for each in self._open if each.nonce < settled]
         receipts = self._receipts(spent)
@@ -217,7 +221,7 @@ class Delivery:
                 self._fill(used)
 
     def _replace(self, transaction: Outgoing) -> bool:
-        """Sends a version with higher fees; returns False where there are none, or they may not be higher."""
+        """Sends a version with higher fees; returns False if fees are zero or may not rise further."""
         offer = raised(transaction.fees, self._fees() or {}, self._most)
         if offer is None:
             return False
@@ -227,7 +231,7 @@ class Delivery:
         return True
 
     def _fill(self, nonce: int) -> None:
-        """Sends nothing to the account itself under a nonce that holds up the others."""
+        """Sends an empty transfer to the account itself under a nonce that blocks the others."""
         filler, offer = self._fillers.get(nonce), self._fees()
         if filler is not None:
             self._replace(filler)
@@ -238,7 +242,7 @@ class Delivery:
             self._send([filler])
 
     def _fees(self) -> Mapping[str, int] | None:
-        """Those of now; None when they are above the most."""
+        """Current fees; None if they exceed the maximum."""
         block, price = self._node.latest_block(), int(self._node.rpc.call("eth_gasPrice"), 16)
         try:
             return fees(block, price, 1, self._most)
@@ -249,7 +253,7 @@ class Delivery:
         return int(self._node.rpc.call("eth_getTransactionCount", self._account, block), 16)
 
     def _known(self, transactions: Sequence[Outgoing]) -> set[int]:
-        """Nonces of those of which the node knows a version."""
+        """Nonces of transactions of which the node knows a version."""
         return set(self._asked("eth_getTransactionByHash", transactions))
 
     def _receipts(self, transactions: Sequence[Outgoing]) -> dict[int, Receipt]:
@@ -257,7 +261,7 @@ class Delivery:
         return {nonce: answer for nonce, answer in answers.items() if answer.get("blockNumber")}
 
     def _asked(self, method: str, transactions: Sequence[Outgoing]) -> dict[int, Mapping[str, Any]]:
-        """What the node has of any version, by nonce."""
+        """The node's answer for any version, by nonce."""
         asked = [(each.nonce, name) for each in transactions for name in each.hashes]
         answers = self._node.rpc.batch([(method, (name,)) for _, name in asked])
         return {

@@ -24,19 +24,19 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import Parameters
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import DeploymentError
-from blockful_py.types import Receipt
+from blockful_py.types import Address, Receipt
 from blockful_py.whole_file import write_whole
 
 FORMAT = "blockful-deployments/1"
 PUSH0 = "0x5f5ff3"
-"""Creation code that returns nothing, by PUSH0."""
+"""Creation code that returns nothing, using PUSH0."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeployedContract:
-    """A deployed contract: its address (20 bytes), and the block and hash of its transaction."""
+    """A deployed contract: its address (20 bytes), and the block and hash of its deployment transaction."""
 
-    address: bytes
+    address: Address
     block: int
     transaction: bytes
 
@@ -49,8 +49,8 @@ class Deployment:
     contracts: Mapping[str, DeployedContract]
     compiler: Mapping[str, Any]
 
-    def address(self, name: str) -> bytes:
-        """Address of a contract, 20 bytes.  Raises DeploymentError when it is not deployed here."""
+    def address(self, name: str) -> Address:
+        """20-byte address of a contract.  Raises DeploymentError if it is not deployed here."""
         contract = self.contracts.get(name)
         if contract is None:
             raise DeploymentError(
@@ -68,7 +68,7 @@ class Deployment:
         return Deployment(self.chain_id, {**self.contracts, **other.contracts}, other.compiler)
 
     def write(self, directory: Path) -> Path:
-        """Writes `<directory>/<chain id>.json`, whole or not at all, and returns its path."""
+        """Writes `<directory>/<chain id>.json` atomically and returns its path."""
         value = {
             "format": FORMAT,
             "chainId": self.chain_id,
@@ -96,11 +96,10 @@ def deployments_path(directory: Path, chain_id: int) -> Path:
 
 
 def deploy_live(sender: Sender, roster: Roster, *, seats: int) -> Deployment:
-    """Deploys AppointedCommittee, appoints `roster` for epoch 1, deploys the contracts that obey it.
+    """Deploys AppointedCommittee, appoints `roster` for epoch 1, and deploys the contracts it controls.
 
-    `seats`: participants that may join.
-
-    Raises: as `Sender.send`; DeploymentError on a chain before Shanghai.
+    `seats` is the maximum number of participants.  Raises as `Sender.send`, and DeploymentError on a chain
+    before Shanghai.
     """
     _require_push0(sender.node)
     committee, committee_receipt = sender.deploy(interface_of("AppointedCommittee"), sender.address)
@@ -117,12 +116,12 @@ def deploy_elected(
     seats: int,
     is_open: bool = True,
 ) -> Deployment:
-    """Deploys VrfVerifier, the elected Committee, and the contracts that obey it.
+    """Deploys VrfVerifier, the elected Committee, and the contracts it controls.
 
-    `founders`: accounts (20 bytes) that alone may stand for the first committee; everybody may without any.
-    `seats`: participants that may join; `is_open`: without being admitted.
+    If `founders` (20-byte accounts) is not empty, only they may stand for the first committee.  `seats` is
+    the maximum number of participants; with `is_open` they join without admission.
 
-    Raises: as `Sender.send`; ContractError InvalidParameters names the rule that is broken.
+    Raises as `Sender.send`; ContractError InvalidParameters names the broken rule.
     """
     _require_push0(sender.node)
     verifier, verifier_receipt = sender.deploy(interface_of("VrfVerifier"))
@@ -134,9 +133,9 @@ def deploy_elected(
 
 
 def _require_push0(node: Node) -> None:
-    """Raises DeploymentError on a chain that lacks an instruction of the contracts (EIP-3855).
+    """Checks that the chain supports PUSH0 (EIP-3855); raises DeploymentError otherwise.
 
-    Such a chain takes their code, and refuses every call of it.
+    A chain without it accepts the contracts' code but refuses every call.
     """
     (answer,) = node.rpc.batch([("eth_call", ({"data": PUSH0, "gas": "0x186a0"}, "latest"))])
     if isinstance(answer, RpcError):
@@ -148,7 +147,7 @@ def _require_push0(node: Node) -> None:
 
 
 def _models(
-    sender: Sender, committee: bytes, seats: int, is_open: bool = True
+    sender: Sender, committee: Address, seats: int, is_open: bool = True
 ) -> dict[str, tuple[bytes, Receipt]]:
     """Deploys LiveChain, ParticipantRegistry, ReaderRegistry and AlarmRegistry."""
     live = sender.deploy(interface_of("LiveChain"), committee)
@@ -166,11 +165,10 @@ def _models(
 def deploy_archive(
     sender: Sender, home_chain_id: int, home_committee: bytes, roster: Roster, epoch: int = 1
 ) -> Deployment:
-    """Deploys QuorumMirror, which starts with `roster` at `epoch`, and ArchiveRegistry.
+    """Deploys ArchiveRegistry and QuorumMirror, which starts with `roster` at `epoch`.
 
-    `home_committee` is the address of the committee on the chain `home_chain_id`.
-
-    Raises: as `Sender.send`; DeploymentError on a chain before Shanghai.
+    `home_committee` is the address of the committee on the chain `home_chain_id`.  Raises as `Sender.send`,
+    and DeploymentError on a chain before Shanghai.
     """
     _require_push0(sender.node)
     mirror, mirror_receipt = sender.deploy(
@@ -184,11 +182,11 @@ def deploy_archive(
 
 
 def load(path: Path, node: Node) -> Deployment:
-    """Reads a deployments file and checks that its contracts are on the chain of `node`, where the
-    transactions in the file deployed them.
+    """Reads a deployments file and checks its contracts against the chain of `node`.
 
-    Raises:
-        DeploymentError: missing, malformed, altered, of another chain, or no code at an address.
+    Each contract must be at the address at which the transaction in the file deployed it.  Raises
+    DeploymentError if the file is missing, malformed, altered or of another chain, or if an address has no
+    code.
     """
     deployment = read(path)
     if deployment.chain_id != node.chain_id:
@@ -211,7 +209,7 @@ def load(path: Path, node: Node) -> Deployment:
 
 
 def _deployed_at(node: Node, transaction: bytes) -> bytes | None:
-    """Address of the contract that a transaction deployed; None where the node does not know it."""
+    """Address of the contract that a transaction deployed; None if the node does not know it."""
     receipt = node.rpc.call("eth_getTransactionReceipt", "0x" + transaction.hex())
     address = receipt and receipt.get("contractAddress")
     return bytes.fromhex(address.removeprefix("0x")) if address else None
@@ -239,7 +237,7 @@ def _deployment(node: Node, made: Mapping[str, tuple[bytes, Receipt]]) -> Deploy
 
 
 def read(path: Path) -> Deployment:
-    """A deployments file, not checked against a chain.  Raises DeploymentError."""
+    """Reads a deployments file without checking it against a chain.  Raises DeploymentError."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["format"] != FORMAT:

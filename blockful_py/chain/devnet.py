@@ -7,9 +7,11 @@ import atexit
 import signal
 import subprocess
 import tempfile
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from blockful_py.chain.node import Node
 from blockful_py.chain.processes import HOST, end, last_lines, launch, take_port, wait_for
@@ -24,7 +26,7 @@ ACCOUNTS = 10
 BALANCE = 1_000_000
 """Ether of each account."""
 _DEATH_SECONDS = 1.0
-"""Seconds to wait for the process of a dead node, whose socket closes first."""
+"""Seconds to wait for a dead node's process, whose socket closes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,12 @@ class NodeOptions:
     """Options of a development node.
 
     Attributes:
-        chain_id: of RPC and contracts, and the network id.
-        port: None for a free one.
-        kind: "ganache" or "anvil".
+        chain_id: chain id of RPC and contracts, and network id.
+        port: None picks a free one.
+        kind: one of KINDS.
         block_time: seconds between blocks; 0 mines every transaction at once.
-        database: directory that keeps the chain; None forgets it (Ganache only).
-        hardfork: the rules of the chain, by their name in both programs.
+        database: directory that stores the chain; None keeps it in memory (Ganache only).
+        hardfork: rules of the chain, by the name that both programs use.
         more: further options of the program.
     """
 
@@ -53,64 +55,80 @@ class NodeOptions:
     def command(self, port: int, *, end_with_parent: bool) -> list[str]:
         """The command line.
 
-        Raises:
-            SettingsError: another kind than "ganache" and "anvil".
-            ToolchainError: the program is not installed, or Node.js is too old.
+        Raises SettingsError for an unknown kind, and ToolchainError if the program is not installed or
+        Node.js is too old.
         """
-        if self.kind == "ganache":
-            return [*ganache_command(end_with_parent=end_with_parent), *self._ganache(port)]
-        if self.kind == "anvil":
-            return [*anvil_command(), *self._anvil(port)]
-        raise SettingsError(f"a development node is of kind 'ganache' or 'anvil', not {self.kind!r}.")
+        if self.kind not in KINDS:
+            known = " or ".join(map(repr, KINDS))
+            raise SettingsError(f"a development node is of kind {known}, not {self.kind!r}.")
+        kind = KINDS[self.kind]
+        options = [f"--{name}={value}" for name, value in kind.options(self, port).items()]
+        return [*kind.program(end_with_parent=end_with_parent), *options, *self.more]
 
-    def _ganache(self, port: int) -> list[str]:
-        options = {
-            "server.host": HOST,
-            "server.port": port,
-            "chain.chainId": self.chain_id,
-            "chain.networkId": self.chain_id,
-            "chain.hardfork": self.hardfork,
-            "miner.blockGasLimit": GAS_LIMIT,
-            "miner.callGasLimit": GAS_LIMIT,
-            "miner.blockTime": self.block_time,
-            "wallet.mnemonic": self.mnemonic,
-            "wallet.totalAccounts": ACCOUNTS,
-            "wallet.defaultBalance": BALANCE,
-            "logging.quiet": "true",
-        }
-        if self.database is not None:
-            options["database.dbPath"] = str(self.database)
-        return [*(f"--{name}={value}" for name, value in options.items()), *self.more]
 
-    def _anvil(self, port: int) -> list[str]:
-        options = {
-            "host": HOST,
-            "port": port,
-            "chain-id": self.chain_id,
-            "hardfork": self.hardfork,
-            "gas-limit": GAS_LIMIT,
-            "mnemonic": self.mnemonic,
-            "accounts": ACCOUNTS,
-            "balance": BALANCE,
-        }
-        if self.block_time:
-            options["block-time"] = self.block_time
-        return [*(f"--{name}={value}" for name, value in options.items()), *self.more]
+class Program(Protocol):
+    """The command that starts a kind's program; with `end_with_parent` it ends with this process."""
+
+    def __call__(self, *, end_with_parent: bool) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DevnetKind:
+    """A program that runs development nodes, and its options for a node at a port."""
+
+    program: Program
+    options: Callable[[NodeOptions, int], dict[str, object]]
+
+
+def _ganache(node: NodeOptions, port: int) -> dict[str, object]:
+    options: dict[str, object] = {
+        "server.host": HOST,
+        "server.port": port,
+        "chain.chainId": node.chain_id,
+        "chain.networkId": node.chain_id,
+        "chain.hardfork": node.hardfork,
+        "miner.blockGasLimit": GAS_LIMIT,
+        "miner.callGasLimit": GAS_LIMIT,
+        "miner.blockTime": node.block_time,
+        "wallet.mnemonic": node.mnemonic,
+        "wallet.totalAccounts": ACCOUNTS,
+        "wallet.defaultBalance": BALANCE,
+        "logging.quiet": "true",
+    }
+    return options if node.database is None else options | {"database.dbPath": node.database}
+
+
+def _anvil(node: NodeOptions, port: int) -> dict[str, object]:
+    options: dict[str, object] = {
+        "host": HOST,
+        "port": port,
+        "chain-id": node.chain_id,
+        "hardfork": node.hardfork,
+        "gas-limit": GAS_LIMIT,
+        "mnemonic": node.mnemonic,
+        "accounts": ACCOUNTS,
+        "balance": BALANCE,
+    }
+    return options | {"block-time": node.block_time} if node.block_time else options
+
+
+KINDS: Mapping[str, DevnetKind] = {
+    "ganache": DevnetKind(ganache_command, _ganache),
+    "anvil": DevnetKind(lambda *, end_with_parent: anvil_command(), _anvil),
+}
 
 
 class Devnet(Closable):
     """A running development node; stops with the context, and with this process at the latest.
 
-    The node runs in a session of its own, so Ctrl-C reaches this process alone, which then
-    stops the node when it has finished what it was writing.
+    The node runs in its own session, so Ctrl-C reaches only this process, which finishes its writes before it
+    stops the node.
     """
 
     def __init__(self, options: NodeOptions) -> None:
         """Starts the node and waits until it answers.
 
-        Raises:
-            NodeError: the port is taken, or the node does not start.
-            ToolchainError, SettingsError: as `NodeOptions.command`.
+        Raises NodeError if the port is taken or the node does not start; otherwise as `NodeOptions.command`.
         """
         self.options = options
         self._port = take_port(options.port)
@@ -138,7 +156,7 @@ class Devnet(Closable):
 
     @property
     def pid(self) -> int | None:
-        """Process id of the node; None once it was stopped."""
+        """Process id of the node; None after it is stopped."""
         return self._process.pid if self._process else None
 
     def signer(self, index: int) -> Signer:
@@ -148,15 +166,15 @@ class Devnet(Closable):
     def sender(self, index: int = 0) -> Sender:
         """A sender for one of the node's accounts.
 
-        On Ganache, which takes twice as long for an estimate as for the transaction itself, and
-        gives each a block of its own, the limit is the block's.
+        On Ganache with automatic mining, the gas limit is the block's: each transaction gets its own block,
+        and an estimate takes twice as long as the transaction.
         """
         whole_block = self.options.kind == "ganache" and self.options.block_time == 0
         limit = GAS_LIMIT if whole_block else None
         return Sender(self.node, self.signer(index), gas_limit=limit)
 
     def diagnosis(self) -> str | None:
-        """The reason why the node no longer answers; None while it runs."""
+        """Why the node no longer answers; None while it runs."""
         if self._process is None:
             return "this development node was stopped"
         try:
@@ -167,7 +185,7 @@ class Devnet(Closable):
         return f"the development node {how}; {last_lines(self._log)}; run the command again"
 
     def close(self) -> None:
-        """Terminates the node, and kills it when it does not end in time; can be called twice."""
+        """Terminates the node and kills it if it does not end in time; idempotent."""
         process, self._process = self._process, None
         if process is not None:
             if process.stdin is not None:
@@ -194,9 +212,9 @@ class Devnet(Closable):
 
 
 def start_together(*options: NodeOptions) -> tuple[Devnet, ...]:
-    """Starts several nodes at once; when one does not start, none is left running.
+    """Starts several nodes at once; if one fails to start, stops the others.
 
-    Raises: as `Devnet`.
+    Raises as `Devnet`.
     """
     with ThreadPoolExecutor(len(options)) as pool:
         starting = [pool.submit(Devnet, each) for each in options]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A development chain in a file, in the place of a node's process (`chain.devnet`)."""
+"""An embedded development chain with the interface of a development node (`chain.devnet`)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from blockful_py.extras import needed_by
 
 
 class EmbeddedDevnet(Closable):
-    """An open embedded chain, whose accounts and block gas are those of the other development nodes.
+    """An open embedded chain, with the same accounts and block gas limit as other development nodes.
 
-    Threads and processes may have the same chain open at the same time.
+    Several threads and processes may open the same chain.
     """
 
     def __init__(self, path: Path, chain_id: int) -> None:
-        """Opens the chain, or makes it if the file is missing.
+        """Opens the chain, or creates it if the file is missing.
 
-        Raises:
-            NodeError: the file holds another chain, or cannot be used.
-            MissingExtraError: the extra is not installed.
+        Raises NodeError if the file holds another chain or cannot be used, and MissingExtraError if the extra
+        is not installed.
         """
         with needed_by("an embedded chain"):
             from blockful_py.chain.embedded.chain import EmbeddedChain
@@ -49,7 +48,7 @@ class EmbeddedDevnet(Closable):
         return Signer.from_mnemonic(DEV_MNEMONIC, index)
 
     def sender(self, index: int = 0) -> Sender:
-        """A sender for one of the accounts.  Each transaction has a block, whose gas is its limit."""
+        """A sender for one of the accounts; its gas limit is a whole block's."""
         return Sender(self.node, self.signer(index), gas_limit=GAS_LIMIT)
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts amounts: ether in decimal notation, wei as integers."""
+"""Converts amounts between decimal ether and integer wei."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,18})?\Z", re.ASCII)
 
 
 def parse_ether(text: str) -> int:
-    """Wei.  Raises SettingsError for anything but a decimal number such as 1.5."""
+    """Parses an amount of ether into wei.  Raises SettingsError for anything but a decimal such as 1.5."""
     if not _AMOUNT.match(text):
         raise SettingsError(f"{text!r} is not an amount of ether such as 1 or 1.5.")
     whole, _, rest = text.partition(".")
@@ -23,6 +23,6 @@ def parse_ether(text: str) -> int:
 
 
 def format_ether(wei: int) -> str:
-    """The shortest decimal number that `parse_ether` reads as `wei`."""
+    """The shortest decimal that `parse_ether` reads as `wei`."""
     whole, rest = divmod(wei, WEI)
     return f"{whole}.{rest:018}".rstrip("0").rstrip(".") if rest else str(whole)

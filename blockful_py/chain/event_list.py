@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists a contract's events, with the number that the contract has counted up to the same block.
+"""Lists a contract's events and compares their number with the contract's own count.
 
-A load-balanced node may answer from a machine that lags, and leave events out without saying so.  A contract
-counts what it emits, so that such an answer is found.
+A load-balanced node may answer from a machine that lags and silently omit events.  The count, read at the
+same block, reveals that.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import pruned
 from blockful_py.chain.rpc import Request, RpcError
 from blockful_py.errors import MissingEventsError, NodeError
+from blockful_py.types import Address, Bytes32
 
 LOG_RANGE = 10_000
-"""Blocks in one eth_getLogs, unless the node takes fewer."""
+"""Blocks per eth_getLogs, unless the node accepts fewer."""
 
 Log = Mapping[str, Any]
 FIELDS = ("topics", "data", "blockNumber", "transactionHash")
-"""Of a log of JSON-RPC, those that are kept."""
+"""Fields of a JSON-RPC log that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastEvent:
-    """An event of a contract and where it was emitted."""
+    """An event of a contract and its place on the chain."""
 
     name: str
     arguments: Mapping[str, Any]
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class EventCount:
     """How a contract counts its events.
 
     Attributes:
-        function: returns their number.
-        event: the only event that it counts; None for all.
+        function: function that returns the count.
+        event: the only event that is counted; None counts all.
     """
 
     function: str = "eventCount"
@@ -54,8 +55,8 @@ class Listed:
 
     Attributes:
         logs: oldest first.
-        count: how many events the contract had counted up to the last of the blocks.
-        before: the block before the first, as JSON-RPC has it; None for none.
+        count: number of events that the contract had emitted by the last of the blocks.
+        before: the block before the first one, as JSON-RPC returns it, or None.
     """
 
     logs: Sequence[Log]
@@ -67,9 +68,9 @@ class EventList:
     """A contract's events as its node lists them."""
 
     def __init__(
-        self, node: Node, address: bytes, interface: Interface, count: EventCount, since: int = 0
+        self, node: Node, address: Address, interface: Interface, count: EventCount, since: int = 0
     ) -> None:
-        """`since`: a block before which the contract has emitted nothing."""
+        """Prepares to list events from block `since` on; the contract emitted nothing earlier."""
         self._node = node
         self._since = since
         self._range = LOG_RANGE
@@ -79,13 +80,13 @@ class EventList:
 
     @property
     def name(self) -> str:
-        """Of the contract."""
+        """Name of the contract."""
         return self._interface.name
 
     def between(self, first: int, last: int) -> Listed:
-        """Events of the blocks `first` to `last` (none where that is before `first`), the count as of `last`.
+        """Events of blocks `first` to `last` (empty if `last` < `first`), and the count as of `last`.
 
-        Raises MissingEventsError where the node refuses either, as one does that lags.
+        Raises MissingEventsError if the node refuses either request, as a lagging node does.
         """
         ranges = self._ranges(max(first, self._since), last)
         data = hexadecimal(self._interface.encode(self._count.function))
@@ -100,15 +101,18 @@ class EventList:
         return Listed(self._logs(ranges, answers), count, before)
 
     def _ranges(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Of blocks, each as long as the node takes it."""
+        """Block ranges of the maximum size that the node accepts."""
         return [(start, min(start + self._range - 1, last)) for start in range(first, last + 1, self._range)]
 
     def _asked(self, ranges: Sequence[tuple[int, int]]) -> list[Request]:
         return [("eth_getLogs", (self._wanted(start, end),)) for start, end in ranges]
 
     def _logs(self, ranges: Sequence[tuple[int, int]], answers: Sequence[Any]) -> list[Log]:
-        """The logs of all ranges; one that is refused is asked for in halves, as the node may limit blocks or
-        logs, and so are those after it."""
+        """Logs of all ranges.
+
+        A refused range is split in half, as the node may limit blocks or logs; later ranges use the smaller
+        size.
+        """
         logs: list[Log] = []
         for answer, (start, end) in zip(answers, ranges, strict=True):
             if isinstance(answer, RpcError) and end > start:
@@ -125,7 +129,10 @@ class EventList:
         return len(events) if only is None else sum(event.name == only for event in events)
 
     def require_all(self, found: int, count: int, block: int) -> None:
-        """Raises MissingEventsError where the node lists another number of events than there are."""
+        """Checks the node's number of events against the contract's count.
+
+        Raises MissingEventsError if they differ.
+        """
         if found == count:
             return
         events = "events" if self._count.event is None else f"{self._count.event} events"
@@ -137,7 +144,7 @@ class EventList:
         )
 
     def decoded(self, log: Log) -> PastEvent:
-        """Raises NodeError for what the contract does not emit."""
+        """Decodes a log.  Raises NodeError if the contract does not emit such an event."""
         found = self._interface.event(log)
         if found is None:
             raise NodeError(
@@ -151,9 +158,9 @@ class EventList:
         return {"address": self._address, "fromBlock": hex(first), "toBlock": hex(last)}
 
     def _sorted(self, answer: Any, first: int, last: int) -> list[Log]:
-        """The logs of an answer by their places, each once, as far as they are of these blocks."""
+        """Logs of an answer sorted by place, without duplicates and logs of other blocks."""
         if isinstance(answer, RpcError):
-            self._range = LOG_RANGE  # it is no limit that smaller ranges keep to
+            self._range = LOG_RANGE  # smaller ranges did not help
             raise MissingEventsError(
                 f"the node at {self._node.url} refused to list events: {answer.message}.{pruned(answer)}"
             )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several nodes of one chain: the next one is used where one does not answer, lags or is of another chain.
+"""Uses several nodes of one chain; switches if one does not answer, lags or is on another chain.
 
-A node lags when its newest block is older than one that was already seen, or more than LAG_BLOCKS behind that
-of another node.  Which node is used, and why, is logged.
+A node lags if its newest block is older than one already seen, or more than LAG_BLOCKS behind another node's.
+Every switch is logged with its reason.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from blockful_py.errors import NodeError
 
 LAG_BLOCKS = 5
 STILL_SECONDS = 30.0
-"""Nodes are compared when nobody has seen a new block for so long."""
+"""Seconds without a new block from any node before the nodes are compared."""
 CATCH_UP_SECONDS = 10.0
-"""A node that is needed and lags has so long to catch up."""
+"""Seconds that a lagging node is given to catch up if no other is fit."""
 PROBE_SECONDS = 3.0
-"""A node that is not in use has so long to answer."""
+"""Seconds that a node not in use is given to answer."""
 PATIENCE = 5.0
-"""Seconds for which a node that is asked too much is asked again before another one is."""
+"""Seconds during which a rate-limiting node is retried before another is used."""
 _PAUSE = 0.2  # seconds
 
 _log = logging.getLogger(__name__)
 
 
 class Failover(Rpc):
-    """The JSON-RPC interface of one chain by way of the first of several nodes that is fit, until it fails.
+    """JSON-RPC interface of one chain that uses the first fit node until it fails.
 
-    A batch goes to one node, and to the next one if that breaks off; this does no harm, since a signed
-    transaction is executed once.
+    A batch goes to one node, and again to the next if that fails.  This is safe: a signed transaction is
+    executed only once.
     """
 
     def __init__(self, urls: Sequence[str], timeout: float = 120.0, chain_id: int | None = None) -> None:
-        """Raises NodeError, with the fault of each, when no node is fit."""
+        """Chooses the first fit node.  Raises NodeError with the fault of each node if all are unfit."""
         self._nodes = [
             (
                 JsonRpc(url, timeout, patience=PATIENCE),
@@ -109,7 +109,7 @@ class Failover(Rpc):
             self._choose({}, self._heights(), keep=True)
 
     def _switch(self, failed: int, faults: Mapping[int, str]) -> None:
-        """Chooses among the nodes without a fault; waits a little for those that lag."""
+        """Chooses among the nodes without a fault; gives lagging nodes time to catch up."""
         with self._lock:
             if self._at != failed:
                 return  # another thread has switched
@@ -126,7 +126,7 @@ class Failover(Rpc):
                 time.sleep(_PAUSE)
 
     def _heights(self) -> dict[int, int | str]:
-        """By node, its newest block, or why it cannot be used."""
+        """Each node's newest block, or why it cannot be used."""
         found: dict[int, int | str] = {}
         for at, (_, probe) in enumerate(self._nodes):
             try:
@@ -140,7 +140,7 @@ class Failover(Rpc):
     def _choose(
         self, faults: Mapping[int, str], heights: Mapping[int, int | str], keep: bool = False
     ) -> None:
-        """Uses the first node that is fit, or the present one if it is and `keep`.  Raises NodeError."""
+        """Chooses the first fit node; with `keep`, the current one if it is fit.  Raises NodeError."""
         newest = max((height for height in heights.values() if isinstance(height, int)), default=0)
         least = max(self._height, newest - LAG_BLOCKS)
         told = dict(faults)
@@ -167,7 +167,7 @@ class Failover(Rpc):
 
 
 def _height(call: Request, answer: Any) -> int:
-    """The block that an answer shows to exist; 0 for none."""
+    """Number of the block whose existence an answer shows; 0 if it shows no block."""
     method, params = call
     shown: Any = None
     if isinstance(answer, RpcError):

@@ -11,23 +11,25 @@ from blockful_py.chain.node import hexadecimal
 from blockful_py.errors import NodeError
 
 ESTIMATE_MARGIN = 1.25
-"""Factor on an estimate, which is made on the state before the batch that the transaction is in."""
+"""Factor on estimates, which are made on the state before the transaction's batch."""
 MAX_TRANSACTION_GAS = 2**24
-"""Gas limit of a transaction under the rules of Osaka (EIP-7825), whatever a block holds."""
+"""Maximum gas limit of a transaction under Osaka rules (EIP-7825), regardless of the block's."""
 TRANSFER_GAS = 21_000
 GWEI = 10**9
 DECLARED_ADDRESS, DECLARED_SLOT, LEAST_SAVED = 2_400, 1_900, 100
-"""Of an access list (EIP-2930); a slot that is read first saves 100 beyond its price, one that is written
-first 200 (EIP-2929)."""
+"""Gas costs and savings of an access list (EIP-2930).
+
+A declared slot saves 100 gas beyond its price if it is read first, and 200 if it is written first (EIP-2929).
+"""
 
 
 def fees(block: Mapping[str, Any], price: int, count: int, most: int | None = None) -> dict[str, int]:
-    """EIP-1559 fees where blocks have a base fee, else a legacy gas price; both are 0 where gas is free.
+    """EIP-1559 fees if blocks have a base fee, else a legacy gas price; all zero if gas is free.
 
-    The base fee grows by at most 1/8 a block; the cap covers `count` full blocks and eight more.
-    `price`: what the node proposes.  `most`: wei for a unit of gas at most.
+    The base fee grows by at most 1/8 per block; the fee cap covers `count` full blocks and eight more.
+    `price` is the node's proposal; `most` is the maximum in wei per unit of gas.
 
-    Raises NodeError when the network asks for more than `most`.
+    Raises NodeError if the network asks for more than `most`.
     """
     base = int(block.get("baseFeePerGas") or "0x0", 16)
     asked = max(price, base)
@@ -48,9 +50,9 @@ def fees(block: Mapping[str, Any], price: int, count: int, most: int | None = No
 
 
 def raised(offer: Mapping[str, int], current: Mapping[str, int], most: int | None) -> dict[str, int] | None:
-    """Fees with which a waiting transaction is replaced: those of now, and an eighth above its own at least.
+    """Fees to replace a pending transaction: the current ones, but at least 1/8 above its own.
 
-    Nodes ask for a tenth more.  None where gas is free, or where that would be above `most`.
+    Nodes ask for 1/10 more.  None if gas is free, or if the fees would exceed `most`.
     """
     fee = {name: value for name, value in offer.items() if name != "type"}
     if not any(fee.values()):
@@ -62,25 +64,26 @@ def raised(offer: Mapping[str, int], current: Mapping[str, int], most: int | Non
 
 
 def limit_of(estimate: int) -> int:
-    """The estimate with its margin, which lifts no limit above MAX_TRANSACTION_GAS."""
+    """The estimate plus its margin; the margin never lifts a limit above MAX_TRANSACTION_GAS."""
     return max(estimate, min(int(estimate * ESTIMATE_MARGIN), MAX_TRANSACTION_GAS))
 
 
 def follower_limit(call: Call, first: Call, limit: int) -> int:
-    """Limit of a call that does what `first` does, whose limit is `limit`, for more or fewer models.
+    """Gas limit of a call like `first` (whose limit is `limit`), but for more or fewer models.
 
-    It is raised by the ratio of their work, and not lowered, since a part of it is done once a call.
+    The limit grows with the ratio of their work and never falls, since part of the work is done once per
+    call.
     """
     return max(limit, min(limit * _work(call) // _work(first), MAX_TRANSACTION_GAS))
 
 
 def _work(call: Call) -> int:
-    """Bytes of call data, of which each takes some 50 gas to send, hash and log, and slots as 100 bytes."""
+    """Work of a call in bytes: call data (some 50 gas per byte to send, hash and log) plus 100 per slot."""
     return len(call.data) + 100 * len(call.slots)
 
 
 def access_list(call: Call) -> list[dict[str, Any]]:
-    """The slots of `call` as EIP-2930 declares them; empty where that would cost more than it saves."""
+    """Slots of `call` as an EIP-2930 access list; empty if it would cost more than it saves."""
     if LEAST_SAVED * len(call.slots) <= DECLARED_ADDRESS:
         return []
     keys = [hexadecimal(slot.to_bytes(32)) for slot in call.slots]

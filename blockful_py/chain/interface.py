@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encodes and decodes calls, results, events and custom errors by a contract's ABI.
 
-Python values are those of `eth_abi`, except that addresses are 20 bytes.
+Python values are as in `eth_abi`, except that addresses are 20 bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PANIC = selector("Panic(uint256)")
 
 
 class Interface:
-    """The ABI of one contract, with the errors of all contracts."""
+    """The ABI of one contract, plus the errors of all contracts."""
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
@@ -75,8 +75,7 @@ class Interface:
     def decode(self, function: str, data: bytes) -> Any:
         """The return value of a call, or a tuple of several.
 
-        Raises:
-            NodeError: the data is not what this function returns.
+        Raises NodeError if the data is not a return value of this function.
         """
         outputs = self._functions[function]["outputs"]
         try:
@@ -84,13 +83,13 @@ class Interface:
         except DecodingError as error:
             raise NodeError(
                 f"{self.name}.{function} returned {len(data)} bytes that do not decode: "
-                "the contract at this address is another one, or the node is at fault."
+                "another contract is at this address, or the node is at fault."
             ) from error
         converted = tuple(_value(output, value) for output, value in zip(outputs, values, strict=True))
         return converted[0] if len(converted) == 1 else converted
 
     def event(self, log: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        """Name and arguments of a log of JSON-RPC; None when it is not of this contract."""
+        """Name and arguments of a JSON-RPC log; None if it is not of this contract."""
         topics = [bytes.fromhex(topic[2:]) for topic in log["topics"]]
         entry = self._events.get(topics[0]) if topics else None
         if entry is None:
@@ -156,7 +155,7 @@ def _signature(entry: Entry) -> str:
 
 
 def _value(item: Entry, value: Any) -> Any:
-    """As decoded, structs as tuples, with addresses as bytes."""
+    """A decoded value with structs as tuples and addresses as bytes."""
     if item["type"].endswith("]"):
         return tuple(_value(_item_of(item), each) for each in value)
     if item["type"] == "tuple":
@@ -165,7 +164,7 @@ def _value(item: Entry, value: Any) -> Any:
 
 
 def _named(item: Entry, value: Any) -> Any:
-    """As `_value`, with structs as dicts."""
+    """Like `_value`, with structs as dicts."""
     if item["type"].endswith("]"):
         return tuple(_named(_item_of(item), each) for each in value)
     if item["type"] == "tuple":

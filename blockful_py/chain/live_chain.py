@@ -12,6 +12,7 @@ from blockful_py.chain.contract import Contract
 from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import (
     Action,
+    Bytes32,
     Codec,
     Header,
     HeaderUpdate,
@@ -19,7 +20,6 @@ from blockful_py.types import (
     NewBlock,
     Opening,
     Position,
-    Receipt,
     RedactedChunk,
     Update,
     Uri,
@@ -31,19 +31,19 @@ READ_SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class VersionEvent:
-    """A logged version of a model; `block_number` is the node's."""
+    """A logged version of a model; `block_number` is a block of the node."""
 
     position: Position
     version: int
     uri: Uri
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
 
 
 class LiveChainContract(Contract):
-    """Adapter of LiveChain.  Every method raises NodeError when the node fails.
+    """Adapter of LiveChain.  Every method raises NodeError if the node fails.
 
-    The contract stores first openings only: those in force are found in its events.
+    The contract stores only first openings; the current ones come from its events.
     """
 
     NAME: ClassVar[str] = "LiveChain"
@@ -58,16 +58,16 @@ class LiveChainContract(Contract):
         return quorum
 
     def height(self) -> int:
-        """Height of the newest block; 0 when there is only the genesis header."""
+        """Height of the newest block; 0 if only the genesis header exists."""
         height: int = self._read("height")
         return height
 
-    def block_hash(self, height: int) -> bytes:
-        """Hash over the fields of a block that never change.  Raises ContractError UnknownPosition."""
+    def block_hash(self, height: int) -> Bytes32:
+        """Hash over the immutable fields of a block.  Raises ContractError UnknownPosition."""
         return self.block_hashes([height])[0]
 
     def block_hashes(self, heights: Sequence[int]) -> tuple[bytes, ...]:
-        """As `block_hash` of each, in batches."""
+        """Hashes of several blocks, as `block_hash`, in batches."""
         return tuple(self._read_each("blockHash", heights))
 
     def header(self, height: int) -> Header:
@@ -85,7 +85,10 @@ class LiveChainContract(Contract):
         )
 
     def timestamp(self, height: int) -> int:
-        """Seconds of the block at `height`; needs no past events.  Raises ContractError UnknownPosition."""
+        """Timestamp of the block at `height` in seconds, read without past events.
+
+        Raises ContractError UnknownPosition.
+        """
         return abi.to_header(height, self._read("header", height)).timestamp
 
     def transaction(self, position: Position) -> ModelTransaction:
@@ -111,10 +114,10 @@ class LiveChainContract(Contract):
         publications = [abi.to_publication(*pair) for pair in zip(values, uris, strict=True)]
         return abi.to_new_block(self._read_each("header", [height])[0], publications)
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks of a proposal; (0, 0) before its first.
 
-        The contract counts proposals of several chunks; of others its events tell.
+        The contract counts only proposals of several chunks; the others are found in its events.
         """
         done, chunks = self._read("progress", proposal)
         if chunks:
@@ -125,26 +128,12 @@ class LiveChainContract(Contract):
             return counted[-1]["done"], counted[-1]["chunks"]
         return (1, 1) if naming else (0, 0)
 
-    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
-        """Hash of the transaction that executed a chunk (from 0) of a proposal; None if there is none."""
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
+        """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
         naming = self._naming(proposal)
         if any(each.name == "ChunkExecuted" for each in naming):
             return super().executed_in(proposal, chunk)
         return naming[0].transaction_hash if naming and chunk == 0 else None
-
-    def append(self, block: NewBlock, action: Action) -> Receipt:
-        """Appends a block of models.
-
-        Raises:
-            ContractError: the contract refused it, by the error's name in ILiveChain or IQuorum.
-        """
-        return self.send(self.append_data(block, action))
-
-    def redact(
-        self, updates: Sequence[Update], header_updates: Sequence[HeaderUpdate], action: Action
-    ) -> Receipt:
-        """Replaces models and re-opens the headers of their blocks.  Raises: as `append`."""
-        return self.send(self.redact_data(updates, header_updates, action))
 
     def append_data(self, block: NewBlock, action: Action) -> bytes:
         """Call data of `append`."""
@@ -168,8 +157,8 @@ class LiveChainContract(Contract):
         """Leaf of `redact(updates, header_updates)` in a certificate's content."""
         return self._leaf("redact", chunk, chunks, abi.redaction_digest(updates, header_updates))
 
-    def published(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
-        """Version 0 of every model published since a block of the node, oldest first."""
+    def published(self) -> tuple[VersionEvent, ...]:
+        """Version 0 of every published model, oldest first."""
         return tuple(
             VersionEvent(
                 position=Position.unpack(event.arguments["position"]),
@@ -178,11 +167,11 @@ class LiveChainContract(Contract):
                 block_number=event.block_number,
                 transaction_hash=event.transaction_hash,
             )
-            for event in self.events("ModelPublished", first_block)
+            for event in self.events("ModelPublished")
         )
 
-    def redactions(self, first_block: int = 0) -> tuple[VersionEvent, ...]:
-        """Every replacement since a block of the node, oldest first."""
+    def redactions(self) -> tuple[VersionEvent, ...]:
+        """Every replacement, oldest first."""
         return tuple(
             VersionEvent(
                 position=Position.unpack(event.arguments["position"]),
@@ -191,11 +180,11 @@ class LiveChainContract(Contract):
                 block_number=event.block_number,
                 transaction_hash=event.transaction_hash,
             )
-            for event in self.events("ModelRedacted", first_block)
+            for event in self.events("ModelRedacted")
         )
 
     def redacted(self) -> dict[bytes, tuple[RedactedChunk, ...]]:
-        """What each proposal replaced, chunk by chunk, as the contract logged it: whoever called it."""
+        """Replacements of each proposal by chunk, as the contract logged them, regardless of the caller."""
         chunks: dict[bytes, dict[int, tuple[list[Update], list[HeaderUpdate]]]] = {}
         counted: dict[bytes, int] = {}
         current: tuple[list[Update], list[HeaderUpdate]] = ([], [])
@@ -224,7 +213,7 @@ class LiveChainContract(Contract):
         }
 
     def _stored(self, positions: Sequence[Position]) -> list[Any]:
-        """Transactions as the contract returns them: with their first openings."""
+        """Reads transactions in the contract's form, with their first openings."""
         return self._answers.each("transactions", positions, self._stored_at)
 
     def _stored_at(self, positions: Sequence[Position], block: str) -> list[Any]:
@@ -232,12 +221,12 @@ class LiveChainContract(Contract):
         calls = [("transactions", ([each.packed for each in group],)) for group in groups]
         return [value for answer in self._read_many(calls, block) for value in answer]
 
-    def _naming(self, proposal: bytes) -> list[PastEvent]:
-        """The events that name a proposal, oldest first."""
+    def _naming(self, proposal: Bytes32) -> list[PastEvent]:
+        """Events with this proposal, oldest first."""
         return [each for each in self.log() if each.arguments.get("proposal") == proposal]
 
     def _in_force(self, versions: Sequence[tuple[Position, int]]) -> list[Opening | None]:
-        """Openings of headers and models by version; None for a first one, and where no event has it."""
+        """Current openings of headers and models; None for version 0 and if no event has the opening."""
         if not any(version for _, version in versions):
             return [None] * len(versions)
         found = self._openings.of(self.log())
@@ -248,7 +237,7 @@ class LiveChainContract(Contract):
 
 
 class _Openings:
-    """Openings by position and version, of events that are looked at once."""
+    """Openings by position and version, collected from events in one pass."""
 
     def __init__(self) -> None:
         self._log: Sequence[PastEvent] = ()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The storage slots of LiveChain that an action touches, for its access list (EIP-2930).
+"""Storage slots of LiveChain that an action touches, for its access list (EIP-2930).
 
-A declared slot costs 1,900 gas; its first touch is 2,000 cheaper as a read, 2,100 as a write (EIP-2929).
-Layout: docs/reference/contracts.md.
+A declared slot costs 1,900 gas; its first touch is then 2,000 gas cheaper as a read and 2,100 as a write
+(EIP-2929).  Layout: docs/reference/contracts.md.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from blockful_py.crypto.keccak import keccak, words
 
 _PROGRESS, _COUNTS, _HEAD, _ENTRIES, _URIS = 0, 1, 2, 3, 4
 _SHARED = 4
-"""Entries in a slot: a block's header and its first three models, then four models each."""
+"""Entries per slot: a block's header and its first three models, then four models each."""
 
 
 def touched(interface: Interface, data: bytes, height: int) -> tuple[int, ...]:
-    """Slots of an `append` or `redact` whose call data is `data`; none for other calls.
+    """Slots touched by an `append` or `redact` with this call data; empty for other calls.
 
-    `height`: of the newest block, which an append builds on.
+    `height` is the height of the newest block, on which an append builds.
     """
     function, arguments = interface.called(data)
     if function == "append":
@@ -34,12 +34,12 @@ def touched(interface: Interface, data: bytes, height: int) -> tuple[int, ...]:
 
 
 def entry_key(height: int, number: int) -> int:
-    """Key of the slot that holds a block's entry: 0 is the header's, i + 1 that of the model at index i."""
+    """Key of the slot of a block's entry: entry 0 is its header, entry i + 1 its model at index i."""
     return height << 32 | number // _SHARED
 
 
 def _counted(action: Sequence[Any]) -> Iterable[int]:
-    """The progress of a proposal in several chunks."""
+    """Slot of the progress of a proposal with several chunks."""
     return [_place(action[0][1], _PROGRESS)] if action[2] != 1 else []
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a contract's past events, which outlives what its node prunes.
+"""The file of a contract's past events, which preserves events that its node prunes.
 
-A line for each reading: the number and the hash of the block that it went up to, and the logs since the
-reading before.
+Each reading adds a line: number and hash of the last block read, and the logs since the previous reading.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ _ADVICE = "make room for it"
 
 
 class LogFile:
-    """The lines of one file; without a path nothing is kept."""
+    """The lines of one file; stores nothing without a path."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
     def read(self, take: Callable[[int, str, list[Any]], None]) -> None:
-        """Calls `take` with block, hash and logs of each line.  From the first line on that is cut short or
-        that `take` refuses, lines are removed.
+        """Calls `take` with block, hash and logs of each line.
 
-        Lines of processes that read at the same time may overlap.
+        Truncates the file at the first line that is incomplete or that `take` rejects.  Lines of processes
+        that read concurrently may overlap.
         """
         lines = self._lines()
         for number, line in enumerate(lines):
@@ -40,7 +39,7 @@ class LogFile:
                 return
 
     def add(self, block: int, block_hash: str, logs: Sequence[Any]) -> None:
-        """Raises RunError when the file cannot be written, as the others do that write."""
+        """Appends a line.  Like every write here, raises RunError if the file cannot be written."""
         if self._path is None:
             return
         try:

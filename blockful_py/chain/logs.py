@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contract's past events: read once, checked against the contract's own count, and kept in a file.
+"""A contract's past events: read once, checked against the contract's own count, and stored in a file.
 
-While the node has a block of the hash that events were read up to, everything before it is as it was read.
-Only settled blocks are read, so that one which has changed was reorganised deeper than the confirmations.
+If the node still has the block up to which events were read, with the same hash, all earlier events are
+unchanged.  Only settled blocks are read, so a changed block means a reorganisation deeper than the
+confirmations.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from blockful_py.chain.log_file import LogFile
 from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import MissingEventsError, NodeError, ReorganisedError
+from blockful_py.types import Address
 
 TRIES = 4
-"""Of a node that leaves events out: it may lag, or another machine behind its URL may have them."""
+"""Attempts on a node that omits events: it may lag, or another machine behind its URL may have them."""
 PAUSE = 0.25
-"""Seconds between two of them."""
+"""Seconds between attempts."""
 ANEW_SECONDS = 60.0
-"""Shortest time between two readings of all blocks in vain."""
+"""Minimum seconds between two futile readings of all blocks."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SettledBlock:
-    """A settled block of a chain, its hash as JSON-RPC writes it, and the contract's count of events."""
+    """A settled block, its hash as JSON-RPC writes it, and the contract's count of events up to it."""
 
     block: int
     hash: str
@@ -46,7 +48,7 @@ class SettledBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A block that events were read up to, and the number of those that are listed here."""
+    """A block up to which events were read, and the number of events listed by then."""
 
     block: int
     hash: str
@@ -55,7 +57,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """The first mark that changed: its hash before and now (None: gone), the last unchanged one."""
+    """The first changed mark: its hash before and now (None if gone), and the last unchanged block."""
 
     block: int
     was: str
@@ -69,15 +71,18 @@ class ContractLogs:
     def __init__(
         self,
         node: Node,
-        address: bytes,
+        address: Address,
         interface: Interface,
         count: EventCount,
         kept: Path | None = None,
         after: SettledBlock | None = None,
         since: int = 0,
     ) -> None:
-        """`kept`: the folder of the file; None keeps events in memory only.  `after`: settled block of the
-        node from which on events are read, into memory; None reads all.  `since`: as for `EventList`."""
+        """Without `kept`, the folder of the file, events stay in memory only.
+
+        Events are read from the settled block `after` on, into memory, or from the beginning if it is None.
+        `since` is as for `EventList`.
+        """
         self._node = node
         self._list = EventList(node, address, interface, count, since)
         self._file = LogFile(None if kept is None else kept / f"{node.chain_id}-{address.hex()}.jsonl")
@@ -91,25 +96,27 @@ class ContractLogs:
         self._anew_from: dict[str, float] = {}
 
     def read(self) -> Sequence[PastEvent]:
-        """Up to the newest settled block; a list that only grows, or another list after a reorganisation, or
-        after events were found that had been left out.
+        """Events up to the newest settled block.
 
-        Raises NodeError when the node is gone, refuses, lags or leaves events out, RunError when the file
-        cannot be written.
+        The list only grows, until a reorganisation or the discovery of omitted events replaces it with
+        another list.
+
+        Raises NodeError if the node is gone, refuses, lags or omits events, and RunError if the file cannot
+        be written.
         """
         with self._lock:
             self._catch_up()
             return self._events
 
     def mark(self) -> SettledBlock:
-        """The block that events are read up to.  Raises as `read`."""
+        """The block up to which events are read.  Raises as `read`."""
         with self._lock:
             self._catch_up()
             last = self._marks[-1]
             return SettledBlock(last.block, last.hash, self._counted(self._events))
 
     def require_unchanged(self) -> None:
-        """Reads on.  Raises ReorganisedError, once, when blocks changed that events had been read up to."""
+        """Catches up.  Raises ReorganisedError once if blocks that were already read have changed."""
         with self._lock:
             self._catch_up()
             fork, self._fork = self._fork, None
@@ -142,7 +149,7 @@ class ContractLogs:
         return newest
 
     def _reads_on(self, newest: Mapping[str, Any], faults: dict[str, str]) -> bool:
-        """Whether the present node lists all events, if it is asked some times; adds its fault otherwise."""
+        """Whether the current node lists all events within TRIES attempts; otherwise records its fault."""
         try:
             for _ in range(TRIES - 1):
                 with suppress(MissingEventsError):
@@ -163,15 +170,17 @@ class ContractLogs:
         return True
 
     def _may_lack(self, newest: Mapping[str, Any]) -> bool:
-        """Whether events may have been left out when the blocks before were read, so that it is time to read
-        these again: the node is not behind them."""
+        """Whether to read earlier blocks again because an earlier reading may have missed events.
+
+        True at most once per ANEW_SECONDS, and only if the node has those blocks.
+        """
         read_before = len(self._marks) > (self._after is not None)
         if not read_before or time.monotonic() < self._anew_from.get(self._node.url, -math.inf):
             return False
         return int(newest["number"], 16) >= self._block and _is(self._at(self._marks[-1]), self._marks[-1])
 
     def _extend(self, newest: Mapping[str, Any]) -> None:
-        """Adds the events of new blocks, if they and those before are as many as the contract has counted."""
+        """Adds events of new blocks if the total equals the contract's count."""
         number = int(newest["number"], 16)
         listed = self._list.between(self._block + 1, number)
         if self._marks and not _is(listed.before, self._marks[-1]):
@@ -179,7 +188,7 @@ class ContractLogs:
             self._extend(newest)
             return
         if number < self._block:
-            return  # it has nothing new
+            return  # no new blocks
         events = [self._list.decoded(log) for log in listed.logs]
         found = self._counted(self._events) + self._list.counted(events)
         self._list.require_all(found, listed.count, number)
@@ -189,7 +198,7 @@ class ContractLogs:
         self._checked = True
 
     def _read_anew(self, newest: Mapping[str, Any]) -> None:
-        """Reads all blocks again, as what was read before may lack events."""
+        """Reads all blocks again, since the earlier reading may lack events."""
         after, number = self._after, int(newest["number"], 16)
         listed = self._list.between(0 if after is None else after.block + 1, number)
         events = [self._list.decoded(log) for log in listed.logs]
@@ -204,15 +213,14 @@ class ContractLogs:
         self._checked = True
 
     def _counted(self, events: Sequence[PastEvent]) -> int:
-        """How many events the contract has counted, if these are all that were read."""
+        """The contract's count of events, provided that these are all the events read."""
         before = 0 if self._after is None else self._after.events
         return before + self._list.counted(events)
 
     def _rewind(self, last: Any) -> None:
-        """Throws away what was read beyond the last mark that the chain still has.
+        """Discards everything read after the last mark that is still on the chain.
 
-        Raises MissingEventsError where the chain of a node other than a development one is shorter, as it
-        lags then.
+        Raises MissingEventsError if the chain of a node other than a development node is shorter: it lags.
         """
         if not isinstance(last, Mapping) and not self._node.is_development:
             raise MissingEventsError(
@@ -240,14 +248,14 @@ class ContractLogs:
         before = f"block {fork.unchanged}" if fork.unchanged >= 0 else "its beginning"
         return ReorganisedError(
             f"chain {self._node.chain_id} was reorganised deeper than chain.confirmations = "
-            f"{self._node.confirmations}: block {fork.block} is the first of those noted that changed "
-            f"(it was {fork.was} and is {fork.now or 'gone'}); up to {before} it is as it was. What was "
-            "read beyond that is read again. Run `blockful verify` to find what is missing, and `blockful "
+            f"{self._node.confirmations}: block {fork.block} is the first known one that changed "
+            f"(it was {fork.was} and is {fork.now or 'gone'}); the chain is unchanged up to {before}. "
+            "Later blocks are read again. Run `blockful verify` to find what is missing, and `blockful "
             "resume` where a job is unfinished. Raise chain.confirmations if it may recur."
         )
 
     def _recall(self, block: int, block_hash: str, logs: Sequence[Log]) -> None:
-        """Takes up a line of the file."""
+        """Restores the events of a line of the file."""
         if block > self._block:
             new = [log for log in logs if int(log["blockNumber"], 16) > self._block]
             self._add(block, block_hash, [self._list.decoded(log) for log in new])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running node whose chain id was checked."""
+"""A running node with a verified chain id."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from blockful_py.chain.failover import Failover
 from blockful_py.chain.rpc import JsonRpc, Rpc
 from blockful_py.errors import NodeError
 from blockful_py.extras import needed_by
+from blockful_py.types import Address, Bytes32
 
 EMBEDDED = "embedded:"
-"""Before the path of an embedded chain's file, where a URL is expected."""
+"""Prefix for the path of an embedded chain's file, in place of a URL."""
 _POLL = 0.5  # seconds
 
 
 class Node:
     """A node and its chain id; made by `connect`.
 
-    A block is settled when `confirmations` blocks follow it; contracts are read as of the newest such block.
+    A block is settled once `confirmations` blocks follow it.  Contracts are read as of the newest settled
+    block.
     """
 
     def __init__(self, rpc: Rpc, chain_id: int, confirmations: int = 0) -> None:
@@ -46,7 +48,7 @@ class Node:
 
     @property
     def is_development(self) -> bool:
-        """Whether it is a node for tests, which mines when it is told to and can set its chain back."""
+        """Whether it is a development node, which mines on demand and can rewind its chain."""
         return self.client.startswith(("ganache", "anvil", "hardhat", "embedded"))
 
     def settled(self) -> str:
@@ -59,9 +61,9 @@ class Node:
         return block
 
     def await_settled(self, deadline: float = 120.0) -> None:
-        """Waits until the block that is the newest at present is settled.
+        """Waits until the block that is newest now is settled.
 
-        Raises NodeError when no block comes for `deadline` seconds.
+        Raises NodeError if no new block arrives for `deadline` seconds.
         """
         head = newest = self.block_number() if self.confirmations else 0
         end = time.monotonic() + deadline
@@ -72,19 +74,19 @@ class Node:
                 newest, end = number, time.monotonic() + deadline
             if time.monotonic() > end:
                 raise NodeError(
-                    f"the node at {self.url} has had no new block for {deadline:g} s, and "
-                    f"{self.confirmations} are to follow each one (chain.confirmations): see that it goes on."
+                    f"the node at {self.url} has had no new block for {deadline:g} s, and a settled block "
+                    f"needs {self.confirmations} after it (chain.confirmations): check that it still mines."
                 )
 
     def block_number(self) -> int:
         return int(self.rpc.call("eth_blockNumber"), 16)
 
     def timestamp(self) -> int:
-        """Seconds of the newest block."""
+        """Timestamp of the newest block in seconds."""
         return int(self.latest_block()["timestamp"], 16)
 
-    def block_hash(self, number: int) -> bytes:
-        """Hash of a block, 32 bytes.  Raises NodeError where there is none."""
+    def block_hash(self, number: int) -> Bytes32:
+        """Hash of a block, 32 bytes.  Raises NodeError if the node lacks the block."""
         block = self.rpc.call("eth_getBlockByNumber", hex(number), False)
         if block is None:
             raise NodeError(f"the node at {self.url} has no block {number}: wait until it has caught up.")
@@ -94,25 +96,25 @@ class Node:
         block: dict[str, Any] = self.rpc.call("eth_getBlockByNumber", "latest", False)
         return block
 
-    def code(self, address: bytes) -> bytes:
-        """Runtime code of a contract, as of the newest settled block; empty when there is none."""
+    def code(self, address: Address) -> bytes:
+        """Runtime code of a contract as of the newest settled block; empty if there is no contract."""
         return bytes.fromhex(self.rpc.call("eth_getCode", hexadecimal(address), self.settled())[2:])
 
-    def balance(self, address: bytes) -> int:
-        """Wei of an account."""
+    def balance(self, address: Address) -> int:
+        """Balance of an account in wei."""
         return int(self.rpc.call("eth_getBalance", hexadecimal(address), "latest"), 16)
 
     def another(self) -> Node:
-        """Another node of the chain where several are named, else this one.
+        """Another node of the chain if several are configured, else this one.
 
-        Raises NodeError where none of the others can be used.
+        Raises NodeError if other nodes are configured but unusable.
         """
         return Node(self.rpc.another(), self.chain_id, self.confirmations)
 
     def wake(self) -> bool:
         """Makes an auto-mining Anvil mine its pending transactions; does nothing on other nodes.
 
-        A busy Anvil can leave transactions that arrive while it mines pending until the next one arrives.
+        Transactions that reach a busy Anvil while it mines may stay pending until the next one arrives.
         """
         asleep = self.client.startswith("anvil") and self.rpc.call("anvil_getAutomine") is True
         if asleep:
@@ -133,13 +135,12 @@ def connect(
     diagnosis: Callable[[], str | None] | None = None,
     confirmations: int = 0,
 ) -> Node:
-    """Connects to a running node, or to the first fit one of several, and checks which chain it is on.
+    """Connects to the first usable node and checks its chain id.
 
     `embedded:PATH` names the file of an embedded chain, which needs no node.
 
-    Raises:
-        NodeError: nothing answers, it is not an Ethereum node, or it is on another chain.
-        MissingExtraError: the URL is an embedded chain's, and the extra is not installed.
+    Raises NodeError if nothing answers or the node is not Ethereum or on another chain, and MissingExtraError
+    for an embedded chain without the extra.
     """
     if not isinstance(url, str) and len(url) > 1:
         several = Failover(url, timeout, expected_chain_id)
@@ -161,5 +162,5 @@ def _opened(url: str, timeout: float, diagnosis: Callable[[], str | None] | None
 
 
 def hexadecimal(value: bytes | int) -> str:
-    """`0x...`, as JSON-RPC writes bytes and quantities."""
+    """Formats bytes or a quantity as JSON-RPC does: `0x...`."""
     return hex(value) if isinstance(value, int) else "0x" + value.hex()

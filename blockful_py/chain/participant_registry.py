@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The federation file, the participants, and the requests that they work on (IParticipantRegistry)."""
+"""The federation file, the participants and their requests (IParticipantRegistry)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.event_list import PastEvent
-from blockful_py.types import Action, Codec, Position, Receipt, RequestState, Uri
+from blockful_py.types import Action, Address, Bytes32, Codec, Position, Receipt, RequestState, Uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class RegisteredParticipant:
     """An account's entry in the registry.
 
     Attributes:
-        number: from 1 in the order of joining, its own for ever; 0 when it never joined.
-        since: block of the node in which it joined last; 0 when it is not joined.
-        barred: the committee has barred it.
-        admitted: the committee has admitted it.
+        number: permanent number from 1 in the order of joining; 0 if it never joined.
+        since: the node's block of the latest joining; 0 if it is not joined.
+        barred: whether the committee barred it.
+        admitted: whether the committee admitted it.
     """
 
     number: int
@@ -31,11 +31,11 @@ class RegisteredParticipant:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an account is reached.
+    """Network address of an account.
 
     Attributes:
-        key: address (20 bytes) of the secp256k1 key that its TLS certificate is pinned to.
-        url: 1 to 200 printable characters of ASCII without spaces; nobody has checked that it is a URL.
+        key: address (20 bytes) of the secp256k1 key to which its TLS certificate is pinned.
+        url: 1 to 200 printable ASCII characters without spaces; not checked to be a URL.
     """
 
     key: bytes
@@ -44,17 +44,17 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class FiledRequest:
-    """A request on the chain; block numbers are those of the live chain's node.
+    """A request on the chain; block numbers are the node's of the live chain.
 
     Attributes:
         number: from 1 in the order of filing.
         by: account of the participant that filed it.
-        uri: the signed request's file.
-        blocks: for which it takes hand-ins, from its admission on.
-        height: of the live chain when it was filed; it reaches no model that was published later.
-        block_number: block that holds its transaction.
-        state: whether the committee has admitted or dismissed it.
-        decided: block of that decision; 0 before it.
+        uri: file of the signed request.
+        blocks: number of blocks after its admission that accept hand-ins.
+        height: height of the live chain at filing; the request reaches no later model.
+        block_number: block of its transaction.
+        state: filed, admitted or dismissed.
+        decided: block of the decision; 0 before it.
     """
 
     number: int
@@ -63,13 +63,13 @@ class FiledRequest:
     blocks: int
     height: int
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
     state: RequestState = RequestState.FILED
     decided: int = 0
 
     @property
     def content(self) -> bytes:
-        """What the contract's state holds of its event: 24 bytes."""
+        """Content hash of the request in the contract's state, 24 bytes."""
         return abi.filed_content(self.by, self.uri, self.blocks, self.height)
 
     @property
@@ -78,13 +78,13 @@ class FiledRequest:
 
     @property
     def deadline(self) -> int:
-        """Last block that takes hand-ins; 0 unless it is admitted."""
+        """Last block that accepts hand-ins; 0 unless it is admitted."""
         return self.decided + self.blocks if self.is_admitted else 0
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """What the contract's state holds of a request; `content` is that of its FiledRequest."""
+    """The contract's stored state of a request; `content` as in FiledRequest."""
 
     content: bytes
     deadline: int
@@ -96,22 +96,22 @@ class StoredRequest:
 
 @dataclass(frozen=True, slots=True)
 class HandIn:
-    """A participant's part of a request for one model; `block_number` is the node's."""
+    """A participant's part of a request for one model; `block_number` is a block of the node."""
 
     request: int
     position: Position
     by: bytes
     uri: Uri
     block_number: int
-    transaction_hash: bytes
+    transaction_hash: Bytes32
 
 
 DECISIONS = {"RequestAdmitted": RequestState.ADMITTED, "RequestDismissed": RequestState.DISMISSED}
-"""Events of the committee's decisions about requests."""
+"""Events of the committee's decisions on requests."""
 
 
 class ParticipantRegistryContract(Contract):
-    """Adapter of ParticipantRegistry.  Every method raises NodeError when the node fails."""
+    """Adapter of ParticipantRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ParticipantRegistry"
 
@@ -121,36 +121,36 @@ class ParticipantRegistryContract(Contract):
         return quorum
 
     def live(self) -> bytes:
-        """Address of the live chain whose height a request notes, 20 bytes."""
+        """Address of the live chain whose height a request records, 20 bytes."""
         live: bytes = self._read("live")
         return live
 
-    def deployer(self) -> bytes:
+    def deployer(self) -> Address:
         """Account that founds the federation, 20 bytes."""
         deployer: bytes = self._read("deployer")
         return deployer
 
     def seats(self) -> int:
-        """Maximum number of accounts that ever join."""
+        """Maximum number of accounts that can ever join."""
         seats: int = self._read("seats")
         return seats
 
     def is_open(self) -> bool:
-        """Whether accounts join without being admitted."""
+        """Whether accounts may join without admission."""
         is_open: bool = self._read("open")
         return is_open
 
-    def file_digest(self) -> bytes | None:
+    def file_digest(self) -> Bytes32 | None:
         """Digest of the federation file (32 bytes); None before the federation is founded."""
         digest: bytes = self._read("fileDigest")
         return digest if any(digest) else None
 
-    def participant(self, account: bytes) -> RegisteredParticipant:
+    def participant(self, account: Address) -> RegisteredParticipant:
         """The entry of an account (20 bytes)."""
         return RegisteredParticipant(*self._read("participant", account))
 
     def accounts(self) -> tuple[bytes, ...]:
-        """Accounts by their numbers, that of number 1 first; some may have left or be barred."""
+        """Accounts in the order of their numbers, from 1; some may have left or be barred."""
         numbers = range(1, self._read("count") + 1)
         return tuple(self._read_each("accountOf", numbers))
 
@@ -160,8 +160,8 @@ class ParticipantRegistryContract(Contract):
         entries = (RegisteredParticipant(*each) for each in self._read_each("participant", accounts))
         return frozenset(account for account, entry in zip(accounts, entries, strict=True) if entry.since)
 
-    def endpoint(self, account: bytes) -> Endpoint | None:
-        """Where an account is reached; None when it has not said."""
+    def endpoint(self, account: Address) -> Endpoint | None:
+        """Network address of an account; None if it announced none."""
         key, url = self._read("endpoint", account)
         return Endpoint(key, url) if url else None
 
@@ -171,35 +171,35 @@ class ParticipantRegistryContract(Contract):
         return most
 
     def filed(self, number: int) -> StoredRequest:
-        """What the contract's state holds of a request; zeros for an unknown one."""
+        """The contract's stored state of a request; zeros for an unknown one."""
         content, deadline, by, height, blocks, _place, state = self._read("filed", number)
         return StoredRequest(content, deadline, by, height, blocks, RequestState(state))
 
-    def filed_requests(self, first_block: int = 0) -> tuple[FiledRequest, ...]:
-        """Every request that was filed since a block of the node, oldest first, as it was decided."""
+    def filed_requests(self) -> tuple[FiledRequest, ...]:
+        """Every filed request with its decision, oldest first."""
         decided = {
             event.arguments["number"]: (state, event.block_number)
             for name, state in DECISIONS.items()
-            for event in self.events(name, first_block)
+            for event in self.events(name)
         }
-        filed = map(_filed_request, self.events("Filed", first_block))
+        filed = map(_filed_request, self.events("Filed"))
         undecided = RequestState.FILED, 0
         return tuple(_decided(each, *decided.get(each.number, undecided)) for each in filed)
 
     def hand_ins(self, request: int) -> tuple[HandIn, ...]:
-        """Every part that was handed in for a request, oldest first."""
+        """Every part handed in for a request, oldest first."""
         events = self.events("HandedIn")
         return tuple(_hand_in(event) for event in events if event.arguments["request"] == request)
 
     def endpoints(self) -> dict[bytes, Endpoint]:
-        """Where each account is reached that has said so: any account, participant or not."""
+        """Announced network addresses of all accounts, participants or not."""
         announced = {
             event.arguments["account"]: Endpoint(event.arguments["key"], event.arguments["url"])
             for event in self.events("Announced")
         }
         return {account: endpoint for account, endpoint in announced.items() if endpoint.url}
 
-    def found(self, digest: bytes) -> Receipt:
+    def found(self, digest: Bytes32) -> Receipt:
         """Sets the federation file's digest.
 
         Raises ContractError NotDeployer, AlreadyFounded or InvalidFile.
@@ -218,7 +218,7 @@ class ParticipantRegistryContract(Contract):
         return self._send("leave")
 
     def announce(self, endpoint: Endpoint | None) -> Receipt:
-        """Says where the sender's account is reached; None removes that.
+        """Announces the sender's network address; None removes it.
 
         Raises ContractError InvalidEndpoint.
         """
@@ -226,10 +226,10 @@ class ParticipantRegistryContract(Contract):
         return self._send("announce", key, url)
 
     def file(self, uri: Uri, blocks: int) -> Receipt:
-        """Files a request that takes hand-ins for `blocks` blocks of the node, once it is admitted; the event
-        Filed has its number.
+        """Files a request that accepts hand-ins for `blocks` blocks after its admission.
 
-        Raises ContractError ParticipantIsBarred, NotJoined, InvalidDuration or AllPlacesTaken.
+        The event Filed has its number.  Raises ContractError ParticipantIsBarred, NotJoined, InvalidDuration
+        or AllPlacesTaken.
         """
         return self._send("file", uri.digest, int(uri.codec), blocks)
 
@@ -242,47 +242,46 @@ class ParticipantRegistryContract(Contract):
         return self._send("handIn", request, position.packed, uri.digest, int(uri.codec))
 
     def decide(self, request: int, admitted: bool, action: Action) -> Receipt:
-        """Admits a request, or dismisses it.
+        """Admits or dismisses a request.
 
-        Raises ContractError RequestNotWaiting, or what IQuorum and ICertified refuse with: NotCertified where
-        the chain was reorganised, and another request has the number.
+        Raises ContractError RequestNotWaiting, or an error of IQuorum or ICertified: NotCertified if a
+        reorganisation gave the number to another request.
         """
         return self._send("decide", request, admitted, abi.action(action))
 
-    def change_file(self, digest: bytes, action: Action) -> Receipt:
+    def change_file(self, digest: Bytes32, action: Action) -> Receipt:
         """Replaces the federation file's digest.
 
-        Raises ContractError InvalidFile, or what IQuorum and ICertified refuse with.
+        Raises ContractError InvalidFile, or an error of IQuorum or ICertified.
         """
         return self._send("changeFile", digest, abi.action(action))
 
-    def admit(self, account: bytes, action: Action) -> Receipt:
+    def admit(self, account: Address, action: Action) -> Receipt:
         """Lets an account join a registry that is not open.
 
-        Raises ContractError NothingToChange, or what IQuorum and ICertified refuse with.
+        Raises ContractError NothingToChange, or an error of IQuorum or ICertified.
         """
         return self._send("admit", account, abi.action(action))
 
-    def set_barred(self, account: bytes, barred: bool, action: Action) -> Receipt:
-        """Bars or readmits an account.  Raises: as `admit`."""
+    def set_barred(self, account: Address, barred: bool, action: Action) -> Receipt:
+        """Bars or readmits an account.  Raises as `admit`."""
         return self._send("setBarred", account, barred, abi.action(action))
 
-    def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+    def change_file_leaf(self, digest: Bytes32, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `change_file(digest)` in a certificate's content."""
         return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
 
     def decide_leaf(
         self, request: int, content: bytes, admitted: bool, chunk: int = 0, chunks: int = 1
     ) -> bytes:
-        """Leaf of `decide(request, admitted)` in a certificate's content, about the request of this content
-        only."""
+        """Leaf of `decide(request, admitted)` in a certificate's content, bound to that `content`."""
         return self._leaf("decide", chunk, chunks, abi.decision_digest(request, content, admitted))
 
-    def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+    def admit_leaf(self, account: Address, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
         return self._leaf("admit", chunk, chunks, abi.admission_digest(account))
 
-    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `set_barred(account, barred)` in a certificate's content."""
         return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))
 

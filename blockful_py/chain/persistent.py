@@ -2,7 +2,7 @@
 """Development nodes that outlive the command that started them.
 
 <directory>/<chain id>.json   the running node: pid, port, url, chain id, start time
-<directory>/<chain id>.port   its port, which the next start takes again, as runs have its URL
+<directory>/<chain id>.port   its port; the next start reuses it, as runs store its URL
 <directory>/<chain id>.log    its output
 <directory>/<chain id>/       its chain, which the next start continues
 """
@@ -23,7 +23,7 @@ from blockful_py.whole_file import write_whole
 
 @dataclass(frozen=True, slots=True)
 class DevnetState:
-    """A persistent node; `started` in seconds of the epoch."""
+    """A persistent node; `started` in seconds since the epoch."""
 
     chain_id: int
     pid: int
@@ -33,7 +33,7 @@ class DevnetState:
     database: str
 
     def is_running(self) -> bool:
-        """Whether the process is alive and is still the node that we started."""
+        """Whether the process is alive and still the node that we started."""
         return is_running(self.pid, self._mark)
 
     @property
@@ -41,18 +41,17 @@ class DevnetState:
         return f"--database.dbPath={self.database}"
 
     def end(self) -> bool:
-        """Ends the node; returns whether it ran."""
+        """Ends the node; returns whether it was running."""
         return end(self.pid, self._mark)
 
 
 def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
-    """Starts the node of a chain in the background, or returns the one that runs already.
+    """Starts the node of a chain in the background, or returns the running one.
 
-    `port`: that of the last start if left out, or a free one at the first.
+    `port` defaults to the port of the last start, else to a free one.
 
-    Raises:
-        NodeError: the port is taken, the node does not start, or `directory` cannot be written.
-        ToolchainError: Node.js or Ganache is missing.
+    Raises NodeError if the port is taken, the node does not start or `directory` is not writable, and
+    ToolchainError if Node.js or Ganache is missing.
     """
     directory = directory.resolve()
     state = _read(directory / f"{chain_id}.json")
@@ -82,15 +81,15 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
 
 
 def status(directory: Path) -> tuple[DevnetState, ...]:
-    """The nodes that were started from `directory`, by chain id, running or not."""
+    """Nodes started from `directory`, by chain id, running or not."""
     states = (_read(path) for path in sorted(directory.resolve().glob("*.json")))
     return tuple(sorted((each for each in states if each is not None), key=lambda each: each.chain_id))
 
 
 def down(directory: Path) -> tuple[DevnetState, ...]:
-    """Ends the nodes of `directory` and returns those that ran; their chains are kept.
+    """Ends the running nodes of `directory` and returns them; keeps their chains.
 
-    A process that is no longer the node that we started is left alone.
+    Leaves a process alone if it is no longer the node that we started.
     """
     ended = tuple(state for state in status(directory) if state.end())
     for state in status(directory):
@@ -103,7 +102,10 @@ def _port_file(directory: Path, chain_id: int) -> Path:
 
 
 def _take_port(directory: Path, chain_id: int, wanted: int | None) -> Port:
-    """The port wanted; else that of the last start, or a free one.  Raises NodeError when it is taken."""
+    """The wanted port, else the port of the last start, else a free one.
+
+    Raises NodeError if it is taken.
+    """
     path = _port_file(directory, chain_id)
     if wanted is not None or not path.exists():
         return take_port(wanted)

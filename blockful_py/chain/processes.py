@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of development nodes: ports, starting, waiting, ending."""
+"""Ports and processes of development nodes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from blockful_py.errors import NodeError
 
 HOST = "127.0.0.1"
 START_SECONDS = 180.0
-"""Longest wait for a node that runs but does not answer; it takes two seconds of a core to start."""
+"""Seconds to wait for a node that runs but does not answer; a start takes 2 s of CPU time."""
 STOP_SECONDS = 10.0
 FREE_PORTS = range(20_000, 32_768)
-"""Below the ports that Linux uses for outgoing connections, which could take the port first."""
+"""Below the range that Linux uses for outgoing connections, which could take the port first."""
 _PORT_DRAWS = 100
 _POLL = 0.05  # seconds
 
 
 class Port(Closable):
-    """A reserved port of the loopback interface, which no other `Port` of any process can get.
+    """A loopback port reserved among all `Port`s of all processes.
 
-    A UDP socket of the same number reserves it until it is closed; nodes listen on TCP.
+    A UDP socket on the same number reserves it until it is closed; nodes listen on TCP.
     """
 
     def __init__(self, number: int) -> None:
-        """Raises OSError when the port is taken here, is listened on, or is not ours to listen on."""
+        """Reserves the port.  Raises OSError if it is reserved, in use, or not permitted."""
         self.number = number
         self._keeper = socket.socket(type=socket.SOCK_DGRAM)
         try:
@@ -53,8 +53,7 @@ class Port(Closable):
 def take_port(wanted: int | None = None) -> Port:
     """Reserves the port `wanted`, or a free one.
 
-    Raises:
-        NodeError: the port wanted is taken; no free one was found.
+    Raises NodeError if the wanted port is taken, or no free one was found.
     """
     if wanted is not None:
         if not port_taken(wanted):
@@ -73,7 +72,7 @@ def take_port(wanted: int | None = None) -> Port:
 
 
 def launch(command: list[str], log: IO[bytes], stdin: int) -> subprocess.Popen[bytes]:
-    """Starts a node in a session of its own, its output in `log`.  Raises NodeError when it cannot."""
+    """Starts a node in its own session with output to `log`.  Raises NodeError if it cannot start."""
     environment = {**os.environ, "NODE_NO_WARNINGS": "1"}
     try:
         return subprocess.Popen(
@@ -90,7 +89,7 @@ def wait_for(
     ended: Callable[[], bool],
     diagnosis: Callable[[], str | None] | None = None,
 ) -> Node:
-    """Waits until a node answers and connects to it.  Raises NodeError when it ends or is silent."""
+    """Waits until a node answers and connects to it.  Raises NodeError if it ends or stays silent."""
     end_time = time.monotonic() + START_SECONDS
     while not port_taken(port):
         if ended():
@@ -102,7 +101,7 @@ def wait_for(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Terminates a process that we started, and kills it when it does not end in time."""
+    """Terminates a process that we started, and kills it if it does not end in time."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -118,7 +117,7 @@ def last_lines(log: Path, count: int = 5) -> str:
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     except OSError:
         lines = []
-    return f"its last words: {' | '.join(lines[-count:])[-1000:]}" if lines else "it said nothing"
+    return f"its last output: {' | '.join(lines[-count:])[-1000:]}" if lines else "it wrote no output"
 
 
 def port_taken(port: int) -> bool:

@@ -13,18 +13,16 @@ from blockful_py.errors import ToolchainError
 
 MINIMUM_NODE = 18
 LAZILY = "require('v8').setFlagsFromString('--no-validate-asm');"
-"""Has Node.js not compile all of the pairing library that Ganache carries (asm.js) ahead of any use, which
-takes more than half of its start."""
+"""Makes Node.js compile Ganache's pairing library (asm.js) lazily, which halves its start time."""
 
 
 def ganache_command(*, end_with_parent: bool) -> list[str]:
-    """The command that starts Ganache, to which its options are appended.
+    """The command that starts Ganache, without its options.
 
-    With `end_with_parent` it ends when its standard input closes, so that it never outlives
-    the process that holds the other end, however that one ended.
+    With `end_with_parent`, Ganache ends when its standard input closes, so it never outlives the process that
+    holds the other end.
 
-    Raises:
-        ToolchainError: Node.js is missing or too old, or Ganache is not installed.
+    Raises ToolchainError if Node.js is missing or too old, or Ganache is not installed.
     """
     node = node_program()
     script = _npm_program("ganache")
@@ -39,12 +37,12 @@ def ganache_command(*, end_with_parent: bool) -> list[str]:
 
 
 def ganache_is_installed() -> bool:
-    """Whether there are a program `node` and Ganache, of whatever version."""
+    """Whether `node` and Ganache are installed, in any version."""
     return shutil.which("node") is not None and _npm_program("ganache") is not None
 
 
 def anvil_command() -> list[str]:
-    """The command that starts Anvil.  Raises ToolchainError when it is not installed."""
+    """The command that starts Anvil.  Raises ToolchainError if it is not installed."""
     for folder in _folders():
         for program in sorted(folder.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*")):
             return [str(program)]
@@ -58,11 +56,7 @@ def anvil_command() -> list[str]:
 
 
 def node_program() -> str:
-    """Path of Node.js.
-
-    Raises:
-        ToolchainError: missing, or older than version 18.
-    """
+    """Path of Node.js.  Raises ToolchainError if it is missing or older than version 18."""
     node = shutil.which("node")
     advice = (
         f"install Node.js {MINIMUM_NODE} or later (https://nodejs.org), or give the URL of a running node"
@@ -82,7 +76,7 @@ def node_program() -> str:
 
 
 def _npm_program(name: str) -> Path | None:
-    """Script of an npm package's program, from a project's node_modules or PATH."""
+    """Script of an npm package's program, from a project's node_modules or from PATH."""
     for folder in _folders():
         program = folder / "node_modules" / ".bin" / name
         if program.exists():
@@ -92,7 +86,7 @@ def _npm_program(name: str) -> Path | None:
 
 
 def _folders() -> Iterator[Path]:
-    """The current folder and those above it, then those above this package."""
+    """The current folder and its parents, then the parents of this package."""
     here = Path.cwd()
     yield here
     yield from here.parents

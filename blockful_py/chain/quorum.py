@@ -11,47 +11,38 @@ from blockful_py.chain.event_list import EventCount
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
-from blockful_py.types import Action, Certificate, Receipt
+from blockful_py.types import Action, Bytes32, Receipt
 
 
 class QuorumContract(Contract):
-    """Views of both contracts (IQuorum).  Every method raises NodeError when the node fails."""
+    """Views of both contracts (IQuorum).  Every method raises NodeError if the node fails."""
 
     def current_epoch(self) -> int:
         """The epoch whose certificates are valid; 0 before the first."""
         epoch: int = self._read("currentEpoch")
         return epoch
 
-    def key_id(self, epoch: int) -> bytes:
+    def key_id(self, epoch: int) -> Bytes32:
         """keccak256(Y.x || Y.y) of an epoch's group key; zeros for an unknown epoch."""
         key_id: bytes = self._read("keyId", epoch)
         return key_id
 
     def roster(self, epoch: int) -> tuple[Roster, int]:
-        """Members of an epoch, and how many of them make a quorum."""
+        """Members of an epoch, and its quorum size."""
         members, quorum = self._read("roster", epoch)
         return abi.to_roster(members), quorum
 
     def domain_separator(self) -> bytes:
-        """EIP-712 domain separator that votes are bound to."""
+        """EIP-712 domain separator of votes."""
         separator: bytes = self._read("domainSeparator")
         return separator
 
-    def decision_digest(self, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
-        """The digest of a member's own vote, computed by the contract."""
-        digest: bytes = self._read("decisionDigest", epoch, proposal, content_hash)
-        return digest
-
-    def certified_digest(self, certificate: Certificate, chain_id: int, executor: bytes) -> bytes:
-        """The digest that a certificate's voters sign together, computed by the contract."""
-        digest: bytes = self._read("certifiedDigest", abi.certificate(certificate), chain_id, executor)
-        return digest
-
 
 class HomeCommitteeContract(QuorumContract):
-    """Both committees on the home chain.
+    """Common base of the appointed and the elected committee on the home chain.
 
-    Each epoch has one EpochStarted.  Nothing is decided by the other events of an elected committee.
+    Only EpochStarted, one per epoch, is counted: no decision depends on the other events of an elected
+    committee.
     """
 
     COUNT: ClassVar[EventCount] = EventCount("currentEpoch", "EpochStarted")
@@ -68,7 +59,7 @@ class AppointedCommitteeContract(HomeCommitteeContract):
     NAME: ClassVar[str] = "AppointedCommittee"
 
     def acknowledge_leaf(self, epoch: int) -> bytes:
-        """Raises ChainError: no stake waits for its mirrors."""
+        """Always raises ChainError: an appointed committee has no stake that waits for its mirrors."""
         raise ChainError("an appointed committee locks no stake: there is nothing to acknowledge.")
 
     def appointer(self) -> bytes:
@@ -87,10 +78,9 @@ class QuorumMirrorContract(QuorumContract):
     NAME: ClassVar[str] = "QuorumMirror"
 
     def advance(self, epoch: int, roster: Roster, action: Action) -> Receipt:
-        """Starts `epoch`, certified by the epoch before.
+        """Starts `epoch`, certified by the previous epoch.
 
-        Raises:
-            ContractError: EpochNotNext, InvalidRoster, or what IQuorum and ICertified refuse with.
+        Raises ContractError EpochNotNext, InvalidRoster, or an error of IQuorum or ICertified.
         """
         return self._send("advance", epoch, abi.roster(roster), abi.action(action))
 

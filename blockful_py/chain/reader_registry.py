@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from blockful_py.chain import abi
 from blockful_py.chain.contract import Contract
-from blockful_py.types import Action, Point, Receipt
+from blockful_py.types import Action, Address, Point, Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class Reader:
     """An account's entry in the registry.
 
     Attributes:
-        key: encryption key; None when it is not registered.
-        joined: height of the first block of models that could follow its registration; 0 without one.
-        barred: the committee has barred it.
+        key: encryption key; None if it is not registered.
+        joined: height of the first block of models that could follow its registration; 0 if not registered.
+        barred: whether the committee barred it.
     """
 
     key: Point | None
@@ -27,7 +27,7 @@ class Reader:
 
 
 class ReaderRegistryContract(Contract):
-    """Adapter of ReaderRegistry.  Every method raises NodeError when the node fails."""
+    """Adapter of ReaderRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ReaderRegistry"
 
@@ -41,7 +41,7 @@ class ReaderRegistryContract(Contract):
         live: bytes = self._read("live")
         return live
 
-    def reader(self, account: bytes) -> Reader:
+    def reader(self, account: Address) -> Reader:
         """The entry of an account (20 bytes)."""
         key_x, key_y, joined, barred = self._read("reader", account)
         return Reader(Point(key_x, key_y) if joined else None, joined, barred)
@@ -54,13 +54,13 @@ class ReaderRegistryContract(Contract):
         """Removes the sender's account.  Raises ContractError NotRegistered."""
         return self._send("leave")
 
-    def set_barred(self, account: bytes, barred: bool, action: Action) -> Receipt:
+    def set_barred(self, account: Address, barred: bool, action: Action) -> Receipt:
         """Bars or readmits an account.
 
-        Raises ContractError NothingToChange, or what IQuorum and ICertified refuse with.
+        Raises ContractError NothingToChange, or an error of IQuorum or ICertified.
         """
         return self._send("setBarred", account, barred, abi.action(action))
 
-    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `set_barred(account, barred)` in a certificate's content."""
         return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))

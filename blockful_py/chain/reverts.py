@@ -16,7 +16,7 @@ from blockful_py.errors import ChainError, ContractError, NodeError
 
 OUT_OF_GAS = "OutOfGas"
 _SPENT = ("out of gas", "outofgas", "oog")
-"""Words with which nodes say so; Anvil has `MemoryOOG` and others."""
+"""Substrings of errors for exhausted gas; Anvil has `MemoryOOG` and others."""
 _SIGNS = ("revert", "vm exception", "invalid opcode", "stack")
 _PRUNED = (
     "prun",
@@ -25,7 +25,7 @@ _PRUNED = (
     "historical state",
     "state is not available",
 )
-"""Words with which Geth, Besu, Nethermind, Erigon and Reth say that they no longer have what is asked for."""
+"""Substrings of errors by which Geth, Besu, Nethermind, Erigon and Reth report pruned data."""
 
 
 def refusal(error: RpcError, interface: Interface, url: str, what: str) -> ChainError:
@@ -44,17 +44,18 @@ def refusal(error: RpcError, interface: Interface, url: str, what: str) -> Chain
 
 
 def pruned(error: RpcError) -> str:
-    """What to do about a node that no longer has old events or states; empty for another refusal."""
+    """Advice for a node that pruned old events or states; empty for other errors."""
     if not any(sign in error.message.lower() for sign in _PRUNED):
         return ""
     return (
-        " It has pruned what is asked for: give the URL of an archive node, or copy the folder `events` of a "
-        "run or member that has read it. `blockful verify --since` needs nothing from before its checkpoint."
+        " It has pruned the requested data: give the URL of an archive node, or copy the folder `events` of "
+        "a run or member that read it earlier. `blockful verify --since` needs nothing from before its "
+        "checkpoint."
     )
 
 
 def revert_data(data: Any) -> bytes | None:
-    """Revert data somewhere in an error's `data`; None when there is none."""
+    """Revert data anywhere in an error's `data`; None if it has no revert data."""
     if isinstance(data, str):
         try:
             return bytes.fromhex(data.removeprefix("0x")) if data.startswith("0x") else None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON-RPC over HTTP by way of web3's provider, singly and in batches.
+"""JSON-RPC over HTTP with web3's provider, singly and in batches.
 
-web3 refuses batches with `eth_sendRawTransaction` above the provider, so calls go to the provider.
+Calls go directly to the provider because web3 refuses batches with `eth_sendRawTransaction`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from blockful_py.errors import NodeError
 
 CONNECT_SECONDS = 10.0
 BATCH_SIZE = 100
-"""Calls in one HTTP request, unless the node takes fewer."""
+"""Calls per HTTP request, unless the node accepts fewer."""
 PATIENCE = 60.0
-"""Seconds for which a node that says that it is asked too much is asked again."""
+"""Seconds during which a rate-limiting node is retried."""
 _PAUSE = 0.5  # seconds; it doubles
 
 Request = tuple[str, Sequence[Any]]
@@ -39,7 +39,7 @@ _BUSY_WORDS = re.compile(
     r"rate.?limit|request.?limit|too many requests|per second|capacity|throttl", re.IGNORECASE
 )
 _LIMIT_CODES = range(-32_099, -32_004)
-"""Of errors that nodes define: limits, from -32005 (EIP-1474) on."""
+"""Codes of node-defined errors for exceeded limits, from -32005 (EIP-1474) on."""
 _SENDS = "eth_sendRawTransaction"
 
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ _BAD_URL = (
 
 @dataclass(frozen=True, slots=True)
 class RpcError:
-    """An error answer of a node; `data` is as the node sent it."""
+    """An error answer of a node; `data` is unchanged."""
 
     code: int
     message: str
@@ -61,7 +61,7 @@ class RpcError:
 
 
 class _BusyError(Exception):
-    """A node does not answer now; `seconds`: after how many it is to be asked again, where it says so."""
+    """The node is too busy; `seconds` is the delay it asks for, if any."""
 
     def __init__(self, words: str, seconds: float | None = None) -> None:
         super().__init__(words)
@@ -69,7 +69,7 @@ class _BusyError(Exception):
 
 
 class _BatchRefusedError(Exception):
-    """A node takes no batch like this one."""
+    """The node refuses a batch like this one."""
 
 
 class Rpc(ABC):
@@ -82,34 +82,32 @@ class Rpc(ABC):
 
     @abstractmethod
     def batch(self, calls: Sequence[Request]) -> list[Any]:
-        """Results in the order of the calls, an RpcError for each that the node refused.
+        """Results in the order of the calls, with an RpcError for each refused call.
 
-        Raises:
-            NodeError: the node is gone or does not speak JSON-RPC.
+        Raises NodeError if the node is gone or does not speak JSON-RPC.
         """
 
     @abstractmethod
     def close(self) -> None: ...
 
     def leave(self, faults: Mapping[str, str]) -> None:
-        """Goes on with a node of the chain that is not in `faults`, which has what is wrong by URL.
+        """Switches to a node that is not in `faults`, which maps URLs to error messages.
 
-        Raises NodeError with the faults where no other node can be used.
+        Raises NodeError with the faults if no other node is usable.
         """
         raise NodeError(" ".join(faults.values()))
 
     def another(self) -> Rpc:
-        """The interface of another node of the chain; of the same one where it is the only one named.
+        """Interface of another node of the chain, or of the same one if only one is configured.
 
-        Raises NodeError where others are named and none can be used.
+        Raises NodeError if others are configured but unusable.
         """
         return self
 
     def call(self, method: str, *params: Any) -> Any:
         """The result of one call.
 
-        Raises:
-            NodeError: the node is gone, does not speak JSON-RPC, or refuses the call.
+        Raises NodeError if the node is gone, does not speak JSON-RPC, or refuses the call.
         """
         (result,) = self.batch([(method, params)])
         if isinstance(result, RpcError):
@@ -129,8 +127,11 @@ class JsonRpc(Rpc):
         diagnosis: Callable[[], str | None] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        """`diagnosis`: returns why the node is gone, or None; `timeout`: seconds for each HTTP answer;
-        `patience`: seconds for which it is asked again where it is asked too much."""
+        """Connects a session; it makes no request yet.
+
+        `diagnosis` returns why the node is gone, or None.  `timeout` is the seconds to wait for each HTTP
+        answer, `patience` the seconds during which a rate-limiting node is retried.
+        """
         self._url = url
         self._diagnosis = diagnosis
         self._timeout = timeout
@@ -165,7 +166,7 @@ class JsonRpc(Rpc):
         self._session.close()
 
     def _patiently(self, calls: Sequence[Request]) -> list[Any]:
-        """The answers, once the node has time for all of them."""
+        """The answers, retrying calls for which the node is too busy."""
         end, pause = time.monotonic() + self._patience, _PAUSE
         results: list[Any] = [_BusyError("")] * len(calls)
         while True:
@@ -182,16 +183,16 @@ class JsonRpc(Rpc):
             wait = max(pause, *(each.seconds or 0.0 for each in busy))
             if time.monotonic() + wait > end:
                 raise NodeError(
-                    f"the node at {self.url} is asked more than it allows ({busy[-1]}): run the command "
+                    f"the node at {self.url} refuses more requests ({busy[-1]}): run the command "
                     "again later, raise the node's limit, or name another node beside it."
                 )
             if pause == _PAUSE:
-                _log.warning("the node at %s is asked again, as it says: %s", self.url, busy[-1])
+                _log.warning("retrying the node at %s, which answered: %s", self.url, busy[-1])
             time.sleep(wait)
             pause *= 2
 
     def _exchange(self, calls: Sequence[Request]) -> list[Any]:
-        """Raises _BusyError, and _BatchRefusedError where none of the calls was taken."""
+        """Sends one HTTP request.  Raises _BusyError, and _BatchRefusedError if the node took no call."""
         with self._node_errors():
             answers: Any
             try:
@@ -213,8 +214,8 @@ class JsonRpc(Rpc):
                 f"the node at {self.url} refused {_calls(calls)}: {refusal.message} (code {refusal.code})."
             )
         if not isinstance(answers, list) or len(answers) != len(calls):
-            told = f"{self.url} answered {_calls(calls)} with something else."
-            if any(method == _SENDS for method, _ in calls):  # some may have been taken
+            told = f"{self.url} answered {_calls(calls)} with something that is not JSON-RPC."
+            if any(method == _SENDS for method, _ in calls):  # the node may have taken some
                 raise NodeError(told)
             raise _BatchRefusedError(told)
         results = [self._result(answer) for answer in answers]
@@ -224,9 +225,9 @@ class JsonRpc(Rpc):
         ]
 
     def _refusal(self, response: requests.Response) -> dict[str, Any]:
-        """The JSON-RPC error in an answer with another HTTP status than 200.
+        """The JSON-RPC error in an answer whose HTTP status is not 200.
 
-        Raises HTTPError where there is none, _BusyError for a node that is asked too much.
+        Raises HTTPError if it has no such error, and _BusyError if the node is too busy.
         """
         try:
             body = response.json()
@@ -276,10 +277,10 @@ class JsonRpc(Rpc):
 
 
 class _DroppedConnections(Retry):
-    """Sends a request anew where the node has closed the connection under it; nothing else is tried again.
+    """Resends a request if the node closed the connection; retries nothing else.
 
-    Nodes close connections that are idle for some seconds, perhaps just as a request is on its way.  A
-    transaction that arrives twice has one nonce, and is executed once.
+    Nodes close idle connections, possibly just as a request arrives.  A transaction that arrives twice has
+    one nonce, so it is executed once.
     """
 
     def increment(
@@ -299,7 +300,7 @@ class _DroppedConnections(Retry):
 def _session(url: str) -> requests.Session:
     """A session with the environment's proxies, certificates and credentials for `url`.
 
-    Otherwise a session reads them for each request, which takes a quarter of a call.
+    Reading them once saves a quarter of each call; requests would read them every time.
     """
     requests.Request("POST", url).prepare()  # raises for a malformed URL
     session = requests.Session()
@@ -321,7 +322,7 @@ def _session(url: str) -> requests.Session:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Of a Retry-After header; None for a date, which would have two clocks agree."""
+    """Seconds of a Retry-After header; None for a date, which would require synchronised clocks."""
     return float(text) if text is not None and text.isdecimal() else None
 
 

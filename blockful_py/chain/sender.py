@@ -20,19 +20,19 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.turn import turn
 from blockful_py.errors import ChainError, ContractError, NodeError
-from blockful_py.types import Receipt
+from blockful_py.types import Address, Receipt
 
 SENDER_KEY = "BLOCKFUL_SENDER_KEY"
-"""Environment variable with the private key that pays for transactions on nodes reached by URL."""
+"""Environment variable with the private key that pays for transactions on nodes given by URL."""
 Outcome = TypeVar("Outcome", Receipt, Mapping[str, Any])
 ESTIMATES = 3
-"""Times that a call is estimated and sent, as long as it runs out of gas."""
+"""Maximum number of estimates and attempts for a call that runs out of gas."""
 _POLL = 0.1  # seconds
-_CLASH_PAUSE = 0.1  # seconds, at most, before a transaction that lost its nonce is sent again
+_CLASH_PAUSE = 0.1  # maximum seconds before a transaction that lost its nonce is sent again
 
 
 class Sender:
-    """One account on one node.  Calls wait for one another, so nonces never overlap."""
+    """One account on one node.  Thread-safe: calls run one after another, so nonces never overlap."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Sender:
         deadline: float = 120.0,
         max_fee: int | None = None,
     ) -> None:
-        """`signer`: the account that pays; without one, sending raises ChainError.
+        """Without `signer`, the account that pays, sending raises ChainError.
 
-        `gas_limit`: default for transactions without one; None estimates it.  `deadline`: seconds to wait for
-        a transaction to be mined.  `max_fee`: wei for a unit of gas at most.
+        `gas_limit` is the default for transactions without a limit; None estimates it.  `deadline` is the
+        seconds to wait for mining, `max_fee` the maximum wei per unit of gas.
         """
         self.node = node
         self._signer = signer
@@ -56,7 +56,7 @@ class Sender:
         self._lock = threading.Lock()
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         return self._account.address
 
     @property
@@ -76,9 +76,8 @@ class Sender:
     def send(self, call: Call) -> Receipt:
         """Sends one transaction and waits for it.
 
-        Raises:
-            ContractError: the contract refused it, before or after it was mined.
-            NodeError: the node refused it, does not mine it, asks for more than `max_fee`, or is gone.
+        Raises ContractError if the contract refuses it, before or after mining, and NodeError if the node
+        refuses it, does not mine it, asks for more than `max_fee`, or is gone.
         """
         (receipt,) = self.send_many([call])
         return receipt
@@ -86,26 +85,24 @@ class Sender:
     def send_many(self, calls: Sequence[Call]) -> tuple[Receipt, ...]:
         """Sends transactions in this order, in one batch, and waits for all of them.
 
-        Estimates are made on the state before the batch: give `gas` for calls that build on
-        one another.  When several fail, the first one's error is raised; the others have run.
-
-        Raises: as `send`.
+        Estimates use the state before the batch; set `gas` for calls that depend on one another.  If several
+        fail, raises the first error; the others have run.  Raises as `send`.
         """
         return tuple(map(_succeeded, self.send_each(calls)))
 
     def send_each(self, calls: Sequence[Call]) -> tuple[Receipt | ChainError, ...]:
-        """As `send_many`, with the error in place of the receipt for each call that was sent and failed."""
+        """Like `send_many`, but returns the error in place of the receipt for each failed call."""
         outcomes = zip(calls, self._run(calls), strict=True)
         return tuple(raw if isinstance(raw, ChainError) else to_receipt(call, raw) for call, raw in outcomes)
 
     def next_batch(self, calls: Sequence[Call]) -> tuple[Call, ...]:
-        """The first of these calls that go into one batch with their limits of gas, at least one: a block
-        holds all of them, and the account can pay for them.
+        """The longest prefix of these calls that fits into one batch, with gas limits; at least one call.
 
-        Each builds on those before it, so that only the first can be estimated.  The others get its limit,
-        or more (`follower_limit`).  A call that cannot be estimated is left without a limit.
+        The limits fit into a block and the account can pay for them.  Each call depends on the previous ones,
+        so only the first can be estimated; the others get its limit or more (`follower_limit`).  If the first
+        cannot be estimated, it is returned alone without a limit.
 
-        Raises NodeError when the network asks for more than `max_fee`.
+        Raises NodeError if the network asks for more than `max_fee`.
         """
         if len(calls) == 1 or self._gas_limit is not None:
             return tuple(calls[:1])
@@ -125,9 +122,9 @@ class Sender:
         return tuple(replace(call, gas=gas) for call, gas in zip(calls, limits[:count], strict=False))
 
     def await_mined(self) -> None:
-        """Waits until the node has mined what it holds of the account, for the deadline at most.
+        """Waits until the account's pending transactions are mined, at most for the deadline.
 
-        An earlier process may have sent it.
+        An earlier process may have sent them.
         """
         end = time.monotonic() + self._deadline
         while self._count("latest") < self._count("pending") and time.monotonic() < end:
@@ -135,14 +132,17 @@ class Sender:
             time.sleep(_POLL)
 
     def deploy(self, interface: Interface, *arguments: Any) -> tuple[bytes, Receipt]:
-        """Deploys a contract; returns its address and the receipt.  Raises: as `send`."""
+        """Deploys a contract; returns its address and the receipt.  Raises as `send`."""
         call = Call(interface, None, interface.creation(*arguments))
         receipt = _succeeded(self._run([call])[0])
         return bytes.fromhex(receipt["contractAddress"][2:]), to_receipt(call, receipt)
 
     def _run(self, calls: Sequence[Call]) -> list[Mapping[str, Any] | ChainError]:
-        """A call alone that runs out of estimated gas is estimated and sent anew: what others did meanwhile
-        made it dearer, as a vote that completes a quorum is."""
+        """Sends calls; re-estimates and resends a single call that runs out of estimated gas.
+
+        Other transactions may have made it more expensive meanwhile: for example, it became the vote that
+        completes a quorum.
+        """
         outcomes = self._sent(calls)
         tries = ESTIMATES if len(calls) == len(self._unlimited(calls)) == 1 else 1
         while (tries := tries - 1) and _is_out_of_gas(outcomes[0]):
@@ -150,7 +150,7 @@ class Sender:
         return outcomes
 
     def _sent(self, calls: Sequence[Call]) -> list[Mapping[str, Any] | ChainError]:
-        """A call that loses its nonce to another process's transaction is sent under the next one."""
+        """Sends calls; if another process's transaction takes a call's nonce, sends it under the next one."""
         with self._lock:
             outcomes: dict[int, Mapping[str, Any] | ChainError] = {}
             waiting, end = list(range(len(calls))), time.monotonic() + self._deadline
@@ -179,10 +179,10 @@ class Sender:
         )
 
     def _numbered(self, calls: Sequence[Call]) -> list[Outgoing]:
-        """Transactions of calls, under the nonces that follow the account's pending ones.
+        """Transactions for calls, with nonces after the account's pending ones.
 
-        Transactions that a node would refuse are refused here, since a refusal in the middle of a batch would
-        leave a gap in the nonces, which blocks the others.
+        Checks everything that a node would refuse, since a refusal within a batch leaves a gap in the nonces
+        that blocks the others.
         """
         count, balance, block, price, *estimates = self._look(calls)
         limits = self._limits(calls, estimates, int(block["gasLimit"], 16))
@@ -195,8 +195,10 @@ class Sender:
         ]
 
     def _look(self, calls: Sequence[Call]) -> list[Any]:
-        """The count of pending transactions, the balance, the newest block, the gas price, and the estimate
-        of each call without a limit."""
+        """Number of transactions with pending ones, balance, newest block, gas price, and estimates.
+
+        Estimates cover the calls without a limit.
+        """
         answers = self.node.rpc.batch(
             [
                 ("eth_getTransactionCount", (hexadecimal(self.address), "pending")),
@@ -232,13 +234,13 @@ class Sender:
                 limit = limit_of(int(estimate, 16))
                 if int(estimate, 16) > ceiling:
                     raise NodeError(
-                        f"{call.what} needs {int(estimate, 16)} gas, a block holds {ceiling}: put fewer "
-                        "models into a transaction (chain.chunk_models), or take a chain with larger blocks."
+                        f"{call.what} needs {int(estimate, 16)} gas, but a block holds {ceiling}: put fewer "
+                        "models into a transaction (chain.chunk_models), or use a chain with larger blocks."
                     )
             if limit < intrinsic_gas(call):
                 raise NodeError(
                     f"{call.what} costs at least {intrinsic_gas(call)} gas for its data alone, "
-                    f"its limit is {limit}: raise the limit."
+                    f"but its limit is {limit}: raise the limit."
                 )
             limits.append(min(limit, ceiling))
         return limits
@@ -251,7 +253,7 @@ class Sender:
             )
 
     def _explained(self, call: Call, error: RpcError) -> ChainError:
-        """Repeats a failed estimate as a call, since Ganache's estimates have no revert data."""
+        """The error of a failed estimate, from a repeated call: Ganache's estimates lack revert data."""
         answer = self.node.rpc.batch([("eth_call", (self._parameters(call), "pending"))])[0]
         told = answer if isinstance(answer, RpcError) else error
         return refusal(told, call.interface, self.node.url, call.what)
@@ -275,7 +277,7 @@ class Sender:
 
 
 def _cost(calls: Sequence[Call], limits: Sequence[int], offer: Mapping[str, int]) -> int:
-    """Wei that calls take at most."""
+    """Maximum cost of calls in wei."""
     return sum(limits) * next(iter(offer.values())) + sum(call.value for call in calls)
 
 
@@ -284,7 +286,7 @@ def _is_out_of_gas(outcome: Mapping[str, Any] | ChainError) -> bool:
 
 
 def _succeeded(outcome: Outcome | ChainError) -> Outcome:
-    """Raises the error of a call that failed."""
+    """The outcome of a call; raises its error if it failed."""
     if isinstance(outcome, ChainError):
         raise outcome
     return outcome

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes certified proposals to the chains: archive first, then live; each transaction once.
 
-Chunks of one chain are in flight together.  The contracts know which are executed, so a crash between two
+Chunks of one chain are in flight together.  The contracts record executed chunks, so a crash between two
 transactions repeats none.
 """
 
@@ -15,34 +15,39 @@ from typing import Protocol
 
 from blockful_py.chain.calls import Call
 from blockful_py.errors import ChainError, ContractError, NodeError
-from blockful_py.types import Certificate, Receipt
+from blockful_py.types import Bytes32, Certificate, Receipt
 
 ARCHIVE, LIVE = "archive", "live"
 IN_FLIGHT = 16
-"""Maximum number of chunks sent together: as many transactions of an account as a node's pool holds in any
-case (geth's `txpool.accountslots`)."""
+"""Maximum number of chunks sent together.
+
+Every node's pool holds this many transactions of an account (geth's `txpool.accountslots`).
+"""
 
 
 class SettlementContract(Protocol):
     """A contract that executes chunks of a proposal in order."""
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks; (0, 0) before the first."""
 
-    def executed_in(self, proposal: bytes, chunk: int) -> bytes | None:
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
         """Hash of the transaction that executed a chunk, if the node knows it."""
 
     def signed(self, data: bytes, certificate: Certificate) -> bytes:
         """A call with its certificate in place of the unsigned one."""
 
     def next_batch(self, data: Sequence[bytes]) -> tuple[Call, ...]:
-        """The first of these calls that fit into one batch; each builds on those before it."""
+        """The first of these calls that fit into one batch; each depends on the previous ones."""
 
     def send_each(self, calls: Sequence[Call]) -> tuple[Receipt | ChainError, ...]:
-        """Sends calls in one batch; a receipt or a refusal for each. Raises ContractError before sending."""
+        """Sends calls in one batch and returns a receipt or refusal for each.
+
+        Raises ContractError before sending.
+        """
 
     def await_settled(self) -> None:
-        """Waits until `progress` counts what is on the chain now, and what this account has on the way."""
+        """Waits until `progress` covers all current blocks and this account's pending transactions."""
 
 
 Sides = Mapping[str, SettlementContract]
@@ -51,9 +56,9 @@ Sides = Mapping[str, SettlementContract]
 
 @dataclass(frozen=True, slots=True)
 class SettlementCall:
-    """One transaction: the chain it goes to, its chunk of the proposal, and its call data.
+    """One transaction: its chain, its chunk of the proposal, and its call data.
 
-    The certificate in the data of a call to the live chain is still unsigned.
+    In call data for the live chain, the certificate is not signed yet.
     """
 
     chain: str
@@ -63,12 +68,12 @@ class SettlementCall:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The transactions of a certified proposal, in order, and the bytes to forget in the end.
+    """The transactions of a certified proposal, in order, and the CIDs to forget afterwards.
 
     Attributes:
-        decision: what was voted for: the live chain's certificate, still unsigned.
-        forget: CIDs that leave the live store when the job is done (replaced versions).
-        note: what it does, for messages.
+        decision: the decision voted on: the live chain's certificate, still unsigned.
+        forget: CIDs of replaced versions, deleted from the live store when the job is done.
+        note: description for messages.
     """
 
     decision: Certificate
@@ -77,26 +82,26 @@ class Settlement:
     note: str = ""
 
     @property
-    def proposal(self) -> bytes:
+    def proposal(self) -> Bytes32:
         return self.decision.proposal
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A transaction that was sent, and the chain it went to."""
+    """A sent transaction and its chain."""
 
     chain: str
     receipt: Receipt
 
 
 class Record(Protocol):
-    """Notes what becomes of the calls to one chain."""
+    """Records the progress of calls to one chain."""
 
     def begin(self, calls: Sequence[SettlementCall]) -> None:
-        """These are about to be sent."""
+        """Called just before these calls are sent."""
 
     def done(self, call: SettlementCall, receipt: Receipt | None) -> None:
-        """The contract has executed it; without a receipt, another process sent it."""
+        """Called after execution; `receipt` is None if another process sent the call."""
 
 
 Around = Callable[[str], AbstractContextManager[Record]]
@@ -104,23 +109,19 @@ Around = Callable[[str], AbstractContextManager[Record]]
 
 
 Release = Callable[[Certificate], Certificate]
-"""Has the members sign the live chain's certificate, which they do once the archive holds the whole
-proposal.
-"""
+"""Has the members sign the live chain's certificate, once the archive holds the whole proposal."""
 
 
 def send_missing(
     settlement: Settlement, sides: Sides, around: Around, release: Release
 ) -> Iterator[Executed]:
-    """Sends the calls that the contracts have not executed, in batches; others may send them meanwhile.
+    """Sends the calls that the contracts have not executed, in batches; others may send concurrently.
 
-    A batch is executed in order, up to its first refused call.  What follows is sent again, and then the
-    node estimates the gas of that call, which was limited by that of the first one before.
+    A batch runs in order up to its first refused call.  The rest is sent again; the node then estimates the
+    gas of the refused call, whose limit was derived from the first call before.
 
-    Raises:
-        QuorumError: too few members sign for the live chain.
-        ContractError: the next call is refused although nobody has executed it.
-        NodeError: a node is gone, or the archive chain no longer holds what it held before.
+    Raises QuorumError if too few members sign for the live chain, ContractError if the next call is refused
+    and not yet executed, and NodeError if a node is gone or the archive chain lost transactions.
     """
     for chain in (ARCHIVE, LIVE):
         side = sides[chain]
@@ -152,7 +153,7 @@ def send_missing(
 
 
 def _sent(side: SettlementContract, batch: Sequence[Call]) -> tuple[list[Receipt | None], ChainError | None]:
-    """Receipts of the calls that were executed, and the first refusal."""
+    """Receipts of executed calls, and the first refusal."""
     try:
         outcomes = side.send_each(batch)
     except ContractError as refused:
@@ -188,7 +189,10 @@ def gas_of(executed: Sequence[Executed], chain: str) -> int:
 
 
 def _require_archived(settlement: Settlement, archive: SettlementContract) -> None:
-    """Raises NodeError unless the archive chain holds all its calls, also after a reorganisation."""
+    """Checks that the archive chain still holds all its calls.
+
+    Raises NodeError otherwise: the chain was reorganised.
+    """
     missing = _missing(settlement, ARCHIVE, archive)
     if missing:
         raise NodeError(
@@ -198,6 +202,6 @@ def _require_archived(settlement: Settlement, archive: SettlementContract) -> No
 
 
 def _missing(settlement: Settlement, chain: str, side: SettlementContract) -> int:
-    """Calls of a settlement that a chain has not executed."""
+    """Number of calls that a chain has not executed."""
     calls = [call for call in settlement.calls if call.chain == chain]
     return max(0, len(calls) - side.progress(settlement.proposal)[0])

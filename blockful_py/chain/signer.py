@@ -9,21 +9,21 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 
 from blockful_py.errors import InvalidKeyError
+from blockful_py.types import Address
 
 DEV_MNEMONIC = "test test test test test test test test test test test junk"
-"""Mnemonic of the development nodes; its keys are public: never send anything of value to them."""
+"""Mnemonic of the development nodes.  Its keys are public: never send anything of value to them."""
 
 
 class Signer:
-    """An account that signs transactions; its key is in no repr, log or error."""
+    """An account that signs transactions; no repr, log or error shows its key."""
 
     __slots__ = ("_account",)
 
     def __init__(self, secret: bytes | str) -> None:
-        """`secret`: 32 bytes, or as 64 hexadecimal digits.
+        """Loads a private key: 32 bytes, or 64 hexadecimal digits.
 
-        Raises:
-            InvalidKeyError: not a private key of secp256k1.
+        Raises InvalidKeyError if it is not a private key of secp256k1.
         """
         try:
             self._account = Account.from_key(secret)
@@ -41,12 +41,12 @@ class Signer:
 
     @classmethod
     def range_from_mnemonic(cls, mnemonic: str, indices: range) -> list[Signer]:
-        """Several accounts of a mnemonic, whose seed takes longer than the accounts."""
+        """Several accounts of a mnemonic; deriving its seed takes longer than deriving the accounts."""
         seed = seed_from_mnemonic(mnemonic, "")
         return [cls(key_from_seed(seed, f"m/44'/60'/0'/0/{index}")) for index in indices]
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         return bytes.fromhex(self._account.address[2:])
 
     def sign(self, transaction: dict[str, Any]) -> tuple[bytes, bytes]:

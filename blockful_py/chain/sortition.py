@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 
 from blockful_py.crypto.eip712 import typed
+from blockful_py.types import Address, Bytes32
 
 
 class Phase(IntEnum):
@@ -31,7 +32,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters of a committee; reasons in IStakes.  Amounts in wei, times in seconds, trust in ppm."""
+    """Parameters of a committee, explained in IStakes.  Amounts in wei, times in seconds, trust in ppm."""
 
     min_stake: int = 10**18
     forfeit: int = 10**17
@@ -73,11 +74,12 @@ class ElectionState:
 
 @dataclass(frozen=True, slots=True)
 class CandidateState:
-    """State of a candidate (IStakes.Candidate); `stake` in wei, times in seconds, `key` its voting key (x,
-    y).
+    """State of a candidate (IStakes.Candidate).
+
+    `stake` in wei, times in seconds; `key` is its voting key (x, y).
     """
 
-    voter: bytes
+    voter: Address
     unbonding_since: int
     draw: int
     attempt: int
@@ -98,7 +100,7 @@ class CandidateState:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What a reporter can claim (IStakes.Reward): wei, and since when, seconds."""
+    """A reporter's reward (IStakes.Reward): amount in wei, claimable since a time in seconds."""
 
     amount: int
     claimable: int
@@ -109,7 +111,7 @@ class Equivocation:
     """Two votes (64 bytes each) of the member at `index` on one proposal, with different content."""
 
     epoch: int
-    proposal: bytes
+    proposal: Bytes32
     index: int
     first_content: bytes
     first_vote: bytes
@@ -119,6 +121,6 @@ class Equivocation:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The struct that a voting key signs to be registered by an account."""
+    """The struct that a voting key signs so that an account can register it."""
 
-    registrant: bytes = typed("address")
+    registrant: Address = typed("address")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serialises transactions of several processes to one Ganache.
 
-An auto-mining Ganache 7.9 loses a transaction that arrives while it mines one of another account, and its
-sender waits for ever.  `tests/chain/test_turn.py` shows that turns prevent it.  Other nodes need no turns.
+An auto-mining Ganache 7.9 loses a transaction that arrives while it mines one of another account, and the
+sender waits forever.  `tests/chain/test_turn.py` shows that turns prevent it.  Other nodes need no turns.
 """
 
 from __future__ import annotations

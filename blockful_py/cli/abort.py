@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful abort`: gives up an interrupted job."""
+"""Gives up an interrupted job (`blockful abort`)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Job = Annotated[
 
 
 def abort(run: Run, job: Job = None, as_json: AsJson = False) -> None:
-    """Give up the unfinished job and delete what it stored, as long as no chain holds any part of it.
+    """Give up the unfinished job and delete its stored files, provided that no chain has any part of it.
 
-    If a chain may hold a part, the command fails with the reason: finish the job with `blockful resume`.
-    Models that a training job has published stay.
+    If a chain may have a part, the command fails with the reason: finish the job with `blockful resume`.
+    Published models of a training job stay.
 
     Example: blockful abort --run runs/mine
     """
@@ -37,4 +37,4 @@ def abort(run: Run, job: Job = None, as_json: AsJson = False) -> None:
     with Federation.open(run, settle=False) as federation:
         ended = federation.abort()
     out.result({"job": job_document(ended)})
-    out.say(f"job {ended.number} ({ended.kind}) is given up; what it had stored was taken back")
+    out.say(f"job {ended.number} ({ended.kind}) is given up; its stored files were deleted")

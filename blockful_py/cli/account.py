@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful account`: makes and lists the users' Ethereum accounts."""
+"""Makes and lists the users' Ethereum accounts (`blockful account`)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import KeystoreError
 
 if TYPE_CHECKING:
     from blockful_py.pipeline.run.accounts import AccountFolder
@@ -36,7 +37,6 @@ def create(
     Example: blockful account create --users 14 --passphrase-file words
     """
     from blockful_py.chain.account_file import create as create_account
-    from blockful_py.errors import KeystoreError
     from blockful_py.pipeline.run.accounts import AccountFolder
 
     out, accounts = Output(as_json), AccountFolder(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows which method a request takes, why, and what it does not forget."""
+"""Shows which method a request uses, why, and its caveats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def advised(method: str, advice: Advice) -> dict[str, Any]:
-    """For `--json`: `method` is the request's, with its settings."""
+    """Document for `--json`; `method` is the request's, with its settings."""
     return {"method": method, **asdict(advice)}
 
 
 def show_advice(out: Output, method: str, advice: Advice) -> None:
-    """Prints the method, and on stderr what it does not forget and what it leaves of no use."""
+    """Prints the method, and its caveats and losses on stderr."""
     name = method.partition(" ")[0]
     out.say(f"method: {name}" + (f", {advice.reason}" if advice.reason else ""))
     if advice.caveat is not None:

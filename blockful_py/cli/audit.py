@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful audit`: audits the archive and lists its history."""
+"""Audits the archive and lists its history (`blockful audit`)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import UnknownModelError
 
 if TYPE_CHECKING:
     from blockful_py.record.audit import Timeline
@@ -42,15 +43,14 @@ def audit(
 ) -> None:
     """List every archived version and every alarm, and check that the archive is whole.
 
-    With --remember, the archive must also begin with the records in your file, and the command then adds
-    the later ones to it. Keep the file where nobody else can write. If the archive departs from the
-    file, the file stays unchanged. The check covers weights as sealed files; with --auditor, it also
-    decrypts them. Ends with status 3 when a record was altered, is missing, or cannot be read.
+    With --remember, the archive must also begin with the records in your file; the command then adds later
+    records to it.  Keep the file where nobody else can write.  If the archive does not begin with the file's
+    records, the file stays unchanged.  The check covers weights as sealed files; with --auditor, it also
+    decrypts them.  Ends with status 3 if a record was altered, is missing, or cannot be read.
 
     Example: blockful audit --run runs/latest/parallel --model r6 --remember seen.json
     """
     run = located_run(run)
-    from blockful_py.errors import UnknownModelError
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.decryptors import AuditorDecryptor
     from blockful_py.pipeline.federation import Federation
@@ -110,7 +110,7 @@ def audit(
 
 
 def _table(timelines: Sequence[Timeline]) -> Table:
-    """The versions of each position; its last row is the version on the live chain."""
+    """The versions of each position; the last row is the version on the live chain."""
     table = Table(
         "position", "model", "version", "archived (UTC)", "record", "", "node", box=None, pad_edge=False
     )
@@ -128,7 +128,7 @@ def _table(timelines: Sequence[Timeline]) -> Table:
 
 def _remembered(known: int, extends: bool, path: Path) -> str:
     if not extends:
-        return f"{path} was left as it is: the archive does not begin with the {known} records in it"
+        return f"{path} was not changed: the archive does not begin with the {known} records in it"
     if not known:
-        return f"{path} remembers these records from now on"
-    return f"the archive begins with the {known} records of {path}, which is up to date"
+        return f"{path} now has these records"
+    return f"the archive begins with the {known} records of {path}, which now has the later ones too"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful auditor`: adds and removes auditors, who may read the archive."""
+"""Adds and removes auditors, who may read the archive (`blockful auditor`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, Run, address, located_run
+from blockful_py.errors import SettingsError
 
 
 def add(
@@ -21,14 +22,13 @@ def add(
 ) -> None:
     """Have the committee register an auditor, who then gets the keys of all current versions.
 
-    Members that run as processes vote after their operators have agreed. The command says how to agree.
+    Members that run as processes vote after their operators have agreed.  The command says how to agree.
 
     Example: blockful auditor add 0x1234567890123456789012345678901234567890 --key
     0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798
     """
     run = located_run(run)
     from blockful_py.crypto import curve
-    from blockful_py.errors import SettingsError
     from blockful_py.pipeline.federation import Federation
 
     out, account_bytes = Output(as_json), address(account)
@@ -43,7 +43,7 @@ def add(
 
 
 def remove(account: Account, run: Run, as_json: AsJson = False) -> None:
-    """Have the committee remove an auditor, who keeps what it has already read or copied.
+    """Have the committee remove an auditor, who keeps any data already read or copied.
 
     Example: blockful auditor remove 0x1234567890123456789012345678901234567890
     """

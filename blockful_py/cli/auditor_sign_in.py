@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful auditor sign-in`: signs an auditor in to an explorer, by a link for the browser."""
+"""Signs an auditor in to an explorer with a link for the browser (`blockful auditor sign-in`)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.explorer.origin import require_origin
 
 
 def sign_in(
     key_file: Annotated[
         Path, typer.Argument(metavar="KEYFILE", help="The auditor's secrets, as `reader keygen` makes them.")
     ],
-    url: Annotated[str, typer.Argument(metavar="URL", help="The explorer's address, as the browser has it.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The explorer's address in the browser.")],
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sign in to an explorer as an auditor: prints a link that the browser opens once, within five minutes.
+    """Sign in to an explorer as an auditor: prints a link that works once in a browser, within five minutes.
 
-    The signature counts for this explorer alone. Whoever has the link has the session: give it to nobody.
+    The signature is valid for this explorer only.  Anybody with the link can use the session: keep it secret.
 
     Example: blockful auditor sign-in auditor.json http://127.0.0.1:8000/
     """
-    from blockful_py.explorer.origin import require_origin
     from blockful_py.explorer.sign_in_link import asked_message, signed_link
     from blockful_py.keys.reader_keys import ReaderKeys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate attest`: writes a certificate as a signed in-toto statement."""
+"""Writes a certificate as a signed in-toto statement (`blockful certificate attest`)."""
 
 from __future__ import annotations
 
@@ -37,35 +37,33 @@ def attest(
     overrides: Overrides = None,
     told: Annotated[
         list[str] | None,
-        typer.Option(
-            "--told", metavar="NAME", help="A recipient whom you have told of the erasure. Repeatable."
-        ),
+        typer.Option("--told", metavar="NAME", help="A recipient you informed of the erasure. Repeatable."),
     ] = None,
     copies: Annotated[
         list[str] | None,
         typer.Option(
             "--copy",
             metavar="WHAT=DAY",
-            help='A further readable copy and the day on which it ends, such as "backup 7=2026-09-30", or '
+            help='A further readable copy and its expiry date, such as "backup 7=2026-09-30", or '
             "`never`. Repeatable.",
         ),
     ] = None,
     weights: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A new version's weights in the clear, to be a subject as well."),
+        typer.Option(metavar="FILE", help="Decrypted weights of a new version, to add as a subject."),
     ] = None,
     data_key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The data key of --weights, as `read` or `export` wrote it."),
+        typer.Option(metavar="FILE", help="The data key of --weights, from `read` or `export`."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a certificate as an in-toto statement in a DSSE envelope, signed with your key (extra `sign`).
 
-    The command first verifies the certificate on the chains of the run. The statement names the controller
-    that the settings name; --set takes settings of the section `controller` here. Subjects are the sealed
-    weights of the new versions. `blockful certificate verify --attestation` checks the envelope, and so does
-    every tool for in-toto.
+    The command first verifies the certificate on the chains of the run.  The statement names the controller
+    in the settings; here, --set overrides only settings of the section `controller`.  Subjects are the sealed
+    weights of the new versions.  `blockful certificate verify --attestation` and any in-toto tool can check
+    the envelope.
 
     Example: blockful certificate attest erasure.json --sign-key key.pem --set controller.name=Clinic
     """
@@ -93,7 +91,7 @@ def attest(
     path = output or file.with_suffix(".intoto.json")
     write_whole(path, data)
     out.result({"file": str(path), "subjects": {each.name: each.sha256 for each in subjects}})
-    out.say(f"{path}: a statement of {len(subjects)} subjects, signed. With your public key, to check it:")
+    out.say(f"{path}: a signed statement with {len(subjects)} subjects. To check it with your public key:")
     out.command(
         "blockful", "certificate", "verify", file, "--attestation", path, "--public-key", "key.pub.pem"
     )
@@ -106,7 +104,7 @@ def _controller(settings: Settings, overrides: Sequence[str]) -> ControllerSetti
     document = settings.to_json()
     for each in overrides:
         if not each.strip().startswith(SECTION):
-            raise SettingsError(f"--set takes settings of the section `controller` here, not {each!r}.")
+            raise SettingsError(f"here, --set takes settings of the section `controller`, not {each!r}.")
         apply_override(document, each)
     return Settings.parse(document).controller
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate issue`: has the committee sign the outcome of a request."""
+"""Has the committee sign the outcome of a request (`blockful certificate issue`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def issue(
     run: Run,
     model: Annotated[
         str | None,
-        typer.Option(help="Certify the request that replaced this model. Certifies the newest if left out."),
+        typer.Option(help="Certify the request that replaced this model. Default: the newest request."),
     ] = None,
     audit: Annotated[
         Path | None,
@@ -31,8 +31,8 @@ def issue(
 ) -> None:
     """Have a quorum check and sign the outcome of a request, and write the certificate into the run.
 
-    `blockful unlearn` does so at its end. Use this command if too few members answered then, or to attach
-    an audit. Ends with status 6 when too few members sign.
+    `blockful unlearn` does this at its end.  Use this command if too few members answered then, or to attach
+    an audit.  Ends with status 6 if too few members sign.
 
     Example: blockful certificate issue --run runs/mine --audit audit.json
     """

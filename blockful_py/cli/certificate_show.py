@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate show`: prints the contents of a certificate."""
+"""Prints the contents of a certificate (`blockful certificate show`)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def show(
     if lost:
         out.say(f"alarm: {no_better_than_chance(lost)}")
     if worse := [row.name for row in page.models if row.is_loss and not row.at_chance]:
-        out.say(f"alarm: worse on what was to be kept, by more than chance explains: {', '.join(worse)}")
+        out.say(f"alarm: worse on the data to be kept, by more than chance explains: {', '.join(worse)}")
     for vote in page.votes:
         voters = ", ".join(map(str, vote.voters))
         out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")
@@ -70,6 +70,6 @@ def show(
 
 
 def _passage(before: float | None, after: float | None) -> str:
-    """In percent, with the figure before where the record has it."""
+    """The figure in percent, with the figure before if the record has it."""
     shown = "" if after is None else f"{100 * after:.1f}"
     return shown if before is None else f"{100 * before:.1f} → {shown}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful certificate verify`: verifies an erasure certificate."""
+"""Verifies an erasure certificate (`blockful certificate verify`)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def verify(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also check this envelope, as `blockful certificate attest` wrote it. Needs --public-key.",
+            help="Also check this envelope from `blockful certificate attest`. Needs --public-key.",
         ),
     ] = None,
     public_key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The public key in PEM of whoever signed the attestation."),
+        typer.Option(metavar="FILE", help="The attestation signer's public key, in PEM."),
     ] = None,
     weights: Annotated[
         Path | None,
@@ -51,12 +51,12 @@ def verify(
 ) -> None:
     """Check a certificate: record, archive, request, decisions, and the quorum's signatures.
 
-    Without a node, give the anchors that you trust: the hash of a block, the id of each roster, and a head
-    of the archive. With --run, the command reads them from the chains and checks that these executed the
-    decisions. Ends with status 3 and the first failing check; ends with status 5 when the file is not a
+    Without a node, give the anchors that you trust: the hash of a block, the id of each roster, and a head of
+    the archive.  With --run, the command reads them from the chains and checks that the chains executed the
+    decisions.  Ends with status 3 and the first failing check, or with status 5 if the file is not a
     certificate.
 
-    With --attestation, the command also checks the envelope's signature, that what it says follows from the
+    With --attestation, the command also checks the envelope's signature, that its statement follows from the
     certificate, and that its subjects are the new versions.
 
     Example: blockful certificate verify erasure-1767225615.json --run runs/mine
@@ -107,7 +107,7 @@ def verify(
         out.say(f"{name} was replaced again and is at version {version}")
     if attested is not None:
         controller = attested["issuer"]["controller"]["name"]
-        out.say(f"{controller} attests it, of {len(attested['subjects'])} subjects; see `issuer` in --json")
+        out.say(f"{controller} attests it for {len(attested['subjects'])} subjects; see `issuer` in --json")
     if weights is not None:
         out.say(f"{weights} is a subject of the attestation")
     if outcome.covered is None:
@@ -121,7 +121,7 @@ def _attested(
     checked: CheckedStatement,
     certificate: ErasureCertificate,
 ) -> dict[str, Any]:
-    """Digests of the attestation's subjects by name, and its signer's own words."""
+    """Digests of the attestation's subjects by name, and its issuer's statement."""
     from blockful_py.crypto.pem import read_public_key
     from blockful_py.record.attestation.checking import check_attestation, require_subject
     from blockful_py.record.proofs.fields import read_document

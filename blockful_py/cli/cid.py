@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful cid`: prints the CID of a file."""
+"""Prints the CID of a file (`blockful cid`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cid(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Print the CID that a file has in a folder store or on an IPFS node. The command stores nothing.
+    """Print the CID that a file has in a folder store or on an IPFS node.  Stores nothing.
 
     Example: blockful cid model.safetensors
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of all commands, in the order and under the headings of `blockful --help`.
 
-The arguments, help and example of a command come from its function. The module of that function is imported
-only when the command runs or prints its own help.
+A command's arguments, help and example come from its function, whose module is imported only when the command
+runs or prints its own help.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class Command:
     """A command of the table.
 
     Attributes:
-        function: "module:function" within `blockful_py.cli`.
+        function: "module:function" within `package`.
         summary: fits a line of 80 columns.
-        log: least level that it logs, if no option says another; None for commands without options for logs,
-            which serve nobody and lead no proposal.
+        log: default log level; None for commands without log options, which neither serve nor lead proposals.
     """
 
     name: str
     function: str
     summary: str
     log: LogLevel | None = None
+    package: str = "blockful_py.cli"
 
 
 @dataclass(frozen=True)
@@ -154,18 +154,10 @@ DEVNET = Group(
     ),
 )
 
-EXPERIMENT = Group(
-    "experiment",
-    "Rerun the experiments.",
-    (
-        Command("audit", "experiment_audit:audit", "Audit every method beside models that never knew."),
-        Command("attack", "experiment_attack:attack", "Tell models that forgot from ones that never knew."),
-        Command("tables", "experiment_tables:tables", "Measure the paper's tables."),
-        Command("scale", "experiment_scale:scale", "Simulate the paper's scalability section."),
-    ),
-)
+Sections = Mapping[str, tuple[Command | Group, ...]]
+"""Commands by the heading of `blockful --help` that lists them."""
 
-SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
+SECTIONS: Sections = {
     "Federation": (
         Command("up", "up:up", "Start a federation of processes on this machine.", INFO),
         Command("ps", "up:ps", "Show the processes of the federation that `up` started."),
@@ -198,6 +190,7 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
         Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
         Command("cid", "cid:cid", "Print the CID of a file."),
+        Command("sweep", "sweep:sweep", "Remove what a crash left in a store."),
     ),
     "Readers and auditors": (
         Command("read", "read:read", "Decrypt a model for a registered reader."),
@@ -207,9 +200,5 @@ SECTIONS: Mapping[str, tuple[Command | Group, ...]] = {
     ),
     "Committee": (COMMITTEE,),
     "Machines": (MACHINES, PARTICIPANT),
-    "Development": (
-        DEVNET,
-        EXPERIMENT,
-        Command("simulate", "simulate:simulate", "Simulate requests, committee and chains."),
-    ),
+    "Development": (DEVNET,),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee agree`: have a member vote for a motion."""
+"""Has a member vote for a motion (`blockful committee agree`)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def agree(
 ) -> None:
     """Agree that a member votes for a motion: about readers, auditors, participants or the federation file.
 
-    Of a new federation file it shows what differs, and refuses one that the federation cannot go on with.
-    The member may be running. It votes for this motion only, in the motion's epoch. Once the operators of a
-    quorum have agreed, the author of the motion repeats the command that made it.
+    For a new federation file, the command shows the differences, and refuses a file that the federation
+    cannot continue with.  The member may be running.  It votes only for this motion, in the motion's epoch.
+    Once the operators of a quorum have agreed, the author of the motion repeats the command that made it.
 
     Example: blockful committee agree runs/mine/motions/5f0c2a9e81d3b746.json members/1
     """
@@ -62,13 +62,13 @@ def agree(
 
 
 def _changed(folder: Path, keys: MemberKeys, motion: Motion) -> tuple[str, ...]:
-    """What a motion changes in the federation file, once that is found in order; nothing for others."""
+    """Changes that a motion makes to the federation file, after a review; empty for other motions."""
     from blockful_py.committee.motions import Matter
+    from blockful_py.member.endpoints import signer_of
     from blockful_py.member.office import MemberView
-    from blockful_py.member.place import signer_of
     from blockful_py.pipeline.run.entering import RUN
 
     if motion.matter is not Matter.CHANGE_FILE:
         return ()
-    with MemberView(folder / RUN, None, signer_of(keys)) as view:
+    with MemberView.of(folder / RUN, None, signer_of(keys)) as view:
         return tuple(map(str, view.file_changes.review(motion.subject)))

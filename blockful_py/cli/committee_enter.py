@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee enter`: gives a member a new federation file."""
+"""Gives a member a new federation file (`blockful committee enter`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AllowedCode, ArchiveUrl, AsJson, LiveUrl, PassphraseFile
+from blockful_py.cli.parties import member_run
 from blockful_py.cli.passphrase import passphrase_from
 
 
@@ -24,17 +25,16 @@ def enter(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a federation file against the chains and have the member work by it, also while it serves.
+    """Check a federation file against the chains and have the member follow it, even while it serves.
 
-    A member follows changes of the file by itself; this gives it one that no other member hands out.
+    A member follows changes of the file by itself; use this command for a file that no other member serves.
 
     Example: blockful committee enter members/1 --federation federation.toml
     """
-    from blockful_py.cli.parties import member_run
     from blockful_py.committee.service.folder import keys_in
 
     out = Output(as_json)
     keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     run = member_run(folder, None, federation, live_url, archive_url, keys, allow)
     out.result({"run": str(run)})
-    out.say(f"the member in {folder} works by {federation}")
+    out.say(f"the member in {folder} follows {federation}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee fund`: gives members gas money on development chains."""
+"""Gives members gas money on development chains (`blockful committee fund`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from blockful_py.cli.options import AsJson, Run, located_run
 
 
 def fund(run: Run, as_json: AsJson = False) -> None:
-    """Give the members that answer gas money for both chains, if their accounts are empty.
+    """Give gas money for both chains to responding members whose accounts are empty.
 
-    A member pays from its own account when it takes a request over, raises an alarm, or shows evidence. On
-    chains that are not development chains, the command gives nothing: send ether to the accounts that
+    A member pays from its own account when it takes over a request, raises an alarm, or submits evidence.
+    The command does nothing on chains other than development chains: send ether to the accounts that
     `blockful committee status` shows.
 
     Example: blockful committee fund --run runs/mine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee init`: makes a committee member."""
+"""Makes a committee member (`blockful committee init`)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def init(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a member: a folder with fresh keys under a passphrase, and an empty memory.
+    """Make a member: a folder with fresh keys under a passphrase, and empty state.
 
-    Prints the member's voting address and the account that pays its transactions. Fund this account if
-    the committee is elected. The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or from a prompt.
+    Prints the member's voting address and the account that pays for its transactions.  Fund this account if
+    the committee is elected.  The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or from a prompt.
 
     Example: blockful committee init members/1
     """

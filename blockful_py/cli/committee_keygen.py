@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee keygen`: starts an epoch with a new group key."""
+"""Starts an epoch with a new group key (`blockful committee keygen`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from blockful_py.cli.options import AsJson, Quiet, Run, located_run
 
 
 def keygen(run: Run, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Have the members generate a new group key, appoint them, and let the archive chain follow.
+    """Have the members generate a new group key, appoint them, and update the archive chain.
 
-    The command leaves out members that fail, and names them. The previous epoch loses its power.
+    The command leaves out members that fail, and names them.  The previous epoch becomes invalid.
 
     Example: blockful committee keygen --run runs/mine
     """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee risk`: computes how likely a random committee holds too many attackers."""
+"""Computes the probability that a random committee has too many attackers (`blockful committee risk`)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from blockful_py.report.plots.risk import RiskPlot
 
 COLUMNS = 60
-"""Maximum number of pools in the plot; the largest has twice the candidates of the requested pool."""
+"""Maximum number of pools in the plot; the largest pool has twice the requested candidates."""
 
 
 def risk(
@@ -36,10 +37,11 @@ def risk(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the exact risk that more than f = floor((n - 1) / 3) members attack, and check it.
+    """Compute the exact risk that more than f = floor((n - 1) / 3) members attack, and check it by
+    simulation.
 
-    The model draws members from the pool without replacement. Malicious members attack independently with
-    probability rho. The output adds the worst case, in which every malicious member attacks.
+    The model draws members from the pool without replacement.  Malicious members attack independently with
+    probability rho.  The output adds the worst case, in which every malicious member attacks.
 
     Example: blockful committee risk --pool 30 --malicious 10 --size 21 --rho 0.2 --target 1e-6
     """
@@ -103,8 +105,7 @@ def _advice(target: str, smallest: int | None, lasting: int | None, pool: int) -
 
 
 def _plotted(pool: Pool, size: int, target: Fraction | None) -> RiskPlot:
-    """Plots the requested pool, and pools of up to twice its size with the nearest malicious share."""
-    from dataclasses import replace
+    """Plot of the requested pool, and of pools up to twice its size with the nearest malicious share."""
 
     from blockful_py.committee.risk import MAX_POOL, attack_probabilities
     from blockful_py.report.plots.risk import RiskCurve, RiskPlot

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee rotate`: elects the next committee."""
+"""Elects the next committee (`blockful committee rotate`)."""
 
 from __future__ import annotations
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, MemberOption, OptionalRun, PassphraseFile, Quiet, located_run
+from blockful_py.cli.parties import opened
 
 
 def rotate(
@@ -14,15 +15,14 @@ def rotate(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Elect the next committee, have it generate its key, and let the archive chain follow.
+    """Elect the next committee, have it generate its key, and update the archive chain.
 
-    Waits for the phases of the election. If the command is interrupted, anybody can run it again to
+    Waits for the phases of the election.  If the command is interrupted, anybody can run it again to
     continue.
 
     Example: blockful committee rotate --run runs/mine
     """
     run = located_run(run) if run else None
-    from blockful_py.cli.parties import opened
 
     out = Output(as_json, quiet)
     with opened(run, member, passphrase_file) as federation:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee serve`: runs one committee member."""
+"""Runs one committee member (`blockful committee serve`)."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
     AllowedCode,
@@ -23,7 +25,9 @@ from blockful_py.cli.options import (
     address,
     urls,
 )
+from blockful_py.cli.parties import blocks_of, member_run, once_reached
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.committee.service.duties import Duties, Duty
 
 
 def serve(
@@ -46,7 +50,7 @@ def serve(
         str | None,
         typer.Option(
             "--url",
-            help="Where others reach this member, if that is not where it listens.",
+            help="Address at which others reach this member, if another than --host.",
             show_default=False,
         ),
     ] = None,
@@ -60,8 +64,8 @@ def serve(
 ) -> None:
     """Answer proposals and key generations until stopped (SIGTERM or Ctrl-C).
 
-    A member that has joined an elected committee takes part in its elections by itself. The first line
-    on standard output names the member's URL.
+    A member that has joined an elected committee takes part in its elections automatically.  The first line
+    on standard output has the member's URL.
 
     Example: blockful committee serve members/1 --run runs/mine --port 7001
     """
@@ -69,13 +73,9 @@ def serve(
 
     place, trusted = urls(live_url, archive_url), frozenset(map(address, leaders or ()))
     member = MemberFolder.open(folder, passphrase_from(passphrase_file, folder))
-    from functools import partial
 
-    from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import blocks_of, member_run, once_reached
     from blockful_py.committee.outbox_store import NOTES, OutboxStore
     from blockful_py.committee.service.dkg_participant import DkgParticipant
-    from blockful_py.committee.service.duties import Duties, Duty
     from blockful_py.committee.service.outbox import Outbox
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, counted, is_loopback
@@ -83,10 +83,10 @@ def serve(
     from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
     from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.file_retention import FilesDuty
     from blockful_py.member.finishing import FinishingDuty
     from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.keeping import FilesDuty
-    from blockful_py.member.leads import AttentiveService, SeenLeads
+    from blockful_py.member.leads import LeaderActivity, LeadRecorder
     from blockful_py.member.measured import MeasuredHandler, MemberMetrics
     from blockful_py.member.monitoring import MonitorDuty
     from blockful_py.member.office import MemberOffice
@@ -114,9 +114,9 @@ def serve(
             processes = ChildProcesses("blockful_py.member.leader_process")
             tls = None if is_loopback(host) else server_context(member.voting_secret)
             measured = MeasuredHandler(handler, MemberMetrics(registry))
-            leads = SeenLeads()
+            leads = LeaderActivity()
             server = Server(
-                AttentiveService(measured, leads), host, port, tls, gate, watch.health, counted(registry)
+                LeadRecorder(measured, leads), host, port, tls, gate, watch.health, counted(registry)
             )
             watchful: list[Duty] = [
                 RulesDuty(office),
@@ -149,7 +149,7 @@ def serve(
 
 @contextmanager
 def _held_back(signals: set[signal.Signals]) -> Iterator[None]:
-    """Blocks `signals` in this thread and in those it starts, so that `sigwait` receives them."""
+    """Blocks `signals` in this thread and in threads that it starts, so that `sigwait` receives them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield

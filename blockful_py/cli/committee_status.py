@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful committee status`: shows the state of the committee."""
+"""Shows the state of the committee (`blockful committee status`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from blockful_py.chain.ether import format_ether
 from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MemberOption, OptionalRun, PassphraseFile, located_run
+from blockful_py.cli.parties import opened
 
 if TYPE_CHECKING:
     from blockful_py.chain.sortition import ElectionState
@@ -25,15 +27,13 @@ def status(
 ) -> None:
     """Show the epoch of both chains, the election, the members with stake and trust, and the alarms.
 
-    A member whose account cannot pay for a block's gas may be unable to take a request over.
-
-    Ends with status 6 when fewer members than a quorum are ready.
+    A member whose account cannot pay for a full block of gas may be unable to take over a request.  Ends with
+    status 6 if fewer members than a quorum are ready.
 
     Example: blockful committee status --run runs/mine
     """
     if member is None:
         run = located_run(run or LATEST)
-    from blockful_py.cli.parties import opened
 
     out = Output(as_json)
     with opened(run, member, passphrase_file) as federation:
@@ -86,7 +86,6 @@ def _election(election: ElectionState | None) -> dict[str, Any] | None:
 
 
 def _member(member: MemberStatus) -> dict[str, Any]:
-    from blockful_py.chain.ether import format_ether
 
     document: dict[str, Any] = {
         "url": member.url,
@@ -120,7 +119,6 @@ def _phase(election: ElectionState) -> str:
 
 
 def _state(member: MemberStatus) -> str:
-    from blockful_py.chain.ether import format_ether
 
     if member.problem is not None:
         return member.problem
@@ -134,5 +132,5 @@ def _state(member: MemberStatus) -> str:
         has = " and ".join(
             f"{format_ether(wei)} ether on chain {chain}" for chain, wei in member.short.items()
         )
-        states.append(f"its account 0x{member.account.hex()} has {has}: send it more, so that it can lead")
+        states.append(f"its account 0x{member.account.hex()} has {has}: send it more so that it can lead")
     return ", ".join(states)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of the commands: text or JSON on stdout, progress and errors on stderr."""
+"""Output of commands: text or JSON on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from blockful_py.terminal import PlainConsole, printable
 
 
 class Output:
-    """One command's output; with `as_json`, exactly one JSON document on stdout.
+    """Output of one command; with `as_json`, exactly one JSON document on stdout.
 
-    Text is printed as it is: a terminal wraps it, so that it can be copied.
+    Text is printed unwrapped, so that it can be copied; terminals wrap it.
     """
 
     def __init__(self, as_json: bool, quiet: bool = False) -> None:
@@ -30,7 +30,7 @@ class Output:
         self._err = PlainConsole(stderr=True)
 
     def say(self, *parts: RenderableType) -> None:
-        """Prints text and tables, unless the command prints JSON."""
+        """Prints text and tables, except in JSON mode."""
         if not self.as_json:
             for part in parts:
                 if isinstance(part, Table):
@@ -41,22 +41,22 @@ class Output:
                     self._out.print(part, soft_wrap=True)
 
     def command(self, *words: str | Path) -> None:
-        """Prints a command that can be copied into a shell."""
+        """Prints a command for copying into a shell."""
         self.say(f"  {pasteable(*words)}")
 
     def plain(self, text: str) -> None:
-        """Prints a line at once: it is not wrapped, and nothing in it is markup or controls the terminal."""
+        """Prints an unwrapped line at once, without markup or terminal control characters."""
         if not self.as_json:
             self._out.print(printable(text).replace("\n", " "), soft_wrap=True)
             self._out.file.flush()
 
     def result(self, document: Any) -> None:
-        """Prints the outcome, if the command prints JSON."""
+        """Prints the result, in JSON mode only."""
         if self.as_json:
             self._out.file.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
 
     def problem(self, what: str, reason: str) -> None:
-        """Reports on stderr a problem that does not end the command."""
+        """Reports a problem on stderr that does not end the command."""
         self._err.print(f"{what}: {reason}", soft_wrap=True)
 
     def progress(self, what: str) -> None:
@@ -72,7 +72,7 @@ class Output:
 
     @contextmanager
     def stage(self, title: str, total: int | None, unit: str = "models") -> Iterator[Callable[[int], None]]:
-        """Shows on stderr how far a stage is, its pace and the time that remains."""
+        """Shows a stage's progress, pace and remaining time on stderr."""
         if self._quiet:
             yield lambda steps: None
         elif self._err.is_terminal:
@@ -84,5 +84,5 @@ class Output:
 
 
 def pasteable(*words: str | Path) -> str:
-    """Words as a shell reads them."""
+    """Words quoted for a shell."""
     return shlex.join(map(str, words))

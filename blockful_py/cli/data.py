@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful data`: shows how the data set is divided among users, or which data sets there are."""
+"""Shows how the data set is divided among users, or lists data sets (`blockful data`)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ def data(
     ] = None,
     list_sets: Annotated[
         bool,
-        typer.Option("--list", help="Only list the data sets: where to get each, and where it was found."),
+        typer.Option("--list", help="Only list the data sets: where to get each, and its location if found."),
     ] = False,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load the data, divide it among users, and show how many samples of each class a user trains on, and how
-    many are copies of others.
+    """Load the data, divide it among users, and show each user's training samples by class, and duplicates.
 
     Example: blockful data examples/paper14.toml --set federation.situation=dirichlet
     """

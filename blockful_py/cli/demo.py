@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful demo`: runs the whole loop on two local chains."""
+"""Runs the whole loop on two local chains (`blockful demo`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def demo(
 ) -> None:
     """Train, publish, forget in both paradigms, verify, and write a report.
 
-    Without SETTINGS, the command runs the paper's experiment: 14 users, of whom 5 and 7 ask to forget.
+    Without SETTINGS, the command runs the paper's experiment: 14 users, two of whom (5 and 7) ask to forget.
 
     Example: blockful demo examples/paper14.toml --set federation.situation=all_hold
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful deploy`: deploys the contracts and makes a run directory."""
+"""Deploys the contracts and makes a run directory (`blockful deploy`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
+from blockful_py.cli.devnet import with_running_devnets
 from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile
 
 
@@ -23,16 +24,15 @@ def deploy(
 ) -> None:
     """Deploy the contracts and make a run directory.
 
-    The archive chain of an elected committee follows at its first epoch (`blockful committee rotate`).
-    The command uses chain.live_url and chain.archive_url if they are set, otherwise the devnets of
-    `blockful devnet up` if they run. Otherwise it starts its own devnets in the run directory.
+    The archive chain of an elected committee is deployed at its first epoch (`blockful committee rotate`).
+    The command uses chain.live_url and chain.archive_url if they are set, otherwise the devnets of `blockful
+    devnet up` if they run.  Otherwise it starts its own devnets in the run directory.
 
     Example: blockful deploy examples/paper14.toml --run runs/mine
     """
     from blockful_py.settings import Settings
 
     chosen = Settings.load(settings_file, overrides or ())
-    from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.finding import point_latest
 

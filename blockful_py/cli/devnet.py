@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful devnet`: starts and stops two development chains that outlive the command."""
+"""Starts and stops two development chains that outlive the command (`blockful devnet`)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="The folde
 def up(
     live_port: Annotated[
         int | None,
-        typer.Option(help="Port of the live chain. Takes that of the last time, or a free one, if left out."),
+        typer.Option(help="Port of the live chain. Default: the previous port, or a free one."),
     ] = None,
     archive_port: Annotated[
         int | None,
-        typer.Option(
-            help="Port of the archive chain. Takes that of the last time, or a free one, if left out."
-        ),
+        typer.Option(help="Port of the archive chain. Default: the previous port, or a free one."),
     ] = None,
     folder: Folder = FOLDER,
     as_json: AsJson = False,
@@ -81,7 +79,7 @@ def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
 
 
 def with_running_devnets(settings: Settings, folder: Path = FOLDER) -> Settings:
-    """Fills in the URLs of the running devnets if the settings name none."""
+    """Fills in the URLs of the running devnets if the settings have none."""
     from blockful_py.chain import persistent
 
     if settings.chain.live_url is not None or settings.chain.archive_url is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful evaluate`: scores models on the held-out data."""
+"""Scores models on the held-out data (`blockful evaluate`)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def evaluate(
             "--plot",
             "-p",
             metavar="FILE",
-            help="Also draw a PNG file: the confusion matrix and reliability diagram of one model, or the "
-            "accuracies by class of several.",
+            help="Also draw a PNG file: the confusion matrix and reliability diagram of one model, or "
+            "accuracies by class of several models.",
         ),
     ] = None,
     as_json: AsJson = False,

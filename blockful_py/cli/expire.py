@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful expire`: destroys auditors' keys after the retention time."""
+"""Destroys auditors' keys after the retention time (`blockful expire`)."""
 
 from __future__ import annotations
 

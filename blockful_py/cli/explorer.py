@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful explorer`: serves a web page that shows a federation."""
+"""Serves a web page that shows a federation (`blockful explorer`)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from blockful_py.cli.options import (
     urls,
 )
 from blockful_py.errors import SettingsError
+from blockful_py.explorer.origin import require_origin
 
 FOLDER = Path(".blockful/explorer")
 
@@ -46,25 +47,25 @@ def explorer(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Where a proxy shows the page to browsers, such as https://explorer.example.",
+            help="Address at which a proxy publishes the page, such as https://explorer.example.",
             show_default=False,
         ),
     ] = None,
     folder: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Where the index and fetched public files are kept."),
+        typer.Option(metavar="DIR", help="Folder of the index and fetched public files."),
     ] = FOLDER,
     monitor: Monitor = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a federation in the browser, read-only, until stopped (Ctrl-C).
 
-    Shows a run, or with --federation a federation of machines. The federation file and the nodes of its
-    chains are enough for that: nobody has to be a member. A run's own chains are started while it is shown,
-    and other commands on the run use them meanwhile.
+    Shows a run, or with --federation a federation of machines.  That requires only the federation file and
+    nodes of its chains, not membership.  A run's own chains are started while it is shown, and other commands
+    on the run use them meanwhile.
 
-    The index of the record is rebuilt from the chains where its folder is removed. The page is served over
-    plain HTTP: let strangers reach it only through a proxy that adds TLS, and name its address by --origin.
+    If its folder is removed, the index of the record is rebuilt from the chains.  The page is served over
+    plain HTTP: let strangers reach it only through a proxy that adds TLS, and give its address with --origin.
 
     Example: blockful explorer --run runs/latest/parallel
     """
@@ -74,7 +75,6 @@ def explorer(
         shown, file = None, _file(federation, run, live_url, archive_url)
     out, place = Output(as_json), urls(live_url, archive_url)
     from blockful_py.explorer.explorer import Explorer
-    from blockful_py.explorer.origin import require_origin
     from blockful_py.explorer.watched import folder_of, watched_federation, watched_run
 
     page = None if origin is None else require_origin(origin)
@@ -100,7 +100,7 @@ def explorer(
 def _file(
     federation: Path, run: Path | None, live_url: list[str] | None, archive_url: list[str] | None
 ) -> bytes:
-    """The federation file.  Raises SettingsError where the options do not fit it."""
+    """Reads the federation file.  Raises SettingsError if the options do not fit it."""
     from blockful_py.record.federation_file import read_federation_file
 
     if run is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful export`: writes a model for other software."""
+"""Writes a model for other software (`blockful export`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockful_py.cli.options import LATEST, AsJson, Run, located_run
 
 
 class ExportForm(StrEnum):
-    """Where an exported model goes."""
+    """Target format of an exported model."""
 
     HUGGING_FACE = "hf"
 
@@ -36,7 +36,7 @@ def export(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The account on the hub that has the models that this one was trained from.",
+            help="The hub account with the models that this one was trained from.",
             show_default=False,
         ),
     ] = None,
@@ -53,8 +53,8 @@ def export(
 ) -> None:
     """Decrypt a model's current version and write it with a model card, its proof and its certificate.
 
-    The folder holds the weights in the clear, and the key that they are sealed under: no erasure reaches it.
-    It can be uploaded to the Hugging Face hub as it is (extra `hf`).
+    The folder has the decrypted weights and their data key: no erasure reaches it.  It can be uploaded to the
+    Hugging Face hub unchanged (extra `hf`).
 
     Example: blockful export r6 --to hf --license apache-2.0 --output r6-hf --run runs/latest/parallel
     """
@@ -72,6 +72,6 @@ def export(
     folder = output or Path(model)
     files = write_folder(folder, found, licence, namespace, sign_key)
     out.result({"folder": str(folder), "to": to.value, "files": [path.name for path in files]})
-    out.say(f"{model}, version {found.placed.version}, is in {folder}, in the clear:")
+    out.say(f"{model}, version {found.placed.version}, is decrypted in {folder}:")
     for path in files:
         out.say(f"  {path.name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful export-proof`: writes a proof that models are on the record."""
+"""Writes a proof that models are on the record (`blockful export-proof`)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ def export_proof(
 ) -> None:
     """Write a proof, which anybody can check without a node, that models are on the record.
 
-    The command first verifies the models. The proof names the sealed weights by CID, so checking it needs
-    no key.
+    The command first verifies the models.  The proof names the sealed weights by CID, so checking it needs no
+    key.
 
-    The verifier must learn the block hash and the key ids, which this command prints, from a source other
-    than the proof.
+    The verifier must learn the printed block hash and key ids from a source other than the proof.
 
     Example: blockful export-proof --run runs/latest/parallel r6
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful federation found`: has the first committee elected, and completes the federation file."""
+"""Has the first committee elected, and completes the federation file (`blockful federation found`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def found(
 ) -> None:
     """Elect the first committee, deploy the archive chain's contracts and put the file's digest on chain.
 
-    An interrupted command goes on when it is repeated. Participants need the file that it prints; members
-    fetch it by themselves.
+    Repeat an interrupted command to continue.  Participants need the file that the command prints; members
+    fetch it automatically.
 
     Example: blockful federation found fed
     """
@@ -32,8 +32,8 @@ def found(
     party = ParticipantFolder(folder)
     if not (party.run / "run.json").exists():
         raise RunError(
-            f"no federation was created in {folder}: `blockful federation create {shlex.quote(str(folder))} "
-            "SETTINGS` comes first."
+            f"no federation was created in {folder}: first run "
+            f"`blockful federation create {shlex.quote(str(folder))} SETTINGS`."
         )
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.founding import found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful graph`: lists the models and their references."""
+"""Lists the models and their references (`blockful graph`)."""
 
 from __future__ import annotations
 
@@ -60,4 +60,4 @@ def graph(
         owner = f'  by "{names[name]}"' if names[name] else ""
         out.say(f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}{owner}")
     if any(names.values()):
-        out.say("names in quotation marks are the owners' own words")
+        out.say("names in quotation marks were chosen by the owners")

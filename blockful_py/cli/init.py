@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful init`: writes example settings into the current folder."""
+"""Writes example settings into the current folder (`blockful init`)."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def init(
         if file.name.endswith(".toml")
     }
     if example not in examples:
-        raise SettingsError(f"there is no example {example!r}: take one of {', '.join(sorted(examples))}.")
+        raise SettingsError(f"there is no example {example!r}: choose one of {', '.join(sorted(examples))}.")
     path = output or Path(f"{example}.toml")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(examples[example].read_text(encoding="utf-8"))
     except FileExistsError:
-        raise SettingsError(f"{path} exists and was left as it is: choose another --output.") from None
+        raise SettingsError(f"{path} exists and was not changed: choose another --output.") from None
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}; choose another --output.") from None
     out = Output(as_json)
     out.result({"settings": str(path)})
-    out.say(f"wrote {path}; change what you like, then:")
+    out.say(f"wrote {path}; edit it as you like, then:")
     elected = read_document(path).get("committee", {}).get("roster") == "elected"
     out.command("blockful", "up" if elected else "train", path)

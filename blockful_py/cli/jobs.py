@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful jobs`: lists the jobs of a run and their steps."""
+"""Lists the jobs of a run and their steps (`blockful jobs`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from blockful_py.cli import jobs_follow
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Run, located_run
 
@@ -20,16 +21,16 @@ def jobs(
     run: Run = LATEST,
     steps: Annotated[bool, typer.Option("--steps", help="Also show the steps.")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Show the newest job as it goes on, until it ends.")
+        bool, typer.Option("--follow", "-f", help="Follow the newest job until it ends.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the training and unlearning jobs of a run from its journal, without asking a chain.
+    """List the training and unlearning jobs of a run from its journal, without contacting a chain.
 
     Finish an open job with `blockful resume`, or give it up with `blockful abort`.
 
-    With --follow it shows the steps, the rate, the time that remains and new lines of the party's log, and
-    ends with the job: with status 0 where that is done, otherwise 1. With --json an event is a line.
+    With --follow it shows the steps, the rate, the remaining time and new lines of the party's log.  It ends
+    with the job, with status 0 if the job is done, otherwise 1.  With --json each event is one line.
 
     Example: blockful jobs --run runs/mine --steps
     """
@@ -39,8 +40,6 @@ def jobs(
 
     out = Output(as_json)
     if follow:
-        from blockful_py.cli import jobs_follow
-
         raise typer.Exit(jobs_follow.follow(run, out))
     jobs = jobs_of(RunDirectory.open(run))
     out.result({"jobs": [job_document(job) for job in jobs]})

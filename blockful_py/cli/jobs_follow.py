@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful jobs --follow`: shows a job as it goes on."""
+"""Shows the progress of a job (`blockful jobs --follow`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAILED = 1
 
 
 def follow(run: Path, out: Output) -> int:
-    """Shows the job until it ends; returns the exit status, 0 for a job that is done.
+    """Shows the job until it ends; returns the exit status, 0 if the job is done.
 
     Raises as `job_events.follow`.
     """
@@ -39,7 +39,7 @@ def _line(event: dict[str, Any]) -> str:
         left = f", {event['remaining']:.0f} s remain" if event["remaining"] is not None else ""
         return f"          {event['done']} of {event['steps']} steps{rate}{left}"
     if event["event"] == "idle":
-        return "          nobody carries it out: `blockful resume` finishes it, unless a member takes over"
+        return "          no process executes it: `blockful resume` finishes it, unless a member takes over"
     if event["event"] == "log":
         return f"          | {event['line']}"
     took = "" if event["seconds"] is None else f" after {event['seconds']:.1f} s"

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any
@@ -12,28 +13,51 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from blockful_py.cli.commands import Command, Group
+from blockful_py.cli.commands import Command, Group, Sections
 from blockful_py.cli.logging_options import with_log_options
-
-Sections = Mapping[str, tuple[Command | Group, ...]]
+from blockful_py.errors import SettingsError
 
 
 class LazyGroup(TyperGroup):
     """A group that lists its commands from a table."""
 
-    sections: Sections
+    packages: Mapping[str, str]
 
-    def fill(self, sections: Sections) -> LazyGroup:
-        """Sets the commands of the group, under their headings."""
-        self.sections = sections
-        self.commands: Any = _Loaded({row.name: row for rows in sections.values() for row in rows})
+    def fill(
+        self,
+        sections: Sections,
+        added: Callable[[], Sections] = dict,
+        packages: Mapping[str, str] | None = None,
+    ) -> LazyGroup:
+        """Sets the commands of the group, under their headings.
+
+        Args:
+            added: commands of other packages; called for a name outside of `sections`, and to list all.
+            packages: the packages to install for commands that may be missing.
+        """
+        self.commands: Any = _Loaded(sections, added)
+        self.packages = packages or {}
         return self
 
+    @property
+    def sections(self) -> Sections:
+        """All commands under their headings, including commands of other packages."""
+        loaded: _Loaded = self.commands
+        return loaded.sections
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As typer does, with its own suggestion alone: versions of click add theirs to it."""
+        """Resolves a command with typer's suggestion only; some versions of click add their own.
+
+        Raises SettingsError for a command whose package is not installed.
+        """
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
+            if args[0] in self.packages:
+                package = self.packages[args[0]]
+                raise SettingsError(
+                    f"`blockful {args[0]}` is in the package {package}: pip install {package}."
+                ) from None
             if "Did you mean" in getattr(error, "message", "") and getattr(error, "possibilities", None):
                 error.possibilities = None  # type: ignore[attr-defined]
             raise
@@ -49,21 +73,38 @@ class LazyGroup(TyperGroup):
 
 
 class _PlainCommand(TyperCommand):
-    """A command whose help has no backslashes before brackets: some versions of typer escape them for rich,
-    which does not print it."""
+    """A command whose help has no backslashes before brackets.
+
+    Some versions of typer escape brackets for rich, which does not print this help.
+    """
 
     def get_help(self, ctx: Any) -> str:
         return super().get_help(ctx).replace("\\[", "[")
 
 
 class _Loaded(Mapping[str, Any]):
-    """Click commands by name, made when they are looked up."""
+    """Click commands by name, created on lookup."""
 
-    def __init__(self, rows: Mapping[str, Command | Group]) -> None:
-        self._rows = rows
+    def __init__(self, own: Sections, added: Callable[[], Sections]) -> None:
+        self._own = own
+        self._added = added
+        self._own_rows = _by_name(own)
+
+    @cached_property
+    def sections(self) -> Sections:
+        """All commands.  An added one cannot replace another."""
+        found = dict(self._own)
+        for heading, rows in self._added().items():
+            new = tuple(row for row in rows if row.name not in self._own_rows)
+            found[heading] = (*found.get(heading, ()), *new)
+        return found
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Command | Group]:
+        return _by_name(self.sections)
 
     def __getitem__(self, name: str) -> Any:
-        row = self._rows[name]
+        row = self._own_rows[name] if name in self._own_rows else self._rows[name]
         return _group(row) if isinstance(row, Group) else _command(row)
 
     def __iter__(self) -> Iterator[str]:
@@ -71,6 +112,10 @@ class _Loaded(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+
+def _by_name(sections: Sections) -> dict[str, Command | Group]:
+    return {row.name: row for rows in sections.values() for row in rows}
 
 
 def _group(row: Group) -> LazyGroup:
@@ -85,9 +130,9 @@ def _group(row: Group) -> LazyGroup:
 
 
 def _command(row: Command) -> Any:
-    """Builds a command whose epilog is the last paragraph of its docstring, the example."""
+    """Builds a command whose epilog is the example, the last paragraph of its docstring."""
     module, _, name = row.function.partition(":")
-    function = getattr(import_module(f"blockful_py.cli.{module}"), name)
+    function = getattr(import_module(f"{row.package}.{module}"), name)
     text, _, example = cleandoc(function.__doc__ or "").rpartition("\n\nExample: ")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     epilog = _unwrapped(f"Example: {' '.join(example.split())}") if example else None
@@ -97,5 +142,5 @@ def _command(row: Command) -> Any:
 
 
 def _unwrapped(line: str) -> str:
-    """A paragraph of help that stays on one line, so that it can be copied."""
+    """A help paragraph that stays on one line, so that it can be copied."""
     return f"\b\n{line}"

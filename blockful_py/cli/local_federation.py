@@ -3,13 +3,13 @@
 
 Every step is the command that a person would type, and is shown as such.
 
-<folder>/chains/              two development chains
-<folder>/founder/             who founded the federation
-<folder>/member-1/ ...        members
-<folder>/participant-1/ ...   participants, each with its own data; named after the files that they brought
-<folder>/public/              the public rows of such files, as the founder gets them
-<folder>/explorer/            what the explorer has read; it is no party
-<folder>/processes.json       what runs
+    <folder>/chains/              two development chains
+    <folder>/founder/             the founder
+    <folder>/member-1/ ...        members
+    <folder>/participant-1/ ...   participants with their own data; named after their own files, if any
+    <folder>/public/              public rows of these files, as the founder receives them
+    <folder>/explorer/            data of the explorer, which is not a party
+    <folder>/processes.json       running processes
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from blockful_py.errors import RunError, SettingsError
 from blockful_py.monitoring import logs
 from blockful_py.participant.folder import KEYS, LIMITS
 from blockful_py.pipeline.run.entering import FILE, RUN
+from blockful_py.record.federation_file import FederationFile
 from blockful_py.settings import RunSettings, Settings
 from blockful_py.settings.code import code_of
 from blockful_py.settings.text import apply_override, read_document
@@ -48,22 +49,22 @@ from blockful_py.whole_file import OWN, write_whole
 
 LIVE, ARCHIVE = 1337, 1338
 ATTEMPTS = 3
-"""Elections that are held before `up` gives up: on a busy machine a member may miss a phase."""
+"""Number of elections before `up` gives up: on a busy machine a member may miss a phase."""
 READY_SECONDS = 120.0
 SAMPLES = "samples.safetensors"
 EXPLORER = "explorer"
 PARTIES = "parties.json"
-"""The participants' names and the files that they brought."""
+"""File with the participants' names and data files."""
 
 Tell = Callable[[str], None]
-"""Is called with each command."""
+"""Called with each command."""
 
 Each = TypeVar("Each")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalService:
-    """A process of the federation; `mark` is on its command line."""
+    """A process of the federation; its command line contains `mark`."""
 
     name: str
     pid: int
@@ -74,15 +75,15 @@ class LocalService:
 
 
 class LocalFederation:
-    """The federation in a folder; `up` goes on where an earlier one stopped."""
+    """The federation in a folder; `up` continues where an earlier one stopped."""
 
     def __init__(self, folder: Path, tell: Tell) -> None:
         self.folder = folder.resolve()
         self._tell = tell
         self.shared: dict[str, Any] = {}
-        """What `blockful data` said of the samples that it shared out; empty if that was done before."""
+        """Output of `blockful data` on the division of the samples; empty if that was done before."""
         self.brought: dict[str, list[str]] = {}
-        """What each participant that joined said of the rows of its own file."""
+        """Output of each joining participant on the rows of its own file."""
         self._urls: tuple[str, ...] = ()
         self._code = RunSettings()
         self._listing = threading.Lock()
@@ -96,7 +97,7 @@ class LocalFederation:
         return self.folder / name
 
     def words(self, name: str) -> Path:
-        """Passphrase file of a party, made when it is first asked for."""
+        """Passphrase file of a party; created on first use."""
         path = beside(self.party(name))
         if not path.exists():
             write_whole(path, secrets.token_urlsafe(24) + "\n", mode=OWN, parents=True)
@@ -112,9 +113,10 @@ class LocalFederation:
             raise RunError(f"{self.folder}/processes.json cannot be read ({error}): remove it.") from None
 
     def up(self, settings_file: Path, overrides: Sequence[str], members: int, own: OwnFiles = NONE) -> None:
-        """Starts everything that does not run.  `own`: the participants' files; they count at the founding.
+        """Starts everything that is not running; `own` files of participants only matter for a new
+        federation.
 
-        Raises SettingsError before anything is started, RunError with the reason of a command that failed.
+        Raises SettingsError before starting anything, and RunError with the reason if a command fails.
         """
         founded = is_founded(self.folder)
         if not founded:
@@ -136,11 +138,11 @@ class LocalFederation:
         self._explorer()
 
     def explorer_url(self) -> str:
-        """Where the explorer, which runs, is reached."""
+        """URL of the running explorer."""
         return str((_said(self.folder / f"{EXPLORER}.log") or {})["url"])
 
     def down(self) -> tuple[LocalService, ...]:
-        """Ends all processes and chains, whose data stay; returns the processes that ran."""
+        """Ends all processes and chains, keeping their data; returns the processes that were running."""
         ended = tuple(each for each in reversed(self.services()) if end(each.pid, each.mark))
         persistent.down(self.folder / "chains")
         (self.folder / "processes.json").unlink(missing_ok=True)
@@ -148,27 +150,26 @@ class LocalFederation:
 
     @property
     def participants(self) -> tuple[str, ...]:
-        """Names of the participants' folders, in the order of their numbers."""
+        """Folder names of the participants, in the order of their numbers."""
         if files := self._files():
             return tuple(files)
-        from blockful_py.record.federation_file import FederationFile
 
         users = FederationFile.parse(self.file.read_bytes()).federation.users
         return tuple(f"participant-{number}" for number in range(1, users + 1))
 
     @property
     def has_own_files(self) -> bool:
-        """Whether the participants brought files of their own."""
+        """Whether the participants brought their own files."""
         return bool(self._files())
 
     def _files(self) -> dict[str, str]:
-        """The participants' own files, by participant; none where the samples were shared out."""
+        """The participants' own files, by participant; empty if the samples were divided among them."""
         path = self.folder / PARTIES
         files: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         return files
 
     def _bring(self, own: OwnFiles) -> None:
-        """Has the participants draw their public rows, and hands these to the founder."""
+        """Has the participants draw their public rows, and gives these to the founder."""
         if not own.files:
             return
         write_whole(self.folder / PARTIES, json.dumps(own.files, indent=2), parents=True)
@@ -179,7 +180,7 @@ class LocalFederation:
             write_whole(public, (self.party(name) / "public.parquet").read_bytes(), parents=True)
 
     def _create(self, settings_file: Path, overrides: Sequence[str], names: Sequence[str]) -> None:
-        """Shares out the samples, and has the founder deploy the contracts."""
+        """Divides the samples among participants, and has the founder deploy the contracts."""
         sets = _sets(overrides, self._ports(names).values())
         options = [part for each in sets for part in ("--set", each)]
         steps: list[Callable[[], object]] = []
@@ -201,11 +202,11 @@ class LocalFederation:
         return ports
 
     def _chain(self, chain_id: int) -> str:
-        """URL of a chain's node, which runs; each time the same, as everybody's run has it."""
+        """URL of a chain's running node; always the same, since every run stores it."""
         return persistent.up(self.folder / "chains", chain_id).url
 
     def _listening(self, name: str) -> tuple[str, ...]:
-        """Options that say where a member listens."""
+        """Options for the port on which a member listens."""
         return "--port", str(self._ports(())[name])
 
     def _serve_member(self, name: str) -> None:
@@ -231,7 +232,7 @@ class LocalFederation:
                     raise
 
     def _participants(self) -> None:
-        """Has the participants join one after the other, as the registry numbers them, and serve."""
+        """Has the participants join one by one, in the registry's order, and then serve."""
         names = self.participants
         together(self._init_participant, names)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -243,7 +244,7 @@ class LocalFederation:
                 each.result()
 
     def _explorer(self) -> None:
-        """Starts the explorer with the federation file and the chains' URLs; shows everybody's jobs."""
+        """Starts the explorer with the federation file and the chains' URLs; it shows all parties' jobs."""
         path = self.folder / f"{EXPLORER}.port"
         if not path.exists():
             write_whole(path, str(_free_port()), RunError)
@@ -272,12 +273,12 @@ class LocalFederation:
         (folder / "joined").touch()
 
     def _limit(self, folder: Path, number: int) -> None:
-        """As many participants work at a time as there are cores: each holds torch and a model then."""
+        """Lets only one participant per core work at a time: each loads torch and a model."""
         turn = self.folder / f"turn-{number % (os.cpu_count() or 1)}"
         write_whole(folder / LIMITS, tomli_w.dumps({"turn": str(turn)}))
 
     def _serve(self, name: str, *arguments: str | Path) -> None:
-        """Starts a service, unless it runs, and waits until it says that it is ready."""
+        """Starts a service unless it is running, and waits until it reports that it is ready."""
         log = self.folder / f"{name}.log"
         with self._listing:
             running = [each for each in self.services() if each.is_running()]
@@ -318,9 +319,9 @@ class LocalFederation:
 
 
 def together(work: Callable[[Each], object], each: Iterable[Each]) -> None:
-    """Calls `work` for all, one a core at a time, since most of it is programs that start.
+    """Calls `work` for all items, one per core at a time, since most calls start programs.
 
-    Raises the error of the first that failed, once the others have ended.
+    Raises the first error once all calls have ended.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(work, one) for one in each]:
@@ -328,7 +329,7 @@ def together(work: Callable[[Each], object], each: Iterable[Each]) -> None:
 
 
 def _sets(overrides: Sequence[str], ports: Iterable[int]) -> tuple[str, ...]:
-    """The overrides, and those that name the members, who listen on these ports."""
+    """The overrides, plus settings for the members, which listen on these ports."""
     urls = [f"http://127.0.0.1:{port}" for port in ports]
     return (*overrides, f"committee.members={json.dumps(urls)}", f"committee.size={len(urls)}")
 
@@ -338,20 +339,20 @@ def _repeated(option: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _usable(settings_file: Path, sets: Sequence[str]) -> Settings:
-    """The settings.  Raises SettingsError where no federation of machines can be made of them."""
+    """Reads the settings.  Raises SettingsError if they do not fit a federation of machines."""
     document = read_document(settings_file)
     for each in sets:
         apply_override(document, each)
     if document.get("committee", {}).get("roster") != "elected":
         raise SettingsError(
-            f"{settings_file} is of a laboratory: the members of a federation of machines are elected. Set "
-            'committee.roster = "elected", or take the settings that `blockful init machines` writes.'
+            f"{settings_file} is for a laboratory: the members of a federation of machines are elected. Set "
+            'committee.roster = "elected", or use the settings that `blockful init machines` writes.'
         )
     return Settings.parse(document)
 
 
 def _said(log: Path) -> dict[str, Any] | None:
-    """What a service said on standard output when it was ready, among what it logged; None before that."""
+    """The JSON that a service printed when ready, found among its log lines; None before that."""
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else ():
         with suppress(ValueError):
             document = json.loads(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives a command the options that say how it logs."""
+"""Adds the log options to a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blockful_py.monitoring.logs import FORMAT, LEVEL, LogFormat, LogLevel, set_
 
 
 def with_log_options(command: Any, default: LogLevel) -> Any:
-    """The click command `command`, which sets up its logs before it runs."""
+    """The click command `command` with log options; it sets up its logs before it runs."""
     run = command.callback
 
     def logged(log_format: Any, log_level: Any, **arguments: Any) -> Any:
@@ -42,6 +42,6 @@ def _options(
     ] = None,
     log_level: Annotated[
         LogLevel | None,
-        typer.Option("--log-level", envvar=LEVEL, help="The least level that is logged.", show_default=False),
+        typer.Option("--log-level", envvar=LEVEL, help="The minimum level logged.", show_default=False),
     ] = None,
 ) -> None: ...

@@ -13,7 +13,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from blockful_py.cli.commands import SECTIONS, Group
+from blockful_py.cli.added import PACKAGES, added_sections
+from blockful_py.cli.commands import SECTIONS, Group, Sections
 from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
 from blockful_py.extras import needed_by
@@ -90,21 +91,27 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def command_line() -> LazyGroup:
-    """All commands, for `main` and for whoever checks what it takes."""
+    """All commands, for `main` and for tests of their arguments."""
     group: Any = typer.main.get_command(app)
-    return cast(LazyGroup, group).fill(SECTIONS)
+    return cast(LazyGroup, group).fill(SECTIONS, added_sections, PACKAGES)
 
 
 def _called(words: list[str]) -> str:
-    """The name of the command among the words, without its arguments."""
+    """The name of the command in the arguments."""
     named = [*takewhile(lambda word: not word.startswith("-"), words), ""][:2]
-    groups = {row.name for rows in SECTIONS.values() for row in rows if isinstance(row, Group)}
-    return " ".join(named if named[0] in groups else named[:1])
+    known = _groups(SECTIONS)
+    if named[0] in PACKAGES:
+        known |= _groups(added_sections())
+    return " ".join(named if named[0] in known else named[:1])
+
+
+def _groups(sections: Sections) -> set[str]:
+    return {row.name for rows in sections.values() for row in rows if isinstance(row, Group)}
 
 
 def _no_space(error: OSError) -> int:
-    """The status of a command whose output, or files, could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in it goes nowhere
+    """Reports output or files that could not be written; returns the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards buffered output
     sys.stderr.write(f"error: {error.filename or 'the output'} could not be written: {error.strerror}.\n")
     return 1
 

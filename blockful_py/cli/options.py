@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.errors import SettingsError
+from blockful_py.types import Address
 
 if TYPE_CHECKING:
-    from blockful_py.member.place import Urls
+    from blockful_py.member.endpoints import Urls
     from blockful_py.record.model_node import PlacedNode
-    from blockful_py.settings import EngineSettings
 
 SettingsFile = Annotated[
     Path | None,
@@ -32,36 +32,15 @@ Overrides = Annotated[
     ),
 ]
 
-EngineOverrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        "-s",
-        metavar="KEY=VALUE",
-        help="A setting of the engine, such as engine.kind=processes. Repeatable.",
-    ),
-]
-
-
-def engine_settings(overrides: list[str] | None) -> EngineSettings:
-    """Raises SettingsError for other settings, which an experiment has of its own."""
-    from blockful_py.settings import Settings
-
-    for override in overrides or ():
-        if not override.startswith("engine."):
-            raise SettingsError(
-                f"an experiment takes settings of engine alone, not {override!r}: leave it out."
-            )
-    return Settings.load(None, overrides or ()).engine
-
 
 def located_run(path: Path) -> Path:
-    """The run that --run names; says which one it takes of a demo's two.  Raises RunError."""
+    """The run that --run names; for a demo, tells which of its two runs it is.  Raises RunError."""
+
     from blockful_py.pipeline.run.finding import followed, located
 
     run = located(path)
     if run != followed(path):
-        typer.echo(f"{path} is of a demo: this is about {run}", err=True)
+        typer.echo(f"{path} is a demo: using its run {run}", err=True)
     return run
 
 
@@ -71,17 +50,17 @@ Run = Annotated[
         "--run",
         "-r",
         metavar="DIR",
-        help="The run directory. Of a demo's, the parallel run is taken.",
+        help="The run directory. For a demo, the parallel run is used.",
     ),
 ]
-"""Commands that only read, and `resume`, take LATEST where --run is left out; others require it."""
+"""Read-only commands and `resume` default to LATEST; others require --run."""
 OptionalRun = Annotated[
     Path | None,
     typer.Option(
         "--run",
         "-r",
         metavar="DIR",
-        help="The run directory. Of a demo's, the parallel run is taken.",
+        help="The run directory. For a demo, the parallel run is used.",
         show_default=False,
     ),
 ]
@@ -121,23 +100,21 @@ Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The address of 
 
 LiveUrl = Annotated[
     list[str] | None,
-    typer.Option(
-        "--live-url", help="Node of the live chain; repeat it for further ones. Default: the run's nodes."
-    ),
+    typer.Option("--live-url", help="Node of the live chain. Repeatable. Default: the run's nodes."),
 ]
 ArchiveUrl = Annotated[
     list[str] | None,
     typer.Option(
         "--archive-url",
-        help="Node of the archive chain; repeat it for further ones. Default: the run's nodes.",
+        help="Node of the archive chain. Repeatable. Default: the run's nodes.",
     ),
 ]
 
 MethodName = Annotated[
     str | None,
     typer.Option(
-        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: that of the "
-        "settings, which is the best that the situation allows unless they name one."
+        help="A method of docs/reference/unlearning.md, or your own as module:Class. Default: the "
+        "settings' method, or the best one that the situation allows."
     ),
 ]
 AllowedCode = Annotated[
@@ -146,7 +123,7 @@ AllowedCode = Annotated[
         "--allow",
         metavar="MODULE:OBJECT",
         help="Code that the federation file and requests may name here: a model, a trainer, an unlearning "
-        "method. Repeatable; replaces what was allowed before.",
+        "method. Repeatable; replaces the earlier list.",
         show_default=False,
     ),
 ]
@@ -156,7 +133,7 @@ OwnCallbacks = Annotated[
     typer.Option(
         "--callback",
         metavar="NAME",
-        help="Is told what the participant does: mlflow, or module:Class. Repeatable; replaces those before.",
+        help="Receives the participant's events: mlflow, or module:Class. Repeatable; replaces earlier ones.",
         show_default=False,
     ),
 ]
@@ -196,29 +173,29 @@ FederationOption = Annotated[
 
 
 def new_run() -> Path:
-    """`runs/<UTC time>`."""
+    """A new run directory, `runs/<UTC time>`."""
     return RUNS / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
 
 
 def spent(placed: PlacedNode) -> dict[str, float] | None:
-    """Epsilon and delta that a model's training spent; None if it added no noise."""
+    """Privacy loss (epsilon, delta) of a model's training; None if it added no noise."""
     privacy = placed.node.statement.privacy
     return None if privacy is None else {"epsilon": privacy.epsilon, "delta": privacy.delta}
 
 
 def urls(live: list[str] | None, archive: list[str] | None) -> Urls | None:
-    """Raises SettingsError for one URL without the other."""
+    """The URLs of both chains, or None.  Raises SettingsError for one URL without the other."""
     if bool(live) != bool(archive):
         raise SettingsError("give --live-url and --archive-url, or neither.")
     if not live or not archive:
         return None
-    from blockful_py.member.place import Urls
+    from blockful_py.member.endpoints import Urls
 
     return Urls(tuple(live), tuple(archive))
 
 
-def address(text: str) -> bytes:
-    """Raises SettingsError unless `text` is an address."""
+def address(text: str) -> Address:
+    """Parses an address.  Raises SettingsError if `text` is not an address."""
     try:
         raw = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the participants of a federation on one machine bring: a party each, named after its file."""
+"""Data files of the participants in a federation on one machine; each party is named after its file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PUBLIC = "public"
 
 @dataclass(frozen=True, slots=True)
 class OwnFiles:
-    """The files by participant, in their order, and the column of the labels, if it is named.
+    """The participants' files in order, and the label column if given.
 
-    `are_tables`: none is of images.
+    `are_tables`: whether no file has images.
     """
 
     files: dict[str, str]
@@ -28,13 +28,13 @@ class OwnFiles:
 
     @classmethod
     def read(cls, paths: Sequence[Path], label: str | None) -> Self:
-        """Checks every file.  Raises as `OwnFile.read`; SettingsError for a name that is taken."""
+        """Reads and checks every file.  Raises as `OwnFile.read`; SettingsError for a name that is taken."""
         from blockful_py.participant.bringing import OwnFile
 
         if label is not None and not paths:
             raise SettingsError("--label is a column of --data: give both, or neither.")
         if len(paths) == 1:
-            raise SettingsError("a federation has two participants at least: give --data once for each.")
+            raise SettingsError("a federation has at least two participants: give --data once for each.")
         found: dict[str, str] = {}
         read = [OwnFile.read(path, label) for path in paths]
         for each in read:
@@ -46,7 +46,7 @@ class OwnFiles:
         return cls(found, label, not any(each.rows.images() for each in read))
 
     def settings(self, public: Path) -> tuple[str, ...]:
-        """Overrides that have the federation made of these files; none without files."""
+        """Setting overrides for a federation made of these files; empty without files."""
         if not self.files:
             return ()
         users = len(self.files)
@@ -64,6 +64,6 @@ class OwnFiles:
 
 
 TAKEN = frozenset({"chains", "explorer", "founder", "data", "shared", PUBLIC})
-"""What else lies in the folder of such a federation."""
+"""Names of other entries in the folder of such a federation."""
 
 NONE = OwnFiles({})

@@ -1,40 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pace of a stage: how many steps a second, and how long the others will take."""
+"""The pace of a stage: steps per second, and remaining time."""
 
 from __future__ import annotations
 
 from collections import deque
 
 NEEDED = 3
-"""Advances before a pace is told."""
+"""Advances needed before a pace is shown."""
 WINDOW = 20
 SECONDS = 10.0
 
 
 class StagePace:
-    """Follows a stage; the last `WINDOW` advances count, and all those of the last `SECONDS`."""
+    """Tracks a stage's pace over the last `WINDOW` advances, or over the last `SECONDS` if those are more."""
 
     def __init__(self, now: float) -> None:
-        """`now`: seconds of any clock that does not go back, here and below."""
+        """Starts at `now`, in seconds of a monotonic clock."""
         self._marks: deque[tuple[float, int]] = deque([(now, 0)])
         self._advances = 0
 
     def advance(self, now: float, done: int) -> None:
-        """`done`: steps since the stage began."""
+        """Records `done` steps since the stage began."""
         self._marks.append((now, done))
         self._advances += 1
         while len(self._marks) > WINDOW + 1 and now - self._marks[1][0] > SECONDS:
             self._marks.popleft()
 
     def rate(self) -> float | None:
-        """Steps a second; None while it is too early to tell."""
+        """Steps per second; None if it is too early to tell."""
         (begun, before), (ended, done) = self._marks[0], self._marks[-1]
         if self._advances < NEEDED or ended <= begun or done <= before:
             return None
         return (done - before) / (ended - begun)
 
     def remaining(self, now: float, left: int) -> float | None:
-        """Seconds that `left` further steps will take; None while it is too early to tell."""
+        """Seconds that `left` further steps will take; None if it is too early to tell."""
         rate = self.rate()
         if rate is None:
             return None
@@ -43,7 +43,7 @@ class StagePace:
 
 
 def told_rate(rate: float, unit: str) -> str:
-    """Such as "3.2 models/s", "12 models/min" or "4.0 models/h"."""
+    """Formats a rate, such as "3.2 models/s", "12 models/min" or "4.0 models/h"."""
     for seconds, name in ((1, "s"), (60, "min"), (3600, "h")):
         if rate * seconds >= 1 or name == "h":
             break
@@ -51,7 +51,7 @@ def told_rate(rate: float, unit: str) -> str:
 
 
 def told_seconds(seconds: float) -> str:
-    """Such as "0.4 s", "45 s", "2 min 10 s" or "1 h 05 min"."""
+    """Formats a duration, such as "0.4 s", "45 s", "2 min 10 s" or "1 h 05 min"."""
     whole = round(seconds)
     if seconds < 9.95:
         return f"{seconds:.1f} s"

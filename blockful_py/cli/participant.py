@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful participant`: takes part in a federation of machines, with one's own data and keys."""
+"""Takes part in a federation of machines, with one's own data and keys (`blockful participant`)."""
 
 from __future__ import annotations
 
+import signal
+from contextlib import ExitStack
 from dataclasses import asdict
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blockful_py.child_process import ChildProcesses
+from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
     AllowedCode,
@@ -21,8 +27,12 @@ from blockful_py.cli.options import (
     OwnCallbacks,
     PassphraseFile,
 )
+from blockful_py.cli.parties import called, nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.errors import SettingsError
+from blockful_py.committee.service.duties import Duties
+from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.participant.task import MODULE
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -89,15 +99,15 @@ def join(
     ],
     live_url: LiveUrl = None,
     archive_url: ArchiveUrl = None,
-    device: Annotated[str, typer.Option(help="Device of torch that trains.")] = "auto",
+    device: Annotated[str, typer.Option(help="The torch device used for training.")] = "auto",
     allow: AllowedCode = None,
     callbacks: OwnCallbacks = None,
     disclose: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Share of the steps of a retraining whose samples members may see, to check them "
-            "(docs/explanation/spot-checks.md). None unless given.",
+            help="Share of a retraining's steps whose samples members may see for spot checks "
+            "(docs/explanation/spot-checks.md). Default: 0.",
             min=0,
             max=1,
             show_default=False,
@@ -108,8 +118,8 @@ def join(
 ) -> None:
     """Check a federation file against the chains, and register for it.
 
-    The account pays for gas; on development chains an empty one is given some. A participant follows changes
-    of the file by itself; repeat the command to give it one that no member hands out.
+    The account pays for gas; on development chains an empty account is funded.  A participant follows changes
+    of the file automatically; repeat the command for a file that no member serves.
 
     Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
     --live-url URL --archive-url URL
@@ -118,7 +128,6 @@ def join(
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     file = read_federation_file(federation)
-    from blockful_py.cli.parties import called, nodes_of, own_code, require_funds
     from blockful_py.participant.joining import join
 
     with nodes_of(FederationFile.parse(file).chain, live_url, archive_url, keys.account_secret) as nodes:
@@ -147,7 +156,7 @@ def serve(
     port: Annotated[
         int | None,
         typer.Option(
-            help="Port on which others fetch the files that it keeps. 0 takes a free port.",
+            help="Port for others to fetch the participant's files. 0 takes a free port.",
             min=0,
             max=65535,
             show_default=False,
@@ -158,7 +167,7 @@ def serve(
     ] = "127.0.0.1",
     url: Annotated[
         str | None,
-        typer.Option(help="Where others reach it, if that is not where it listens.", show_default=False),
+        typer.Option(help="Address at which others reach it, if another than --host.", show_default=False),
     ] = None,
     monitor: Monitor = None,
     passphrase_file: PassphraseFile = None,
@@ -166,23 +175,17 @@ def serve(
 ) -> None:
     """Train, publish and do one's part of requests, until stopped (SIGTERM or Ctrl-C).
 
-    What is due follows from the chains, so a participant that was away goes on where it was. It works within
-    its owner's limits, FOLDER/limits.toml. Without --port it only dials out: members keep what it publishes.
+    All work follows from the chains, so a participant that was away continues where it stopped.  It works
+    within its owner's limits, FOLDER/limits.toml.  Without --port it only dials out: members store its
+    publications.
 
     Example: blockful participant serve hospital --passphrase-file words
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    import signal
-    from contextlib import ExitStack
-    from functools import partial
 
-    from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import once_reached, serving_blocks
-    from blockful_py.committee.service.duties import Duties
     from blockful_py.monitoring.page import monitor_page, registry_of
     from blockful_py.participant.monitoring import ParticipantMetrics, ParticipantMonitor
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.participant.task import MODULE
 
     stopping = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
@@ -197,13 +200,13 @@ def serve(
             stack.enter_context(server)
             url = url or server.url
         elif url is not None:
-            raise SettingsError("--url is where others reach --port: give both, or neither.")
+            raise SettingsError("--url is the public address of --port: give both, or neither.")
         opened = partial(ParticipantService, party, keys, processes, url=url, metrics=metrics)
         participant = stack.enter_context(once_reached(opened, out, stopping))
         page = stack.enter_context(monitor_page(monitor, registry, watch.health))
         about = {"participant": participant.user, "account": "0x" + keys.account.hex()}
         out.line({**about, "url": url, "monitor": page and page.url})
-        out.say(f"participant {participant.user} is at work")
+        out.say(f"participant {participant.user} is working")
         if page:
             out.say(f"its metrics and health are at {page.url}")
         with Duties([participant, watch]), processes:
@@ -211,15 +214,12 @@ def serve(
 
 
 def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
-    """Show what a participant has published, and which requests wait for it.
+    """Show a participant's published models, and the requests that wait for it.
 
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.child_process import ChildProcesses
-    from blockful_py.cli.parties import called
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.participant.task import MODULE
 
     with (
         ChildProcesses(MODULE) as processes,
@@ -264,21 +264,21 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
         out.say(f"{name}  version {version}")
     for model, lost in worse.items():
         figures = f"{100 * lost['before']:.1f} % before, {100 * lost['after']:.1f} % now"
-        out.say(f"{model} does worse on what it was to keep than chance explains: {figures}")
+        out.say(f"{model} is worse on the data to keep, by more than chance explains: {figures}")
     if withdrawn:
-        out.say(f"without weights, as their owners did not answer a request: {', '.join(withdrawn)}")
+        out.say(f"without weights, because their owners did not answer a request: {', '.join(withdrawn)}")
     if work is not None:
         out.say(f"next: {work}{f' (not yet: {why})' if why else ''}")
     for each in requests:
         out.say(str(each))
         if each.refused:
-            out.say(f"  this participant does no part of it: {each.refused}")
+            out.say(f"  this participant refuses its part: {each.refused}")
         if each.failed:
-            out.say(f"  its part failed, and is tried again: {each.failed}")
+            out.say(f"  its part failed and will be retried: {each.failed}")
         if each.built_on_old:
             out.say(
-                f"  {', '.join(each.built_on_old)} came later and was trained from what it replaced: "
-                "its owner can ask that it forgets, too"
+                f"  {', '.join(each.built_on_old)} was trained later from a replaced version: "
+                "its owner can request that it forgets, too"
             )
 
 
@@ -287,11 +287,10 @@ def log(
     last: Annotated[int, typer.Option("--last", metavar="N", help="Show the newest N.", min=1)] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a participant did: trainings and parts of requests, when, how long, and what failed.
+    """Show a participant's trainings and parts of requests, with times, durations and failures.
 
     Example: blockful participant log hospital --last 5
     """
-    from datetime import datetime
 
     from blockful_py.participant.folder import ParticipantFolder
 
@@ -308,7 +307,7 @@ def log(
 
 
 def pause(folder: Folder, as_json: AsJson = False) -> None:
-    """Have a participant start no new work, until `resume`.
+    """Have a participant start no new work until `resume`.
 
     Example: blockful participant pause hospital
     """
@@ -328,7 +327,7 @@ def resume(folder: Folder, as_json: AsJson = False) -> None:
 
     ParticipantFolder(folder).resume()
     Output(as_json).result({"paused": False})
-    Output(as_json).say("it goes on")
+    Output(as_json).say("it continues")
 
 
 def leave(
@@ -339,17 +338,15 @@ def leave(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave the federation: the participant publishes nothing more. Its models stay.
+    """Leave the federation: the participant publishes nothing more.  Its models stay.
 
-    Where requests wait for its models it names them, and does not leave: `serve` does what is due.
+    If requests wait for its models, the command names them and does not leave: let `serve` finish them.
 
     Example: blockful participant leave hospital
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.child_process import ChildProcesses
     from blockful_py.participant.leaving import leave
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.participant.task import MODULE
 
     with (
         ChildProcesses(MODULE) as processes,
@@ -360,7 +357,7 @@ def leave(
             {"left": participant.user, "open": {str(n): list(names) for n, names in left_open.items()}}
         )
         for number, names in left_open.items():
-            out.say(f"request {number} does not get {', '.join(names)} from it any more")
+            out.say(f"request {number} no longer gets {', '.join(names)} from it")
         out.say(f"participant {participant.user} has left")
 
 
@@ -373,22 +370,21 @@ def request(
         list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
     ] = None,
     whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
-    paradigm: Annotated[Paradigm, typer.Option(help="How the graph is gone through.")] = Paradigm.PARALLEL,
+    paradigm: Annotated[
+        Paradigm, typer.Option(help="Decide on all models together, or on each in turn.")
+    ] = Paradigm.PARALLEL,
     method: MethodName = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """File a request: every model that inherits from the starts is to forget.
+    """File a request: every model that inherits from the starts must forget.
 
-    The participant signs it; the owners of the affected models do their parts by themselves.
+    The participant signs it; the owners of the affected models do their parts automatically.
 
     Example: blockful participant request hospital --start r5 --class 3
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.chain.signer import Signer
-    from blockful_py.cli.advice_shown import advised, show_advice
-    from blockful_py.errors import UnlearningError
-    from blockful_py.forget import Forget
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes
 
@@ -416,12 +412,12 @@ def certificate(
     number: Annotated[int, typer.Argument(metavar="REQUEST", help="Number of the request.", min=1)],
     file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The new file.")],
     wait: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Longest wait for the request to be carried out.", min=0)
+        float, typer.Option(metavar="SECONDS", help="Maximum wait until the request is complete.", min=0)
     ] = 0.0,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have the committee certify that a request was carried out.
+    """Have the committee certify that a request was completed.
 
     A copy stays in the participant's run, where an explorer that shows its jobs finds it.
 

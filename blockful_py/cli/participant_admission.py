@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful participant admit`, `bar` and `readmit`: decisions of the committee about participants."""
+"""Has the committee decide on participants (`blockful participant admit`, `bar`, `readmit`)."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, PassphraseFile, address
+from blockful_py.cli.parties import led_by_member
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.types import Address
 
 if TYPE_CHECKING:
     from blockful_py.pipeline.administration import Administration
 
-Led = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the member that leads.")]
+Led = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the leading member.")]
 
 
 def admit(
     account: Account, folder: Led, passphrase_file: PassphraseFile = None, as_json: AsJson = False
 ) -> None:
-    """Have the committee let an account join, where access.participants is "admitted".
+    """Have the committee let an account join, if access.participants is "admitted".
 
-    Members vote after their operators have agreed. The command says how to agree.
+    Members vote after their operators have agreed.  The command says how to agree.
 
     Example: blockful participant admit 0x1234567890123456789012345678901234567890 members/1
     """
 
-    def decide(by: Administration, who: bytes) -> None:
+    def decide(by: Administration, who: Address) -> None:
         by.admit_participant(who)
 
     _decide(account, folder, passphrase_file, as_json, "admitted", decide)
@@ -43,7 +45,7 @@ def bar(
     Example: blockful participant bar 0x1234567890123456789012345678901234567890 members/1
     """
 
-    def decide(by: Administration, who: bytes) -> None:
+    def decide(by: Administration, who: Address) -> None:
         by.set_participant_barred(who, True)
 
     _decide(account, folder, passphrase_file, as_json, "barred", decide)
@@ -57,7 +59,7 @@ def readmit(
     Example: blockful participant readmit 0x1234567890123456789012345678901234567890 members/1
     """
 
-    def decide(by: Administration, who: bytes) -> None:
+    def decide(by: Administration, who: Address) -> None:
         by.set_participant_barred(who, False)
 
     _decide(account, folder, passphrase_file, as_json, "readmitted", decide)
@@ -71,7 +73,6 @@ def _decide(
     done: str,
     decide: Callable[[Administration, bytes], None],
 ) -> None:
-    from blockful_py.cli.parties import led_by_member
     from blockful_py.committee.service.folder import keys_in
 
     out, account = Output(as_json), address(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands of a federation of machines share."""
+"""Shared helpers of the commands for a federation of machines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import NodeError, SettingsError
+from blockful_py.monitoring.request_id import RequestIds
+from blockful_py.types import Address
 
 FOUNDED = "founded"
-"""A file of `blockful up`, which is there once the federation is founded."""
+"""A file that marks a federation founded by `blockful up`."""
 
 WAIT_SECONDS = 2.0
 T = TypeVar("T")
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def called(number: int | None, name: str | None) -> str:
-    """A participant by its number, and in quotation marks the name that it gives itself."""
+    """A participant's number, followed by its own name in quotation marks."""
     return f'{number} "{name}"' if name else str(number)
 
 
@@ -45,7 +48,7 @@ def is_founded(folder: Path) -> bool:
 
 
 def founder(folder: Path, words: str) -> ReaderKeys:
-    """The keys in a founder's folder, which are made where there are none.  Raises KeystoreError."""
+    """The keys in a founder's folder; created if missing.  Raises KeystoreError."""
     from blockful_py.participant.folder import KEYS, ParticipantFolder
 
     party = ParticipantFolder(folder)
@@ -53,9 +56,9 @@ def founder(folder: Path, words: str) -> ReaderKeys:
 
 
 def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | None, secret: int) -> Nodes:
-    """The chains at two URLs, where an account pays.  Raises SettingsError without URLs, NodeError."""
+    """The chains at two URLs, with a paying account.  Raises SettingsError without URLs, and NodeError."""
     from blockful_py.chain.signer import Signer
-    from blockful_py.pipeline.run.nodes import Nodes, Place
+    from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 
     chosen = replace(
         chain,
@@ -66,7 +69,7 @@ def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | 
         raise SettingsError(
             "a federation of machines needs the chains' nodes: give --live-url and --archive-url."
         )
-    return Nodes(Place.of(chosen, Path()), Signer(secret.to_bytes(32, "big")))
+    return Nodes(ChainEndpoints.of(chosen, Path()), Signer(secret.to_bytes(32, "big")))
 
 
 def member_run(
@@ -78,12 +81,11 @@ def member_run(
     keys: MemberKeys,
     allow: list[str] | None = None,
 ) -> Path:
-    """The run directory that a member works on: a laboratory's, or its own, made from the federation file.
+    """The run directory of a member: a laboratory's, or its own, made from the federation file.
 
-    `allow`: import paths of the code that others may name; those that it has if None.
-
-    Of a file that the committee has replaced since the member takes `allow` alone: it has a newer one, or
-    fetches it.  Raises SettingsError without either, otherwise as `enter`.
+    `allow` has import paths of code that others may name; None keeps the current ones.  If the committee has
+    replaced the file meanwhile, only `allow` is used, as the member has or fetches a newer file.  Raises
+    SettingsError if neither `run` nor `federation` is given; otherwise as `enter`.
     """
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.entering import RUN, enter, is_outdated
@@ -91,7 +93,7 @@ def member_run(
 
     if federation is None:
         if run is None:
-            raise SettingsError("a member works for a federation: give --federation FILE, or --run DIR.")
+            raise SettingsError("a member needs a federation: give --federation FILE, or --run DIR.")
         if allow:
             raise SettingsError(
                 "--allow goes with --federation: a laboratory's settings allow what they name."
@@ -108,10 +110,10 @@ def member_run(
 
 
 def once_reached(opened: Callable[[], T], out: Output, stopping: Collection[signal.Signals]) -> T:
-    """What `opened` returns, once the nodes of both chains answer: whatever starts first, services wait for
-    nodes.  Says once what it waits for.
+    """Calls `opened` until the nodes of both chains answer, and returns its result.
 
-    `stopping`: signals that are blocked; raises KeyboardInterrupt when one of them comes.
+    Services may start before the nodes; a line reports the wait.  Raises KeyboardInterrupt if one of
+    the blocked signals `stopping` arrives.
     """
     told = ""
     while True:
@@ -126,14 +128,14 @@ def once_reached(opened: Callable[[], T], out: Output, stopping: Collection[sign
 
 
 def own_code(**named: list[str] | None) -> dict[str, tuple[str, ...]]:
-    """The part of `RunSettings` that options named."""
+    """The part of `RunSettings` given as options."""
     return {key: tuple(names) for key, names in named.items() if names is not None}
 
 
 @contextmanager
 def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
-    """The run of a member among machines, to lead the committee as that member; it may be serving."""
-    from blockful_py.member.place import signer_of
+    """A member's run in a federation of machines, for leading the committee; the member may be serving."""
+    from blockful_py.member.endpoints import signer_of
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.entering import RUN
@@ -149,9 +151,9 @@ def led_by_member(folder: Path, keys: MemberKeys) -> Iterator[Federation]:
 
 @contextmanager
 def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) -> Iterator[Federation]:
-    """A laboratory's run, or that of the member in the folder `member`.
+    """A laboratory's run, or the run of the member in the folder `member`.
 
-    Raises SettingsError without either.
+    Raises SettingsError if neither is given.
     """
     if member is None:
         if run is None:
@@ -161,7 +163,6 @@ def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) 
         with Federation.open(run) as federation:
             yield federation
     else:
-        from blockful_py.cli.passphrase import passphrase_from
         from blockful_py.committee.service.folder import keys_in
 
         with led_by_member(member, keys_in(member, passphrase_from(passphrase_file, member))) as federation:
@@ -169,7 +170,7 @@ def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) 
 
 
 def blocks_of(run: Path) -> tuple[BlockCustody, ASGIApp]:
-    """What keeps the blocks that others push to a party, and what serves those that it keeps."""
+    """Custody of blocks that others push to a party, and the gateway that serves its kept blocks."""
     from blockful_py.committee.service.block_custody import BlockCustody
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.stores import PartyBlocks
@@ -190,10 +191,9 @@ def serving_blocks(
     state: Health | None = None,
     registry: CollectorRegistry | None = None,
 ) -> Server:
-    """A server of the blocks that a party keeps; beyond the loopback interface by TLS, under its key."""
+    """A server for the blocks of a party; uses TLS under its key beyond the loopback interface."""
     from blockful_py.committee.service.server import Server, counted, is_loopback
     from blockful_py.crypto.tls import server_context
-    from blockful_py.monitoring.request_id import RequestIds
     from blockful_py.pipeline.run.stores import PartyBlocks
     from blockful_py.storage.gateway import gateway
 
@@ -202,10 +202,10 @@ def serving_blocks(
     return Server(None, host, port, tls, gateway(PartyBlocks(run)), state, around)
 
 
-def require_funds(nodes: Nodes, account: bytes) -> None:
+def require_funds(nodes: Nodes, account: Address) -> None:
     """Funds an empty account on a development chain.
 
-    Raises SettingsError when an account is empty on another chain.
+    Raises SettingsError if an account is empty on another chain.
     """
     from blockful_py.chain.interface import interface_of
     from blockful_py.pipeline.run.nodes import Nodes

@@ -20,13 +20,12 @@ def passphrase_from(
     ask: Callable[[str], str] | None = None,
     repeat: bool = False,
 ) -> str:
-    """The first line of `file` if one is given, else $BLOCKFUL_PASSPHRASE, else what the user types.
+    """The first line of `file` if given, else $BLOCKFUL_PASSPHRASE, else the user's input.
 
-    `folder`: of a party whose keys exist; FOLDER.words beside it comes before the environment, as
-    `blockful up` writes it.
-    `ask` shows a prompt and returns the answer; the default reads from a terminal without echo.  `repeat`
-    asks twice, to confirm a new passphrase.
-    Raises SettingsError when there is no passphrase, or the two answers differ.
+    For the existing keys of a party in `folder`, FOLDER.words beside it precedes the environment, as
+    `blockful up` writes it.  `ask` shows a prompt and returns the answer; by default it reads from a terminal
+    without echo.  `repeat` asks twice, to confirm a new passphrase.  Raises SettingsError if there is no
+    passphrase, or the two answers differ.
     """
     if file is None and folder is not None and (own := beside(folder)).exists():
         file = own
@@ -37,8 +36,8 @@ def passphrase_from(
     if ask is None:
         if not sys.stdin.isatty():
             raise SettingsError(
-                f"a passphrase is needed and there is no terminal to ask on: set ${PASSPHRASE}, or name a "
-                "file with --passphrase-file."
+                f"a passphrase is needed, but there is no terminal to prompt on: set ${PASSPHRASE}, or name "
+                "a file with --passphrase-file."
             )
         ask = getpass.getpass
     words = _given(ask("Passphrase: "), "the answer")
@@ -48,7 +47,7 @@ def passphrase_from(
 
 
 def beside(folder: Path) -> Path:
-    """The file of passphrases beside a party's folder."""
+    """The passphrase file beside a party's folder."""
     return folder.absolute().parent / f"{folder.absolute().name}.words"
 
 
@@ -62,5 +61,5 @@ def _first_line(file: Path) -> str:
 
 def _given(words: str, where: str) -> str:
     if not words:
-        raise SettingsError(f"{where} holds no passphrase.")
+        raise SettingsError(f"{where} has no passphrase.")
     return words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful read`: decrypts a model for a registered reader."""
+"""Decrypts a model for a registered reader (`blockful read`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.errors import SettingsError
 
 
 def read(
@@ -37,7 +38,6 @@ def read(
     Example: blockful read r6 --reader reader.json --output r6.safetensors --run runs/mine
     """
     run = located_run(run)
-    from blockful_py.errors import SettingsError
     from blockful_py.keys.data_key import write_data_key
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.learning.weights import to_bytes
@@ -56,4 +56,4 @@ def read(
     if data_key is not None and key is not None:
         write_data_key(data_key, key)
     out.result({"model": model, "file": str(output), "bytes": len(data)})
-    out.say(f"{model} is in {output} ({len(data)} bytes), in the clear: keep it to yourself")
+    out.say(f"{model} is decrypted in {output} ({len(data)} bytes): keep it secret")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful reader`: makes, registers, bars and readmits readers of models."""
+"""Makes, registers, bars and readmits readers of models (`blockful reader`)."""
 
 from __future__ import annotations
 

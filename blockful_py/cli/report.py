@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful report`: renders the report of a run again."""
+"""Renders the report of a run again (`blockful report`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a report, after the commands that make one."""
+"""Prints a report, for commands that make one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def show_report(out: Output, report: Report, directory: Path | None) -> None:
-    """Prints the tables of a report, unless the command prints JSON.
+    """Prints the tables of a report, except in JSON mode.
 
-    `directory`: also says where in it the report's files are.
+    With `directory`, also says where the report's files are.
     """
     if out.as_json:
         return

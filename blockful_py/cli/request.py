@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful request`: makes a request that its owners sign on their own machines."""
+"""Makes a request that its owners sign on their own machines (`blockful request`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MethodName, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.cli.unlearn import Classes, Clients, ParadigmOption, Samples, Starts
+from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ def make(
 
     Example: blockful request make request.json --start r5 --start r7 --class 3
     """
-    from blockful_py.errors import FormatError
 
     if file.exists():
         raise FormatError(f"{file} exists already: choose another file.")
@@ -76,11 +77,10 @@ def add(
     signature: Annotated[str, typer.Argument(help="The signature that the wallet returned, 65 bytes, 0x...")],
     as_json: AsJson = False,
 ) -> None:
-    """Add a signature that a wallet made of the file's `typed_data` (eth_signTypedData_v4).
+    """Add a signature that a wallet made over the file's `typed_data` (eth_signTypedData_v4).
 
     Example: blockful request add request.json 0x1f2e...
     """
-    from blockful_py.errors import InvalidSignatureError
     from blockful_py.record.request_file import RequestFile
 
     request_file = RequestFile.read(file)
@@ -92,7 +92,7 @@ def add(
 
 
 def show(file: File, as_json: AsJson = False) -> None:
-    """Show a request, its owners, and the signatures that are missing.
+    """Show a request, its owners, and the missing signatures.
 
     Example: blockful request show request.json
     """
@@ -108,8 +108,7 @@ def _add(out: Output, file: Path, request_file: RequestFile, signature: bytes) -
 
 
 def _show(out: Output, file: Path, request_file: RequestFile, advice: Advice | None = None) -> None:
-    """`advice`: on its method, where the federation is at hand."""
-    from blockful_py.cli.advice_shown import advised, show_advice
+    """Shows a request; `advice` on its method is given if the federation is available."""
 
     request = request_file.request
     starts = ", ".join(f"{start.name} at {start.position}" for start in request.starts)
@@ -123,7 +122,7 @@ def _show(out: Output, file: Path, request_file: RequestFile, advice: Advice | N
             **({} if advice is None else advised(request.method, advice)),
         }
     )
-    out.say(f"from {starts} forget {request.forget}, {request.paradigm}, by {request.method}")
+    out.say(f"from {starts}, forget {request.forget}, {request.paradigm}, by {request.method}")
     for owner in dict.fromkeys(request_file.owners):
         out.say(f"  {owner} {'has yet to sign' if owner in request_file.missing else 'signed'}")
     if advice is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful resume`: finishes an interrupted job."""
+"""Finishes an interrupted job (`blockful resume`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.jobs import job_document
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, located_run
 from blockful_py.cli.unlearn import show
+from blockful_py.types import Paradigm
 
 Job = Annotated[
     int | None,
@@ -21,7 +22,7 @@ Job = Annotated[
 
 
 def resume(run: Run = LATEST, job: Job = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Finish a job that a crash, a dead node or Ctrl-C interrupted. No step is taken twice.
+    """Finish a job that a crash, a dead node or Ctrl-C interrupted.  Completed steps are not repeated.
 
     After unlearning, the command writes the report, as `blockful unlearn` does.
 
@@ -33,7 +34,6 @@ def resume(run: Run = LATEST, job: Job = None, as_json: AsJson = False, quiet: Q
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.lease import request_of
     from blockful_py.report.runs.single import unlearn_once
-    from blockful_py.types import Paradigm
 
     out = Output(as_json, quiet)
     unfinished = unfinished_job(RunDirectory.open(run), job)

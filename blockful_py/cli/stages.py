@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a stage while it runs: one line that changes on a terminal, a few lines elsewhere."""
+"""Shows a running stage: one changing line on a terminal, a few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from blockful_py.cli.pace import StagePace, told_rate, told_seconds
 
 FIRST_SECONDS = 10.0
 LAST_SECONDS = 320.0
-"""Time between two lines of a log: it doubles from the first to the last."""
+"""Seconds between two log lines: they double from the first value to the last."""
 WORTH_TELLING = 1.0
-"""Seconds from which a log says how long a stage took."""
+"""Minimum seconds of a stage whose duration is logged."""
 LEAST_TITLE = 12
-"""Columns that a title keeps on a narrow terminal, where less is said of the pace."""
+"""Columns kept for a title on a narrow terminal, at the expense of the pace."""
 
 Clock = Callable[[], float]
 Advance = Callable[[int], None]
 
 
 class StageShown:
-    """What is said about a stage."""
+    """The text shown for a stage."""
 
     def __init__(self, title: str, total: int | None, unit: str, clock: Clock) -> None:
         self.title = title
@@ -42,23 +42,23 @@ class StageShown:
 
     @property
     def seconds(self) -> float:
-        """Since the stage began."""
+        """Seconds since the stage began."""
         return self._clock() - self._begun
 
     def advance(self, steps: int) -> None:
-        """May be called by several threads."""
+        """Counts steps; thread-safe."""
         with self._advancing:
             self._done += steps
             self._pace.advance(self._clock(), self._done)
 
     def counted(self) -> str:
-        """Such as "6 of 14 models"; nothing where steps are not counted."""
+        """Such as "6 of 14 models"; empty if steps are not counted."""
         if self.total is None:
             return f"{self._done} {self._unit}" if self._done else ""
         return f"{self._done} of {self.total} {self._unit}"
 
     def paced(self) -> tuple[str, ...]:
-        """Such as "0.5 models/s" and "about 16 s left", as far as it can be told."""
+        """Such as "0.5 models/s" and "about 16 s left", as far as known."""
         rate = self._pace.rate()
         if rate is None:
             return ()
@@ -83,7 +83,7 @@ def logged(
     unit: str,
     clock: Clock = time.monotonic,
 ) -> Iterator[Advance]:
-    """Says in lines that a stage begins, how it goes, less and less often, and how long it took."""
+    """Logs the start of a stage, its progress at growing intervals, and its duration."""
     stage = StageShown(title, total, unit, clock)
     say(f"{stage.announced()} ...")
     told, pause = clock(), FIRST_SECONDS
@@ -104,7 +104,7 @@ def logged(
 def drawn(
     console: Console, title: str, total: int | None, unit: str, clock: Clock = time.monotonic
 ) -> Iterator[Advance]:
-    """Shows a stage on one line of a terminal; in the end, the line says how long it took."""
+    """Shows a stage on one line of a terminal, which finally shows its duration."""
     stage = StageShown(title, total, unit, clock)
     with Progress(SpinnerColumn(), _Line(stage, console), console=console, transient=True) as shown:
         shown.add_task(title, total=None)
@@ -113,7 +113,7 @@ def drawn(
 
 
 class _Line(TextColumn):
-    """Title, steps, pace and seconds of a stage; the title gives way on a narrow terminal."""
+    """Title, steps, pace and seconds of a stage; the title is shortened on a narrow terminal."""
 
     def __init__(self, stage: StageShown, console: Console) -> None:
         super().__init__("", table_column=Column(no_wrap=True))
@@ -125,7 +125,7 @@ class _Line(TextColumn):
         parts = [part for part in (self._stage.counted(), *self._stage.paced()) if part]
         said = ", ".join(parts) or told_seconds(self._stage.seconds)
         while len(said) > room - LEAST_TITLE and len(parts) > 1:
-            del parts[1]  # the rate is missed least
+            del parts[1]  # the rate is the least important
             said = ", ".join(parts)
         line = Text(self._stage.title)
         line.truncate(max(room - len(said) - len(": "), 1), overflow="ellipsis")

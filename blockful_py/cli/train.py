@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful train`: trains and publishes the models that are not on the chain."""
+"""Trains and publishes the models that are not on the chain (`blockful train`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from blockful_py.cli.console import Output
+from blockful_py.cli.devnet import with_running_devnets
 from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, spent
+from blockful_py.errors import RunError
 
 
 def train(
@@ -25,35 +27,32 @@ def train(
             min=1,
             max=1000,
             metavar="N",
-            help="Train until each user has N models (scenario organic). Default: the number in the "
-            "settings.",
+            help="Train until each user has N models (scenario organic). Default: from the settings.",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train the users' models from each other's models, and publish them wave by wave.
+    """Train the users' models from one another's models, and publish them wave by wave.
 
-    If the command is interrupted, run it again to continue. After requests to forget, --rounds trains
-    further models; their owners then train without the data that they asked to forget.
+    If the command is interrupted, run it again to continue.  After requests to forget, --rounds trains
+    further models; their owners then leave out the data that they asked to forget.
 
     Example: blockful train examples/paper14.toml --run runs/mine
     """
-    from blockful_py.errors import RunError
     from blockful_py.settings import Settings
 
     settings: Settings | None = None
     if (run / "run.json").exists():
         if settings_file or overrides:
             raise RunError(
-                f"{run} has settings of its own: leave out SETTINGS and --set to continue it, or name "
+                f"{run} has settings of its own: omit SETTINGS and --set to continue it, or choose "
                 "another directory with --run."
             )
     else:
         planned = [] if rounds is None else [f"federation.rounds={rounds}"]
         settings = Settings.load(settings_file, [*(overrides or ()), *planned])
-    from blockful_py.cli.devnet import with_running_devnets
     from blockful_py.learning.copies import copies_in
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.resume import jobs_of
@@ -102,8 +101,9 @@ def train(
         out.say(said)
     if untested:
         named = ", ".join(map(str, untested))
-        out.say(f"no test sample of class {named}: a request for it is carried out without AD_f")
+        out.say(f"no test sample of class {named}: requests for it are executed without AD_f")
     for user, forgets in opted_out.items():
-        out.say(f"user {user} asked to forget {'; '.join(map(str, forgets))}: nothing is trained on it again")
+        what = "; ".join(map(str, forgets))
+        out.say(f"user {user} asked to forget {what}: no model is trained on that data again")
     for each in excluded:
         out.say(f"excluded from decisions: {each}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that name the trust anchors of a proof or certificate."""
+"""Options for the trust anchors of a proof or certificate."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.errors import SettingsError
+from blockful_py.types import Bytes32
 
 if TYPE_CHECKING:
     from blockful_py.record.proofs.proof import Sources
@@ -63,12 +64,12 @@ TrustedContract = Annotated[
 
 
 def digests(texts: list[str] | None, option: str) -> frozenset[bytes]:
-    """Raises SettingsError for text that is not 32 bytes in hexadecimal."""
+    """Parses 32-byte hashes.  Raises SettingsError for other text."""
     return frozenset(_octets(text, 32, option) for text in texts or ())
 
 
-def digest(text: str | None, option: str) -> bytes | None:
-    """Raises SettingsError for text that is not 32 bytes in hexadecimal."""
+def digest(text: str | None, option: str) -> Bytes32 | None:
+    """Parses a 32-byte hash.  Raises SettingsError for other text."""
     return None if text is None else _octets(text, 32, option)
 
 
@@ -78,7 +79,7 @@ def sources(
 ) -> Iterator[Sources | None]:
     """The chains to compare the document with; None if the options name none.
 
-    Raises SettingsError where the options do not fit together.
+    Raises SettingsError if the options conflict.
     """
     if (url is None) != (contract is None):
         raise SettingsError("give --live-url and --contract, or neither: a node serves any contract.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful unlearn`: makes models forget classes, clients or samples."""
+"""Makes models forget classes, clients or samples (`blockful unlearn`)."""
 
 from __future__ import annotations
 
@@ -43,18 +43,15 @@ def unlearn(
     method: MethodName = None,
     request: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Carry out this request, which its owners signed (`blockful request`)."
-        ),
+        typer.Option(metavar="FILE", help="Execute this request, signed by its owners (`blockful request`)."),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Make every model that inherits from the starts forget classes, clients or samples, on both chains.
 
-    Options that are left out come from the run's settings. If the command is interrupted, run it again to
-    continue. A request that is done is not carried out again: the command says so, and makes its report if
-    that is missing.
+    Omitted options come from the run's settings.  If the command is interrupted, run it again to continue.  A
+    completed request is not repeated: the command says so, and makes its report if that is missing.
 
     Example: blockful unlearn --run runs/mine --start r5 --start r7 --class 3
     """
@@ -82,7 +79,7 @@ def unlearn(
 
 
 def show(outcome: FinishedRequest, out: Output, run: Path) -> None:
-    """Prints a request that is done; ends with status 3 when the record does not verify."""
+    """Prints a completed request; ends with status 3 if the record does not verify."""
     report = outcome.report
     if outcome.repeated:
         out.say(f"this request is done already (job {outcome.job}): nothing was changed")
@@ -90,8 +87,8 @@ def show(outcome: FinishedRequest, out: Output, run: Path) -> None:
         show_report(out, report, run if outcome.problem is None else None)
     if outcome.problem is not None:
         out.problem(
-            f"job {outcome.job} is done, and only its report is missing",
-            f"{outcome.problem} The same request again makes the report, and changes nothing.",
+            f"job {outcome.job} is done; only its report is missing",
+            f"{outcome.problem} Repeat the request to make the report; it changes nothing else.",
         )
     if report is not None and report.verification.failed:
         raise typer.Exit(3)

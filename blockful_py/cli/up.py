@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful up` and `blockful down`: a whole federation of machines on this one."""
+"""Runs a whole federation of machines on this one (`blockful up`, `down`, `ps`)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, LabelColumn, Overrides
+from blockful_py.cli.own_files import OwnFiles
 from blockful_py.errors import RunError
 from blockful_py.settings.text import read_document
 
 PACKAGE = Path(__file__).parents[1]
 FOLDER = Path(".blockful/federation")
 EXAMPLE = Path("examples/machines.toml")
-"""The settings of a federation that names none: the clone's, or those that came with the package."""
+"""Default settings of a federation: the clone's, or the package's."""
 
 Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="The folder of all its processes.")]
 
@@ -33,7 +35,7 @@ def up(
         typer.Option(
             "--data",
             metavar="FILE",
-            help="A participant's own rows: CSV, parquet, or a folder of images. Repeat it, once for each.",
+            help="A participant's own rows: CSV, parquet, or a folder of images. Repeat for each.",
             show_default=False,
         ),
     ] = None,
@@ -41,17 +43,16 @@ def up(
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Start a federation on this machine: two chains, members, participants with data of their own.
+    """Start a federation on this machine: two chains, members, and participants with their own data.
 
-    Each is a process; what is shown are the commands that a person would type on machines of their own.
-    The same command goes on with a federation that was stopped.
+    Each is a process; the command shows the commands for separate machines.  Run it again to
+    continue a federation that was stopped.
 
     Example: blockful up --members 4
     """
     settings_file = settings_file or next(filter(Path.exists, (EXAMPLE, PACKAGE / EXAMPLE)))
     read_document(settings_file)  # before the imports, which take seconds
     from blockful_py.cli.local_federation import LocalFederation
-    from blockful_py.cli.own_files import OwnFiles
 
     out = Output(as_json)
     federation = LocalFederation(folder, out.progress)
@@ -92,7 +93,7 @@ def up(
 
 
 def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
-    """Stop the federation that `up` started; its data stay for the next `up`.
+    """Stop the federation that `up` started, keeping its data for the next `up`.
 
     Example: blockful down
     """
@@ -103,19 +104,18 @@ def down(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
     out = Output(as_json)
     ended = LocalFederation(folder, out.progress).down()
     out.result({"stopped": [each.name for each in ended]})
-    out.say(f"stopped {len(ended)} processes and the chains; their data stay in {folder}")
+    out.say(f"stopped {len(ended)} processes and the chains; their data stays in {folder}")
 
 
 def ps(folder: Folder = FOLDER, as_json: AsJson = False) -> None:
-    """Show the processes of the federation that `up` started: which run, and what the others said last.
+    """Show the processes of the federation that `up` started, and the last output of stopped ones.
 
-    The status is 1 when one has ended.
+    Ends with status 1 if a process has ended.
 
     Example: blockful ps
     """
     if not folder.exists():
         raise RunError(f"there is no federation in {folder}: name its folder with --folder.")
-    from rich.table import Table
 
     from blockful_py.chain.processes import last_lines
     from blockful_py.cli.local_federation import LocalFederation

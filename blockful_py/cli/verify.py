@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful verify`: verifies models against the chains and the stores."""
+"""Verifies models against the chains and the stores (`blockful verify`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Quiet, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
+
+if TYPE_CHECKING:
+    from blockful_py.record.decryption import Decryptor
 
 
 def verify(
@@ -20,20 +23,18 @@ def verify(
     ] = None,
     run: Run = LATEST,
     decrypt: Annotated[
-        bool, typer.Option("--decrypt", help="Also decrypt the weights with the keys that the members hold.")
+        bool, typer.Option("--decrypt", help="Also decrypt the weights with the members' keys.")
     ] = False,
     reader: Annotated[
         Path | None,
-        typer.Option(
-            "--reader", metavar="KEYFILE", help="Also decrypt the weights that this reader may read."
-        ),
+        typer.Option("--reader", metavar="KEYFILE", help="Also decrypt weights that this reader may read."),
     ] = None,
     passphrase_file: PassphraseFile = None,
     since: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Check only what came after this checkpoint, and what has changed since.",
+            help="Check only models that are new or changed since this checkpoint.",
             show_default=False,
         ),
     ] = None,
@@ -48,14 +49,14 @@ def verify(
 ) -> None:
     """Check models: bytes, opening, Merkle root, header, links to genesis, and signatures.
 
-    The histories of both chains are compared: the archive must hold whatever the live chain holds.
+    The histories of both chains are compared: the archive must have every version of the live chain.
 
-    The check covers weights as sealed files. With --decrypt or --reader, it also decrypts them and requires
+    The check covers weights as sealed files.  With --decrypt or --reader, it also decrypts them and requires
     that they are weights.
 
-    With --since, the command checks that both chains still have the checkpoint's blocks, and takes from it
-    the models that stand as they stood; it neither reads their files nor their past events again. Keep
-    the file where nobody else can write.
+    With --since, the command checks that both chains still have the checkpoint's blocks, and trusts the
+    checkpoint for unchanged models: it reads neither their files nor their past events again.  Keep the file
+    where nobody else can write.
 
     Ends with status 3 and reports the first failing check of each model that does not verify.
 
@@ -66,7 +67,6 @@ def verify(
     from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.reader import ReaderSession
-    from blockful_py.record.decryption import Decryptor
 
     out = Output(as_json, quiet)
     keys = None if reader is None else ReaderKeys.load(reader, passphrase_from(passphrase_file))
@@ -100,14 +100,14 @@ def verify(
     )
     if outcome.pending:
         out.say(
-            f"{len(outcome.pending)} decisions are in the archive and not yet on the live chain: if no "
+            f"{len(outcome.pending)} decisions are in the archive but not yet on the live chain: if no "
             "leader is at work, finish them with `blockful resume`"
         )
     if since is not None:
-        out.say(f"{outcome.known} models stand as {since} has them, on blocks that the chains still have")
+        out.say(f"{outcome.known} models are unchanged since {since}, whose blocks the chains still have")
     out.say(f"{outcome.checked} models checked, {len(outcome.failures)} failed")
     if checkpoint is not None:
-        said = "was not written, as something failed" if outcome.failures else "is the checkpoint of this"
+        said = "was not written, because a check failed" if outcome.failures else "is the new checkpoint"
         out.say(f"{checkpoint} {said}")
     if outcome.failures:
         raise typer.Exit(3)

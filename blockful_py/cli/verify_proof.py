@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful verify-proof`: verifies an exported proof without a node or a store."""
+"""Verifies an exported proof without a node or a store (`blockful verify-proof`)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from blockful_py.cli.trust import (
     digests,
     sources,
 )
+from blockful_py.errors import SettingsError
 
 if TYPE_CHECKING:
     from blockful_py.record.proofs.proof import ProofOutcome
 
 
 def verify_proof(
-    file: Annotated[Path, typer.Argument(help="The proof, as `blockful export-proof` wrote it.")],
+    file: Annotated[Path, typer.Argument(help="The proof, from `blockful export-proof`.")],
     block_hashes: BlockHashes = None,
     key_ids: KeyIds = None,
     archive_heads: ArchiveHeads = None,
@@ -34,12 +35,12 @@ def verify_proof(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The model's weights: the sealed file or, with --data-key, the plain file too.",
+            help="The model's weights: the sealed file, or with --data-key also the plain file.",
         ),
     ] = None,
     data_key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The weights' data key, as `blockful read --data-key` wrote it."),
+        typer.Option(metavar="FILE", help="The weights' data key, from `blockful read --data-key`."),
     ] = None,
     run: TrustedRun = None,
     live_url: TrustedUrl = None,
@@ -48,18 +49,17 @@ def verify_proof(
 ) -> None:
     """Check a proof: node, opening, Merkle path, headers, links, signatures, history, and trust anchors.
 
-    A proof needs anchors that you trust. Give the hash of a block, such as the last one, and the ids of the
-    group keys, or name a run or a node to read them from. Ends with status 3 and the first failing check;
-    ends with status 5 when the file is not a proof.
+    A proof needs anchors that you trust.  Give the hash of a block, such as the last one, and the ids of the
+    group keys, or name a run or a node to read them from.  Ends with status 3 and the first failing check, or
+    with status 5 if the file is not a proof.
 
     The proof names weights by the CID of their sealed file, so --weights alone checks that file without
-    decrypting it. With --data-key, the command decrypts a sealed file; it seals a plain file and compares
+    decrypting it.  With --data-key, the command decrypts a sealed file, or seals a plain file and compares
     the result.
 
     Example: blockful verify-proof r6.proof.json --run runs/latest/parallel
     """
     run = located_run(run) if run else None
-    from blockful_py.errors import SettingsError
     from blockful_py.keys.data_key import read_data_key
     from blockful_py.record.proofs.anchors import Anchors
     from blockful_py.record.proofs.fields import read_document
@@ -100,7 +100,7 @@ def _said_of_history(outcome: ProofOutcome) -> str:
     if outcome.archived is None:
         return ""
     if outcome.covered is None:
-        return "; the history hashes to its head, which you did not say that you trust (--archive-head)"
+        return "; the history hashes to its head, which is not among your trusted heads (--archive-head)"
     return f"; {outcome.covered} of {outcome.archived} records of the archive"
 
 

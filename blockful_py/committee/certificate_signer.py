@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's voting key: votes, and shares of certificates for what it voted for."""
+"""A member's voting key, which signs votes and shares of certificates."""
 
 from __future__ import annotations
 
 from copy import copy
 
-from blockful_py.committee.certificates import (
-    CommittedVote,
-    Cosigning,
-    attestation_of,
-    digest_of,
-    pair_digest,
-)
+from blockful_py.committee.certificates import CommittedVote, Cosigning, attestation_of, pair_digest
 from blockful_py.committee.memory import Ballot, Memory, ballot_of
 from blockful_py.committee.pledges import Pledge, SignedPledge
 from blockful_py.crypto import curve, eip712, multisignature, signature
@@ -20,18 +14,20 @@ from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitment, draw
 from blockful_py.errors import CheaterError, RefusedError
+from blockful_py.ledger.signed import digest_of
 from blockful_py.types import Rng
 
 PENDING = 16
-"""Unanswered pairs that a member keeps for a leader, which has one certificate under way."""
+"""Maximum number of unused nonce pairs for one leader, which obtains one certificate at a time."""
 PendingNonces = NonceStore[tuple[Ballot, NoncePoints]]
-"""Nonces for certificates, by their points."""
+"""Pending nonces for certificates, keyed by ballot and points."""
 
 
 class CertificateSigner:
-    """Votes once on a proposal, and signs certificates of what it voted for, for any contract.
+    """Votes once on each proposal and helps to sign certificates of the content it voted for.
 
-    Votes are in the memory before they leave.  `pending` outlives the signer where a process makes several.
+    A vote is stored in the memory before it is sent.  Pass the same `pending` to all signers that a process
+    creates for one member.
     """
 
     def __init__(
@@ -43,7 +39,10 @@ class CertificateSigner:
         rng: Rng,
         pending: PendingNonces | None = None,
     ) -> None:
-        """`domain`: of votes.  Raises RefusedError when the key of `secret` is not in the roster."""
+        """Signs with `secret` as a member of `roster`; `domain` is the EIP-712 domain of votes.
+
+        Raises RefusedError when the key of `secret` is not in the roster.
+        """
         self._leader = OWN_PROCESS
         self._secret = secret
         self.roster = roster
@@ -59,7 +58,7 @@ class CertificateSigner:
         self.address = curve.address(key)
 
     def led_by(self, leader: bytes) -> CertificateSigner:
-        """The same, asked by another leader, whose nonces take no room of others' (`NonceStore`)."""
+        """A copy that answers another leader, whose nonces have a quota of their own (`NonceStore`)."""
         signer = copy(self)
         signer._leader = leader
         return signer
@@ -73,18 +72,18 @@ class CertificateSigner:
         return signature.sign(self._secret, digest)
 
     def vote(self, epoch: int, proposal: bytes, content: bytes) -> CommittedVote:
-        """Its vote on a content, 32 bytes.
+        """Votes on a content (32 bytes).
 
-        Raises RefusedError when it voted for another of this proposal.
+        Raises RefusedError when the member voted for other content of this proposal.
         """
         if self._memory.vote(self.ballot(epoch, proposal), content) != content:
             raise RefusedError(f"this member has voted for other content of 0x{proposal.hex()[:8]}")
         return self.recommit(epoch, proposal)
 
     def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        """Its vote once more, with fresh nonces.
+        """Repeats the vote with fresh nonces.
 
-        Raises RefusedError when it has not voted on the proposal.
+        Raises RefusedError when the member has not voted on the proposal.
         """
         ballot = self.ballot(epoch, proposal)
         content = self._content(ballot)
@@ -99,10 +98,10 @@ class CertificateSigner:
         return CommittedVote(self.sign(digest), points, signed)
 
     def attest(self, cosigning: Cosigning) -> bytes:
-        """Its attestation (64 bytes) that it knows no other use of the nonces of a certificate.
+        """Attests (64 bytes) that the member knows no other use of a certificate's nonces.
 
-        Raises RefusedError for votes or pledges that are not their members', CheaterError naming the members
-        that pledged their generation of nonces before.
+        Raises RefusedError for forged votes or pledges, and CheaterError with the members that have pledged
+        the same generation of nonces before.
         """
         self._require_voted(cosigning)
         digest = attestation_of(cosigning, self.domain)
@@ -113,10 +112,10 @@ class CertificateSigner:
         return self.sign(digest)
 
     def cosign(self, cosigning: Cosigning) -> int:
-        """Its share of a certificate that a quorum voted for, with nonces that a quorum attests.
+        """The member's share of a certificate that a quorum voted for, with nonces that a quorum attests.
 
-        Raises RefusedError for other content than it voted for, fewer votes or attestations than a quorum, or
-        what is not its members', NonceReuseError when its nonces are used.
+        Raises RefusedError for other content than the member's vote, and for forged or too few votes or
+        attestations; NonceReuseError when its nonces are used.
         """
         ballot = self.ballot(cosigning.epoch, cosigning.proposal)
         certificate = cosigning.certificate
@@ -145,7 +144,7 @@ class CertificateSigner:
         return multisignature.respond(self._secret, pair, begun)
 
     def _require_voted(self, cosigning: Cosigning) -> list[int]:
-        """The voters' indices.
+        """The indices of the voters.
 
         Raises RefusedError unless a quorum voted for one content and pledged nonces.
         """
@@ -166,7 +165,7 @@ class CertificateSigner:
                 each.index,
                 pair_digest(nonces),
             ) or not signed.is_by(self.roster.members[each.index - 1], self.domain):
-                raise RefusedError(f"the nonces of member {each.index} are not those that it pledged")
+                raise RefusedError(f"the nonces of member {each.index} differ from its pledge")
         return indices
 
     def _is_by(self, index: int, digest: bytes, signed: bytes) -> bool:

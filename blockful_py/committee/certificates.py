@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Certificates: what voters sign together for one contract, and the actions that this allows there.
+"""Certificates: signatures of voters together for one contract, and the actions that they allow there.
 
-A member first votes, alone: two votes of it on one proposal convict it.  With its vote it pledges nonces for
-one certificate.  A quorum attests the pledges of all voters (see `pledges`), and each voter gives its share
-of one signature, only for the content that it voted for, and only once it has seen that a quorum did.
+A member first votes on its own; two different votes on one proposal convict it.  With its vote it pledges
+nonces for one certificate.  A quorum attests the pledges of all voters (see `pledges`).  Each voter then
+gives its share of the signature, only for the content it voted for and only after it has seen that a quorum
+did.
 """
 
 from __future__ import annotations
@@ -19,18 +20,16 @@ from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attes
 from blockful_py.committee.polling import Poll, Refusal, refuted
 from blockful_py.crypto import curve, eip712, merkle, multisignature, signature
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.multisignature import NoncePoints, SchnorrSignature
+from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster, bits
-from blockful_py.errors import CheaterError, CryptoError, QuorumError, RefusedError
-from blockful_py.types import Action, Address, Bytes32, Bytes64, Certificate
-
-UNSIGNED = (0, bytes(20), 0)
-"""`voters`, `nonce` and `s` of a certificate that nobody has signed yet."""
+from blockful_py.errors import CheaterError, QuorumError, RefusedError
+from blockful_py.ledger.signed import Executor, digest_of, unsigned
+from blockful_py.types import Action, Bytes32, Bytes64, Certificate
 
 
 @dataclass(frozen=True, slots=True)
 class CastVote:
-    """The vote (64 bytes) of the member at a 1-based index on some content of a proposal."""
+    """The vote (64 bytes) of the member with a 1-based index, for some content of a proposal."""
 
     index: int
     content: Bytes32
@@ -39,9 +38,9 @@ class CastVote:
 
 @dataclass(frozen=True, slots=True)
 class CommittedVote:
-    """A vote (64 bytes), and nonces that its member pledges to use for one certificate of it.
+    """A vote (64 bytes), with nonces pledged to one certificate of it.
 
-    The session of the pledge is the digest that the vote signs.
+    The pledge's session is the digest that the vote signs.
     """
 
     vote: Bytes64
@@ -50,21 +49,13 @@ class CommittedVote:
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
-    """A contract that executes what a certificate for it allows; `address` has 20 bytes."""
-
-    chain_id: int
-    address: Address
-
-
-@dataclass(frozen=True, slots=True)
 class Cosigning:
-    """Asks the voters of a certificate for their shares of its signature.
+    """Request to the voters of a certificate for their shares of its signature.
 
     Attributes:
-        votes: those of its voters, by ascending index, all on one content.
-        nonces, pledges: of the voters, in the same order.
-        attestations: of the pledges; none when they are asked for.
+        votes: votes on one content, by ascending index.
+        nonces, pledges: one of each voter, in the same order.
+        attestations: of the pledges; empty in a request for attestations.
     """
 
     epoch: int
@@ -77,7 +68,7 @@ class Cosigning:
 
     @property
     def certificate(self) -> Certificate:
-        """What is signed.  Raises RefusedError when there are no votes, or not on one content."""
+        """The certificate to be signed.  Raises RefusedError unless all votes are for one content."""
         contents = {each.content for each in self.votes}
         if len(contents) != 1 or not len(self.nonces) == len(self.pledges) == len(self.votes):
             raise RefusedError("a certificate has votes on one content, and pledged nonces of each voter")
@@ -86,7 +77,7 @@ class Cosigning:
 
 
 Blame = Callable[[Sequence[int], str], None]
-"""Called with the members that failed in a round that they had agreed to, and why."""
+"""Called with the members that failed in a round they had agreed to, and the reason."""
 
 
 class CertificateVoter(Protocol):
@@ -101,35 +92,17 @@ class CertificateVoter(Protocol):
         """Voting address, 20 bytes."""
 
     def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        """Its vote on a proposal once more, with fresh nonces."""
+        """Repeats its vote on a proposal with fresh nonces."""
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
-        """Its attestation (64 bytes) that it knows no other use of the nonces."""
+        """Attests (64 bytes) that it knows no other use of the nonces."""
 
     def cosign(self, cosigning: Cosigning) -> int:
         """Its share of a certificate's signature."""
 
 
-def unsigned(epoch: int, proposal: bytes, content: bytes) -> Certificate:
-    """The certificate that is to be signed."""
-    return Certificate(epoch, proposal, content, *UNSIGNED)
-
-
-def digest_of(certificate: Certificate, executor: Executor, domain: eip712.Domain) -> bytes:
-    """The digest that a certificate's voters sign (IQuorum.certifiedDigest)."""
-    certified = eip712.Certified(
-        executor.chain_id,
-        executor.address,
-        certificate.epoch,
-        certificate.proposal,
-        certificate.content_hash,
-        certificate.voters,
-    )
-    return eip712.digest(domain, certified)
-
-
 def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
-    """The vote of `member`.  Raises CheaterError unless it is its signature of `digest`."""
+    """Checks and returns the vote of `member`.  Raises CheaterError unless `member` signed `digest`."""
     if not signature.is_by(member.address, digest, vote):
         raise CheaterError([member.index], "the signature of this decision")
     return vote
@@ -138,9 +111,9 @@ def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
 def committed_vote(
     member: CertificateVoter, vote: CommittedVote, digest: bytes, domain: eip712.Domain
 ) -> CommittedVote:
-    """The vote of `member` on `digest`.
+    """Checks and returns the vote of `member` on `digest`.
 
-    Raises RefusedError unless it signed that and its pledge of nonces.
+    Raises CheaterError unless `member` signed the vote and the pledge of its nonces.
     """
     signed_vote(member, vote.vote, digest)
     if not all(map(curve.on_curve, vote.nonces)):
@@ -155,7 +128,7 @@ def committed_vote(
 
 
 def pair_digest(nonces: NoncePoints) -> bytes:
-    """keccak256 of D and E, compressed: what a pledge of one pair is about."""
+    """keccak256 of D and E, compressed; a pledge of one pair commits to it."""
     return keccak(b"".join(map(curve.compress, nonces)))
 
 
@@ -175,11 +148,11 @@ def certify(
     poll: Poll,
     blame: Blame,
 ) -> Certificate:
-    """Has the members whose `votes` (by 1-based index) are for this unsigned certificate sign it for
-    `executor`.
+    """Has the members that voted for an unsigned certificate sign it for `executor`.
 
-    Who refuses or answers wrongly is left out, and the others begin again with fresh nonces; so do the others
-    without some who are accused.  Raises QuorumError when too few are left, with their reasons.
+    `votes`: by 1-based index.  A member that refuses or answers wrongly is left out, and the others start
+    again with fresh nonces; they also try without members that others accuse.  Raises QuorumError with all
+    reasons when too few members remain.
     """
     voting, reasons = dict(votes), list[str]()
     trials, doubted = Trials(), frozenset[int]()
@@ -228,7 +201,7 @@ def recommitted(
     needed: int,
     blame: Blame,
 ) -> dict[int, CommittedVote]:
-    """Votes on a decision, with fresh nonces, of those members that voted for it, by 1-based index."""
+    """Collects repeated votes with fresh nonces, by 1-based index, from voters for a certificate."""
     decision = (certificate.epoch, certificate.proposal)
     digest = eip712.decision_digest(domain, *decision, certificate.content_hash)
 
@@ -248,10 +221,10 @@ def _attested(
     poll: Poll,
     blame: Blame,
 ) -> tuple[SignedAttestation, ...]:
-    """A quorum's attestations of the pledges.
+    """Attestations of the pledges by a quorum.
 
-    Raises CheaterError naming voters that more members accuse than may be faulty, QuorumError with the
-    members' reasons when too few attest otherwise.
+    Raises CheaterError with the voters that more members accuse than can be faulty.  Otherwise, raises
+    QuorumError with the members' reasons when too few attest.
     """
     digest = attestation_of(cosigning, domain)
     replies = poll(
@@ -298,7 +271,7 @@ def _cosigned(member: CertificateVoter, cosigning: Cosigning) -> int:
 def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]]) -> tuple[Action, ...]:
     """One action for each leaf of `contents` (leaves by contract, in order).
 
-    Raises RefusedError unless the certificate covers them.
+    Raises RefusedError unless the certificate covers the leaves.
     """
     leaves = tuple(chain.from_iterable(contents))
     if not leaves or merkle.root(leaves) != certificate.content_hash:
@@ -310,26 +283,5 @@ def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]])
     )
 
 
-def require_signed(
-    certificate: Certificate, executor: Executor, roster: Roster, domain: eip712.Domain
-) -> None:
-    """Raises RefusedError unless a quorum of the roster, and nobody else, signed the certificate for
-    `executor`.
-    """
-    try:
-        voters = roster.chosen(certificate.voters)
-    except ValueError as error:
-        raise RefusedError(f"a certificate names voters that there are not: {error}") from None
-    if len(voters) < roster.quorum:
-        raise RefusedError(f"a certificate has {len(voters)} voters, {roster.quorum} are needed")
-    try:
-        key = multisignature.total(roster.keys[index] for index in voters)
-    except CryptoError:
-        raise RefusedError("the keys of a certificate's voters cancel each other") from None
-    made = SchnorrSignature(certificate.nonce, certificate.s)
-    if not multisignature.verify(key, digest_of(certificate, executor, domain), made):
-        raise RefusedError("the signature of a certificate is not that of its voters")
-
-
 Certifier = Callable[[Certificate, Executor], Certificate]
-"""Has an unsigned certificate signed for a contract."""
+"""Signs an unsigned certificate for a contract."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certified decisions of a committee: proposals with the actions that write them to both chains.
 
-Anybody who has a certified decision can write it to the archive: the contracts check the certificate, not the
-sender. Members sign the live chain's certificate once the archive holds it.
+Anybody can write a certified decision to the archive, since the contracts check the certificate and not the
+sender.  Members sign the live chain's certificate once the archive has the decision.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.committee.certificates import CastVote, Executor, actions_under, require_signed, unsigned
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
+from blockful_py.committee.certificates import CastVote, actions_under
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import RefusedError
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.signed import Executor, require_signed, unsigned
 from blockful_py.types import Action, Certificate
 
 
 @dataclass(frozen=True, slots=True)
 class CertifiedPublication:
-    """A block with the actions that write it to the archive and, once it has settled there, to the live
-    chain.
+    """A block with the actions that write it to the archive and, after that has settled, to the live chain.
 
-    The certificate of `live` is still to be signed.
+    The certificate of `live` is not signed yet.
     """
 
     proposal: PublicationProposal
@@ -35,7 +35,7 @@ class CertifiedPublication:
 
     @property
     def certificate(self) -> Certificate:
-        """The archive's. Raises RefusedError when there is none."""
+        """The archive's certificate.  Raises RefusedError when no action has one."""
         return _certificate(self.archive)
 
     def contents(self, archive: ArchiveLedger, live: LiveLedger) -> tuple[tuple[bytes, ...], ...]:
@@ -55,8 +55,9 @@ class CertifiedPublication:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedRedaction:
-    """Replacements with the actions that write them, chunk by chunk; the certificate of `live` is still to be
-    signed.
+    """Replacements with the actions that write them, chunk by chunk.
+
+    The certificates of `live` are not signed yet.
     """
 
     draft: RedactionDraft
@@ -66,7 +67,7 @@ class CertifiedRedaction:
 
     @property
     def certificate(self) -> Certificate:
-        """The archive's. Raises RefusedError when there is none."""
+        """The archive's certificate.  Raises RefusedError without archive actions."""
         return _certificate(self.archive)
 
     def contents(self, archive: ArchiveLedger, live: LiveLedger) -> tuple[tuple[bytes, ...], ...]:
@@ -93,7 +94,7 @@ def _certificate(archive: Sequence[Action]) -> Certificate:
 
 
 class DecisionKeeper(Protocol):
-    """A member in another process, which finishes decisions that their leader leaves unfinished.
+    """A member in another process that finishes decisions its leader abandons.
 
     Methods raise CommitteeError or CryptoError when the member refuses.
     """
@@ -116,10 +117,10 @@ def require_certified(
     roster: Roster,
     domain: eip712.Domain,
 ) -> None:
-    """Raises RefusedError unless the archive will take each action once the one before is done.
+    """Checks that the archive accepts the actions of a decision in their order.
 
-    The live chain's actions are those of the same decision, still to be signed.  The state of the chains is
-    not checked: the decision may be half written already.
+    The live chain's actions must be of the same decision; they are not signed yet.  The state of the chains
+    is not checked, because the decision may be half written already.  Raises RefusedError.
     """
     certificate = certified.certificate
     if (certificate.epoch, certificate.proposal) != certified.subject:
@@ -131,9 +132,9 @@ def require_certified(
 
 
 def split_actions(certificate: Certificate, contents: Sequence[Sequence[bytes]]) -> tuple[Action, ...]:
-    """The archive's actions under `certificate`, and the live chain's, which are still to be signed.
+    """The archive's actions under `certificate`, and the live chain's actions, which are not signed yet.
 
-    `contents`: leaves of the archive's transactions, and of the live chain's.
+    `contents`: leaves of the archive's transactions, then of the live chain's.
     """
     archive, _ = contents
     later = unsigned(certificate.epoch, certificate.proposal, certificate.content_hash)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encodes values as JSON and decodes them: dataclasses as objects, numbers and bytes as hexadecimal text.
 
-Decoding is strict, because anybody may have sent the bytes: an object has exactly the fields of its type;
-numbers are below 2^256 and have no leading zeros; bytes have the length that their field is annotated with
-(`types.Length`); no key occurs twice.  A value has one encoding, so that
-equal values are equal bytes.
+Decoding is strict, because anybody may have sent the bytes.  An object has exactly the fields of its type;
+numbers are below 2^256 and have no leading zeros; bytes have the length in the annotation of their field
+(`types.Length`); no key occurs twice.  Every value has one encoding, so equal values are equal bytes.
 """
 
 from __future__ import annotations
@@ -24,9 +23,12 @@ from blockful_py.types import Length
 Value = TypeVar("Value")
 
 MAX_DEPTH = 24
-"""Maximum nesting of arrays and objects; the deepest message has half as many levels."""
+"""Maximum nesting of arrays and objects, about twice the depth of the deepest message."""
 SPARE_VALUES, BYTES_PER_VALUE = 1024, 24
-"""A document has at most one value for so many bytes, and some more: `[[],[],…]` takes 25 times its size."""
+"""Maximum values in a document: SPARE_VALUES, plus one for each BYTES_PER_VALUE bytes.
+
+Without a limit, `[[],[],…]` takes 25 times its size in memory.
+"""
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,63})\Z")
 _BYTES = re.compile(r"0x([0-9a-f]{2})*\Z")
 
@@ -37,7 +39,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(kind: type[Value], data: bytes) -> Value:
-    """Inverse of `encode`.  Raises MessageError, which names the field, for other bytes."""
+    """Inverse of `encode`.  Raises MessageError with the field at fault for any other bytes."""
     try:
         _require_sparse(data)
         document = parse_json(
@@ -53,7 +55,10 @@ def decode(kind: type[Value], data: bytes) -> Value:
 
 
 def _require_sparse(data: bytes) -> None:
-    """Raises ValueError for more values than any message of its length has."""
+    """Limits the number of values in a document.
+
+    Raises ValueError when it has more values than any message of its length has.
+    """
     values = sum(map(data.count, (b",", b"[", b"{")))
     if values > SPARE_VALUES + len(data) // BYTES_PER_VALUE:
         raise ValueError(f"it has {values} values in {len(data)} bytes")

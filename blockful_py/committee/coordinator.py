@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leads a committee through a proposal: review, collisions, votes.
 
-The coordinator holds no secret and need not be trusted: members check every message that it sends, and
-the contracts check every certificate.
+The coordinator has no secret and need not be trusted: members check each of its messages, and the contracts
+check every certificate.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from typing import TypeVar
 from blockful_py.committee.certificates import (
     CastVote,
     CommittedVote,
-    Executor,
     actions_under,
     certify,
     committed_vote,
     recommitted,
     signed_vote,
-    unsigned,
 )
 from blockful_py.committee.certified import (
     CertifiedProposal,
@@ -30,9 +28,7 @@ from blockful_py.committee.certified import (
     split_actions,
 )
 from blockful_py.committee.disputes import Trials, settle
-from blockful_py.committee.erasure import Endorsement, erasure_digest
 from blockful_py.committee.exclusions import Exclusions
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import (
     AttestedNonces,
@@ -49,7 +45,7 @@ from blockful_py.committee.proposals import (
     opening_tasks,
     with_openings,
 )
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Voter
+from blockful_py.committee.protocols import Voter
 from blockful_py.crypto import eip712, merkle
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
@@ -57,20 +53,22 @@ from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import aggregate, combine
 from blockful_py.errors import CheaterError, QuorumError
+from blockful_py.ledger.erasure import Endorsement, erasure_digest
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.signed import Executor, unsigned
 from blockful_py.types import Action, Certificate, Opening, Point
 
 Answer = TypeVar("Answer")
 
 PAUSES = (1.0, 2.0, 4.0)
-"""Seconds between requests for the live chain's certificate, while members' nodes catch up with the
-archive.
-"""
+"""Seconds between requests for the live chain's certificate, while members' nodes follow the archive."""
 
 
 class Coordinator:
     """Certifies proposals with `members`; a decision takes `quorum` votes, a collision `threshold` shares.
 
-    `consensus` counts the decisions certified so far (the paper's C_con).  `excluded`: members that were
+    `consensus` counts the decisions certified so far (the paper's C_con).  `excluded` lists the members
     excluded from decisions, with reasons.
     """
 
@@ -87,11 +85,11 @@ class Coordinator:
         keepers: Sequence[DecisionKeeper] = (),
         leader: bytes = bytes(20),
     ) -> None:
-        """`roster`: of the members' epoch.  `domain`: EIP-712 domain of the Committee contract, for votes.
+        """Leads `members` of the epoch of `roster`; `domain` is the EIP-712 domain of votes.
 
-        `poll`: how members are asked.  `salt`: distinguishes this coordinator's rounds from others on the
-        same draft.  `keepers`: members that outlive this process.  `leader`: address that signs the questions
-        to members of other processes.
+        `poll` asks the members.  `salt` distinguishes this coordinator's rounds from others on the same
+        draft.  `keepers` are members that outlive this process.  `leader` is the address that signs the
+        questions to members in other processes.
         """
         self._members = tuple(members)
         self._key = key
@@ -118,11 +116,11 @@ class Coordinator:
 
     @property
     def keepers(self) -> int:
-        """Number of members that `hand_over` sends a decision to."""
+        """Number of members that receive decisions from `hand_over`."""
         return len(self._keepers)
 
     def certify_publication(self, proposal: PublicationProposal) -> CertifiedPublication:
-        """Collects votes on a block, and the archive's certificate.
+        """Collects votes on a block and the archive's certificate.
 
         Raises QuorumError with the members' reasons.
         """
@@ -139,9 +137,9 @@ class Coordinator:
     def certify_redaction(
         self, draft: RedactionDraft, reviewed: Callable[[], None] = lambda: None
     ) -> CertifiedRedaction:
-        """Reviews, makes the collisions, collects votes and the archive's certificate.
+        """Has a draft reviewed, makes its collisions, and collects votes and the archive's certificate.
 
-        `reviewed` is called whenever a member has approved, by several threads.
+        `reviewed` is called after each approval, from several threads.
 
         Raises QuorumError with the members' reasons when too few approve.
         """
@@ -177,7 +175,7 @@ class Coordinator:
         return CertifiedRedaction(draft, chunks, actions[: len(archive)], actions[len(archive) :])
 
     def endorse_erasure(self, epoch: int, statement: bytes) -> Endorsement:
-        """Signatures of a quorum on a statement that each member checks against the chains.
+        """Collects a quorum's signatures on a statement, which each member checks against the chains.
 
         Raises QuorumError with the members' reasons when too few sign.
         """
@@ -188,7 +186,7 @@ class Coordinator:
         return Endorsement(epoch, {index: replies[index] for index in sorted(replies)[: self._quorum]})
 
     def certify_motion(self, motion: Motion, leaf: bytes, executor: Executor) -> Action:
-        """Collects votes on a motion that allows the call of this leaf. Raises QuorumError with reasons."""
+        """Collects votes on a motion that allows the call of `leaf`.  Raises QuorumError with reasons."""
         certificate = self._decide(
             unsigned(motion.epoch, motion.proposal, merkle.root((leaf,))),
             executor,
@@ -198,10 +196,10 @@ class Coordinator:
         return action
 
     def release(self, certificate: Certificate) -> Certificate:
-        """The live chain's certificate, for a decision that the archive holds whole.
+        """Obtains the live chain's certificate for a decision that the archive holds completely.
 
-        Every member looks at its own node, which may be behind the leader's: after a refusal it is asked
-        again a few times.  Raises QuorumError with the members' reasons.
+        Each member asks its own node, which may be behind the leader's, so members are asked again a few
+        times after a refusal.  Raises QuorumError with the members' reasons.
         """
         executor = Executor(self._live.chain_id, self._live.address)
         pauses = iter(PAUSES)
@@ -218,22 +216,22 @@ class Coordinator:
                 time.sleep(pause)
 
     def hand_over(self, certified: CertifiedProposal) -> int:
-        """Sends a decision to the members that finish it if the leader does not. Returns their number."""
+        """Sends a decision to the members that finish it if the leader does not.  Returns their number."""
         self._poll(self._keepers, lambda keeper: keeper.keep(certified), self._quorum)
         return len(self._keepers)
 
     def _late(self, draft: RedactionDraft, willing: Sequence[Voter]) -> list[Voter]:
-        """Members that approve now but did not when they were first asked."""
+        """Members that approve now but did not when first asked."""
         known = {member.index for member in willing}
         others = [member for member in self._members if member.index not in known]
         replies = self._poll(others, lambda member: member.approve(draft), 1)
         return [member for member in others if not isinstance(replies[member.index], Refusal)]
 
     def _collide(self, draft: RedactionDraft, willing: list[Voter]) -> tuple[Opening, ...]:
-        """Collisions by t members, with nonces that a quorum attests.
+        """Makes the collisions with t members and nonces that a quorum attests.
 
-        A member that cheats is excluded and the rounds are repeated.
-        When too few remain, members that approve late join `willing`.
+        A member that cheats is excluded and the rounds are repeated.  When too few remain, members that
+        approve late join `willing`.
         """
         tasks = opening_tasks(draft, self._live.chain_id, self._live.address)
         honest = list(willing)
@@ -276,7 +274,10 @@ class Coordinator:
         signers: Sequence[Voter],
         session: CollisionSession,
     ) -> tuple[Opening, ...]:
-        """Raises CheaterError naming members that refuse, answer for another session, or answer wrongly."""
+        """Runs both rounds of a collision session.
+
+        Raises CheaterError with the members that refuse, answer for another session, or answer wrongly.
+        """
         batch = (session.identifier(self._domain), len(tasks))
 
         def pledged(member: Voter, answer: PledgedNonces) -> bool:
@@ -300,10 +301,10 @@ class Coordinator:
     def _attestations(
         self, session: CollisionSession, committed: Sequence[PledgedNonces]
     ) -> tuple[SignedAttestation, ...]:
-        """Attestations of a quorum that each generation of nonces is pledged once.
+        """Attestations by a quorum that each generation of nonces is pledged once.
 
-        Raises CheaterError naming signers that more members accuse than may be faulty, QuorumError with the
-        members' reasons when too few attest otherwise.
+        Raises CheaterError with the signers that more members accuse than can be faulty.  Otherwise, raises
+        QuorumError with the members' reasons when too few attest.
         """
         pledges = [each.pledge for each in committed]
         digest = attestation_digest(self._domain, session.identifier(self._domain), pledges)
@@ -330,7 +331,10 @@ class Coordinator:
         question: Callable[[Voter], Answer],
         belongs: Callable[[Voter, Answer], bool],
     ) -> list[Answer]:
-        """Every signer's answer. Raises CheaterError naming those that refuse or answer something else."""
+        """Collects every signer's answer.
+
+        Raises CheaterError with the signers that refuse or whose answer does not belong to the question.
+        """
         replies = self._poll(signers, question, len(signers))
         answers = []
         failed = []
@@ -364,9 +368,9 @@ class Coordinator:
         question: Callable[[Voter], CommittedVote],
         members: Sequence[Voter] | None = None,
     ) -> Certificate:
-        """Collects votes on an unsigned certificate, and has it signed.
+        """Collects votes on an unsigned certificate and has it signed.
 
-        Votes short of a quorum are sent to the members as well, so that equivocation is detected.
+        With fewer votes than a quorum, the votes still go to the members, so that they detect equivocation.
         """
         epoch, proposal, content = certificate.epoch, certificate.proposal, certificate.content_hash
         digest = eip712.decision_digest(self._domain, epoch, proposal, content)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's part in collision sessions: it pledges nonces, attests pledges, and answers attested ones.
+"""A member's part in collision sessions: it pledges nonces, attests pledges and signs with attested nonces.
 
-A signer answers only for nonces that a quorum attests, and a member attests one use of a generation of a
-signer's nonces.  Two quorums share an honest member, so a signer never answers twice with one pair, even if
-it forgets what it did.
+A signer uses only nonces that a quorum attests, and a member attests one use of each generation of a signer's
+nonces.  Two quorums share an honest member, so a signer never answers twice with one pair, even if it loses
+its memory.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from blockful_py.types import Rng
 
 
 class Cosigner:
-    """Signs collisions with one share, together with others of the roster.
+    """Signs collisions with one share, together with other members of the roster.
 
-    Its owner checks the tasks, as for `ThresholdSigner`.
+    The caller checks the tasks, as for `ThresholdSigner`.
     """
 
     def __init__(self, voter: CertificateSigner, share: KeyShare, rng: Rng, memory: Memory) -> None:
-        """`voter`: the same member's, with whose voting key it signs pledges and attestations."""
+        """Signs collisions with `share`, and pledges and attestations with the same member's `voter`."""
         self._voter = voter
         self._share = share
         self._signer = ThresholdSigner(share, rng)
@@ -46,9 +46,9 @@ class Cosigner:
         self._memory = memory
 
     def commit(self, session: CollisionSession, count: int) -> PledgedNonces:
-        """Round 1: pledged nonces for `count` messages.
+        """Round 1: pledges nonces for `count` messages.
 
-        Raises RefusedError unless this member is one of the session's signers, NonceReuseError when the
+        Raises RefusedError unless this member is one of the session's signers, and NonceReuseError when the
         session has begun.
         """
         index = self._share.index
@@ -62,11 +62,11 @@ class Cosigner:
         return PledgedNonces(commitments, generation, signed)
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
-        """Its attestation (64 bytes) that it knows no other use of the nonces that are pledged.
+        """Attests (64 bytes) that the member knows no other use of the pledged nonces.
 
         Raises:
-            RefusedError: the pledges are not those of the session's signers.
-            CheaterError: names signers that did not sign their pledge, or pledged its generation before.
+            RefusedError: the pledges are not by the session's signers.
+            CheaterError: names signers with a forged pledge or a generation pledged before.
         """
         identifier = session.identifier(self._domain)
         self._require_complete(session, identifier, [each.pledge for each in pledges])
@@ -86,9 +86,9 @@ class Cosigner:
         return self._voter.sign(digest)
 
     def sign(self, tasks: Sequence[Task], nonces: AttestedNonces) -> SignatureShares:
-        """Round 2: its shares of all collisions, once a quorum has attested all nonces.
+        """Round 2: the member's shares of all collisions, once a quorum has attested all nonces.
 
-        Raises RefusedError when fewer have, and what `ThresholdSigner.sign` raises.
+        Raises RefusedError without a quorum, and the errors of `ThresholdSigner.sign`.
         """
         session = nonces.session
         identifier = session.identifier(self._domain)
@@ -109,7 +109,7 @@ class Cosigner:
     def _require_complete(
         self, session: CollisionSession, identifier: bytes, pledges: Sequence[Pledge]
     ) -> None:
-        """Raises RefusedError unless there is one pledge of each signer, in order, for this session."""
+        """Checks that each signer has one pledge for this session, in order.  Raises RefusedError."""
         signers = session.indices
         if not (
             len(signers) >= self._share.threshold
@@ -117,4 +117,4 @@ class Cosigner:
             and [each.signer for each in pledges] == list(signers)
             and all(each.session == identifier and 0 < each.generation <= MAX_NUMBER for each in pledges)
         ):
-            raise RefusedError("the pledges are not those of enough signers of this session")
+            raise RefusedError("the pledges are not by enough signers of this session")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out who may be at fault when members refuse to attest nonces because others cheat, as they say.
+"""Finds the members that may be at fault when some refuse to attest nonces and accuse others of cheating.
 
-A member can show a generation of its nonces to one other in advance: that one alone then accuses it, and no
-third can tell which of them lies.  A leader therefore tries what holds if either does.
+A signer can show a generation of its nonces to one member in advance.  Only that member then accuses it, and
+no third member can tell which of the two lies.  A leader therefore retries without either.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from blockful_py.committee.polling import Refusal
 from blockful_py.errors import CheaterError, DisputedError, QuorumError
 
 MAX_SETS = 1 << 14
-"""Sets of members that are looked at in one dispute; small committees have fewer."""
+"""Maximum number of sets of members examined in one dispute; small committees have fewer."""
 MAX_TRIALS = 64
-"""Sets of members that are left out one after the other."""
+"""Maximum number of sets that are left out, one after the other."""
 
 
 class Trials:
-    """Sets of signers to leave out, each once."""
+    """Sets of signers to leave out of later attempts, each once."""
 
     def __init__(self) -> None:
         self._waiting: deque[frozenset[int]] = deque()
         self._known: set[frozenset[int]] = set()
 
     def after(self, error: QuorumError) -> frozenset[int]:
-        """The next set.  Raises `error` when all were tried."""
+        """The next set.  Raises `error` after the last one."""
         if isinstance(error, DisputedError):
             fresh = [each for each in error.suspects if each not in self._known]
             fresh = fresh[: MAX_TRIALS - len(self._known)]
@@ -40,10 +40,10 @@ class Trials:
 
 
 def settle(replies: Mapping[int, object], signers: Sequence[int], faulty: int, shortage: str) -> QuorumError:
-    """The error where too few members attest the nonces of `signers`.
+    """The error to raise when too few members attest the nonces of `signers`.
 
-    Its suspects are the signers among every set of at most `faulty` liars that would explain all refusals.
-    Raises CheaterError naming signers that more members accuse than may be faulty.
+    Its suspects are the signers in each set of at most `faulty` liars that explains all refusals.  Raises
+    CheaterError with the signers that more than `faulty` members accuse.
     """
     reasons = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
     accused = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns model nodes into proposals: chameleon hashes for new models, drafts for replaced ones."""
+"""Drafts proposals: chameleon hashes for new models, replacements of published ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from blockful_py.committee.proposals import (
     RedactionDraft,
     Target,
 )
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.crypto.keccak import keccak, words
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.types import (
     ArchiveReason,
     ArchiveRecord,
@@ -43,14 +43,14 @@ class NewModel:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A model on the live chain, and the URI that replaces its current one."""
+    """A model on the live chain and its next URI."""
 
     position: Position
     uri: Uri
 
 
 class Proposer:
-    """Drafts proposals for the current state of the chains.
+    """Drafts proposals from the current state of the chains.
 
     `chunk_models`: maximum number of models or records in one transaction.
     """
@@ -64,7 +64,7 @@ class Proposer:
         chunk_models: int,
         openings: Callable[[int], Rng],
     ) -> None:
-        """`openings`: randomness of the fresh chameleon hashes of a block, by its height."""
+        """Drafts for one epoch; `openings` maps heights to randomness for the block's chameleon hashes."""
         self._live = live
         self._archive = archive
         self._group_key = group_key
@@ -75,8 +75,8 @@ class Proposer:
     def publication(self, models: Sequence[NewModel], timestamp: int) -> PublicationProposal:
         """The next block, with a fresh chameleon hash for each model and for the header.
 
-        Its time is `timestamp` (seconds), or that of the latest archive record where that is later: the
-        clocks of two leaders differ, and neither chain accepts a time before that of its latest entry.
+        Its time is `timestamp` (seconds), or the time of the latest archive record if that is later: the
+        clocks of two leaders differ, and both chains refuse times before their latest entry.
         """
         height = self._live.height() + 1
         parent = self._live.block_hash(height - 1)
@@ -109,9 +109,9 @@ class Proposer:
     def redaction(self, replacements: Sequence[Replacement], timestamp: int) -> RedactionDraft:
         """A draft that replaces the models of `replacements` and re-opens the headers of their blocks.
 
-        Its time is `timestamp` (seconds), or that of the latest archive record if that is later.  At another
-        time, or after another record, it is another proposal: members approve one content of each, and a
-        leader that failed must not keep the next one from proposing the same nodes.
+        Its time is `timestamp` (seconds), or the time of the latest archive record if that is later.  Another
+        time or archive head makes it another proposal.  Members approve one content for each proposal, and a
+        failed leader must not prevent the next one from proposing the same nodes.
         """
         ordered = sorted(replacements, key=lambda replacement: replacement.position)
         targets = []
@@ -142,9 +142,9 @@ class Proposer:
         )
 
     def _archived_until(self) -> int:
-        """Time of the latest archive record, in seconds; 0 while there is none.
+        """Time of the latest archive record, in seconds; 0 without records.
 
-        The live chain holds nothing later, because the archive is written first.
+        Nothing on the live chain is later, because the archive is written first.
         """
         length = self._archive.length()
         return self._archive.records(length - 1, 1)[0].timestamp if length else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's memory in an SQLite file: every record is on disk before a method returns.
 
-One process uses the file at a time.  Opening never repairs, replaces or creates it: a member that starts with
-an empty memory could vote twice.  Guarantees and limits: docs/reference/member-files.md.
+One process uses the file at a time.  Opening never repairs, replaces or creates it, because a member that
+starts with an empty memory could vote twice.  Guarantees and limits: docs/reference/member-files.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ APPLICATION = 0x426C4655
 """SQLite's `application_id` of these files: "BlFU"."""
 VERSION = 2
 PAGE = 4096
-"""Bytes of a page; without a write-ahead log, the file size is a multiple of it."""
+"""Bytes in a page; without a write-ahead log, the file size is a multiple of it."""
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -63,15 +63,15 @@ ADVICE = (
 
 
 class DurableMemory(Closable):
-    """`Memory` of the member with voting address `owner` (20 bytes), in the file at `path`."""
+    """The memory of the member with voting address `owner` (20 bytes), in the file at `path`."""
 
     def __init__(self, path: Path, owner: bytes) -> None:
-        """Opens an existing memory; several threads may use it.
+        """Opens an existing memory, which several threads may use.
 
-        Raises MemoryLostError when the file is missing, damaged, another member's, or in use.
+        Raises MemoryLostError when the file is missing, damaged, in use, or another member's.
         """
         self._path = path
-        self._turn = Lock()
+        self._lock = Lock()
         if not path.is_file():
             raise MemoryLostError(f"{path} is missing. It is created once, when a member joins. {ADVICE}")
         self._held = _take(path)
@@ -109,7 +109,7 @@ class DurableMemory(Closable):
         return cls(path, owner)
 
     def approved(self, ballot: Ballot) -> bytes | None:
-        with self._turn:
+        with self._lock:
             return self._recorded("approval", ballot)
 
     def approve(self, ballot: Ballot, content: bytes) -> bytes:
@@ -119,12 +119,12 @@ class DurableMemory(Closable):
         return self._decide("vote", ballot, content)
 
     def voted(self, ballot: Ballot) -> bytes | None:
-        with self._turn:
+        with self._lock:
             return self._recorded("vote", ballot)
 
     def use_session(self, session: bytes) -> int:
         counted = "INSERT OR IGNORE INTO session SELECT ?, coalesce(max(generation), 0) + 1 FROM session"
-        with self._turn:
+        with self._lock:
             if not self._insert(counted, session):
                 raise used(session)
             return int(self._read("SELECT generation FROM session WHERE id = ?", session)[0])
@@ -134,7 +134,7 @@ class DurableMemory(Closable):
             "SELECT digest FROM pledge "
             "WHERE chain_id = ? AND committee = ? AND epoch = ? AND signer = ? AND generation = ?"
         )
-        with self._turn, self._at_once():
+        with self._lock, self._at_once():
             keys = [(ballot.chain_id, ballot.committee, ballot.epoch, *use) for use in uses]
             others = tuple(key[3] for key in keys if self._read(known, *key) not in (None, (digest,)))
             if not others:
@@ -144,7 +144,7 @@ class DurableMemory(Closable):
 
     def close(self) -> None:
         """Closes the file and releases its lock."""
-        with self._turn:
+        with self._lock:
             with suppress(sqlite3.Error):
                 self._connection.close()
             if self._held >= 0:
@@ -156,12 +156,12 @@ class DurableMemory(Closable):
 
     def _decide(self, kind: str, ballot: Ballot, content: bytes) -> bytes:
         row = (kind, *_key(ballot), content)
-        with self._turn:
+        with self._lock:
             if self._insert("INSERT OR IGNORE INTO decision VALUES (?, ?, ?, ?, ?, ?)", *row):
                 return content
             recorded = self._recorded(kind, ballot)
         if recorded is None:
-            raise MemoryLostError(f"{self._path} refused a record and holds none. {ADVICE}")
+            raise MemoryLostError(f"{self._path} neither accepts nor has a record. {ADVICE}")
         return recorded
 
     def _recorded(self, kind: str, ballot: Ballot) -> bytes | None:
@@ -181,7 +181,7 @@ class DurableMemory(Closable):
 
     @contextmanager
     def _at_once(self) -> Iterator[None]:
-        """Writes all records of its block together, or none when it raises."""
+        """Writes all records of its block together, or none if the block raises an exception."""
         self._run("BEGIN IMMEDIATE")
         try:
             yield
@@ -198,7 +198,7 @@ class DurableMemory(Closable):
             raise self._lost("written", error) from None
 
     def _insert(self, statement: str, *values: str | int | bytes) -> bool:
-        """Whether a row was added, durably."""
+        """Inserts a row durably; returns whether it was added."""
         try:
             return self._connection.execute(statement, values).rowcount == 1
         except sqlite3.Error as error:
@@ -216,7 +216,7 @@ def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:
 
 
 def _take(path: Path) -> int:
-    """A descriptor that holds the lock file of `path` until it is closed or its process ends."""
+    """Takes the lock file of `path`, until the returned descriptor is closed or the process ends."""
     beside = path.with_name(path.name + ".lock")
     held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -228,7 +228,7 @@ def _take(path: Path) -> int:
 
 
 def _check(path: Path, owner: bytes) -> None:
-    """Checks a copy, so that SQLite does not change a damaged file."""
+    """Checks a copy of the file, so that SQLite does not change a damaged one."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / path.name

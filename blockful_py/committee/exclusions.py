@@ -11,10 +11,10 @@ from blockful_py.committee.polling import refuted
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Members that cheated, or failed in a round that they had agreed to; the first reason of each is kept.
+    """Members that cheated or failed in a round they had agreed to; keeps the first reason for each.
 
     Attributes:
-        addresses: of the voting keys, by 1-based index.
+        addresses: voting addresses by 1-based index.
     """
 
     addresses: Mapping[int, bytes]
@@ -30,7 +30,7 @@ class Exclusions:
             self.note([member], reason)
 
     def told(self) -> tuple[str, ...]:
-        """One description for each member, by index."""
+        """One description for each excluded member, by index."""
         return tuple(
             f"member {member} (0x{self.addresses[member].hex()}): {reason}"
             for member, reason in sorted(self.reasons.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's secrets at rest: voting key, VRF key and account.
+"""A member's secrets at rest: voting key, VRF key and account key.
 
 Encryption: `crypto.passphrase`.  The caller supplies the passphrase.
 """
@@ -27,7 +27,7 @@ DST_ELECTION = tag("election-secret")
 
 @dataclass(frozen=True, slots=True)
 class MemberKeys:
-    """Every secret of a member.
+    """The secrets of a member.
 
     The account registers, holds the stake and pays gas.  The voting key signs decisions; keys derived from it
     encrypt everything else that the member stores.
@@ -66,21 +66,24 @@ class MemberKeys:
         return curve.multiply_base(self.vrf_secret)
 
     def election_secret(self, chain_id: int, committee: bytes, epoch: int, draw: int, seed: bytes) -> bytes:
-        """The secret committed to in a draw after `seed`: H(DST || place || draw || seed || VRF secret).
+        """The secret to commit to in a draw after `seed`: H(DST || place || draw || seed || VRF secret).
 
-        It is derived from the keystore, so that a restart between commit and reveal loses nothing.
+        Derived from the keystore, so that a restart between commit and reveal loses nothing.
         """
         bound = words_of(DST_ELECTION, chain_id, committee, epoch, draw, seed, self.vrf_secret)
         return keccak(bound)
 
 
 def lock(keys: MemberKeys, words: str, cost: KdfCost | None = None, rng: Rng = system_rng) -> bytes:
-    """The keystore of `keys` under the passphrase `words`, labelled with the voting address."""
+    """Encrypts `keys` under the passphrase `words`; the keystore shows the voting address."""
     return passphrase.lock(codec.encode(keys), words, "0x" + keys.address.hex(), cost, rng)
 
 
 def unlock(data: bytes, words: str) -> MemberKeys:
-    """The secrets.  Raises KeystoreError, saying whether the file or the passphrase is at fault."""
+    """Decrypts a keystore.
+
+    Raises KeystoreError, which says whether the file or the passphrase is at fault.
+    """
     plain = passphrase.unlock(data, words)
     try:
         return codec.decode(MemberKeys, plain)
@@ -94,6 +97,6 @@ def create(path: Path, keys: MemberKeys, words: str, cost: KdfCost | None = None
 
 
 def load(path: Path, words: str) -> MemberKeys:
-    """The secrets in a file.  Raises KeystoreError, also when other users can read the file."""
+    """Reads the secrets from a file.  Raises KeystoreError, also when other users can read the file."""
     data = read_own(path, passphrase.MAX_SIZE, "make a member with `blockful committee init`.")
     return unlock(data, words)

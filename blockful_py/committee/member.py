@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee member: it holds one voting key and one key share, and checks every proposal itself."""
+"""A committee member: it has one voting key and one key share, and checks every proposal itself."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from copy import copy
 
 from blockful_py.committee.certificate_signer import CertificateSigner
-from blockful_py.committee.certificates import CommittedVote, Cosigning, Executor
+from blockful_py.committee.certificates import CommittedVote, Cosigning
 from blockful_py.committee.certified import CertifiedProposal, require_certified
 from blockful_py.committee.cosigner import Cosigner
-from blockful_py.committee.erasure import erasure_digest
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.memory import Ballot, Memory
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
@@ -24,20 +22,24 @@ from blockful_py.committee.proposals import (
     Target,
     opening_tasks,
 )
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger, Reviewer
+from blockful_py.committee.protocols import Reviewer
 from blockful_py.crypto import chameleon, eip712, merkle, payload
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import SignatureShares, Task
 from blockful_py.errors import EarlyError, RefusedError, RefutedError
+from blockful_py.ledger.erasure import erasure_digest
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.signed import Executor
 from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
 
 
 class Member:
     """Checks proposals against the chains and the store, then contributes to collisions and votes.
 
-    It approves at most one content for a proposal, and only after its own checks.  Approvals and votes are in
-    its memory before it answers.
+    It approves at most one content for each proposal, and only after its own checks.  It stores approvals and
+    votes in its memory before it answers.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class Member:
 
     @property
     def roster(self) -> Roster:
-        """Of the epoch that it votes in."""
+        """Roster of the epoch in which the member votes."""
         return self._voter.roster
 
     @property
@@ -82,13 +84,13 @@ class Member:
         return self._voter.domain
 
     def led_by(self, leader: bytes) -> Member:
-        """The same, asked by another leader."""
+        """A copy that answers another leader."""
         member = copy(self)
         member._voter = self._voter.led_by(leader)
         return member
 
     def check_certified(self, certified: CertifiedProposal) -> None:
-        """Raises RefusedError unless a quorum of the roster signed this decision for the archive."""
+        """Checks that a quorum of the roster signed this decision for the archive.  Raises RefusedError."""
         require_certified(certified, self._archive, self._live, self.roster, self.domain)
 
     def approve(self, draft: RedactionDraft) -> None:
@@ -106,7 +108,7 @@ class Member:
         return self._cosigner.commit(session, len(self._tasks(draft)))
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
-        """Its attestation (64 bytes) that it knows no other use of the nonces that are pledged."""
+        """Attests (64 bytes) that the member knows no other use of the pledged nonces."""
         return self._cosigner.attest(session, pledges)
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
@@ -116,7 +118,7 @@ class Member:
         return self._cosigner.sign(self._tasks(draft), nonces)
 
     def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
-        """Its vote on a block of new models. Raises RefusedError."""
+        """Votes on a block of new models.  Raises RefusedError."""
         self._check_publication(proposal)
         _reviewed(
             lambda: self._reviewer.review_publication(proposal), lambda: self._check_parent(proposal.block)
@@ -127,7 +129,7 @@ class Member:
         )
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
-        """Its vote on an approved draft with its openings. Raises RefusedError."""
+        """Votes on an approved draft with its openings.  Raises RefusedError."""
         self._require_approved(draft)
         openings = []
         for drafted, chunk in zip(draft.chunks, chunks, strict=True):
@@ -152,30 +154,30 @@ class Member:
         return self._vote(draft.epoch, draft.proposal, (*archive_leaves(self._archive, draft.archive), *live))
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
-        """Its signature (64 bytes) on the statement of an erasure. Raises RefusedError."""
+        """Signs (64 bytes) the statement of an erasure.  Raises RefusedError."""
         self._reviewer.review_erasure(statement)
         return self._voter.sign(erasure_digest(self.domain, epoch, statement))
 
     def vote_motion(self, motion: Motion) -> CommittedVote:
-        """Its vote on a motion that its operator agreed to. Raises RefusedError."""
+        """Votes on a motion that the operator agreed to.  Raises RefusedError."""
         return self._vote(motion.epoch, motion.proposal, (self._reviewer.review_motion(motion),))
 
     def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        """Its vote on a proposal once more, with fresh nonces.
+        """Repeats the vote on a proposal with fresh nonces.
 
-        Raises RefusedError when it has not voted on it.
+        Raises RefusedError when the member has not voted on it.
         """
         return self._voter.recommit(epoch, proposal)
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
-        """Its attestation (64 bytes) that it knows no other use of the nonces of a certificate."""
+        """Attests (64 bytes) that the member knows no other use of a certificate's nonces."""
         return self._voter.attest(cosigning)
 
     def cosign(self, cosigning: Cosigning) -> int:
-        """Its share of a certificate of what it voted for.
+        """The member's share of a certificate of content it voted for.
 
-        For the live chain it gives that only once its own node shows that the archive holds the whole
-        proposal. Raises RefusedError or NonceReuseError.
+        Signs the live chain's certificate only after the member's own node shows the complete proposal in the
+        archive.  Raises RefusedError or NonceReuseError.
         """
         if cosigning.executor == Executor(self._live.chain_id, self._live.address):
             done, chunks = self._archive.progress(cosigning.proposal)
@@ -292,10 +294,9 @@ class Member:
 
 
 def _reviewed(review: Callable[[], None], check: Callable[[], object]) -> None:
-    """Reviews a proposal, then checks against the chains once more.
+    """Reviews a proposal, then checks it against the chains once more.
 
-    A decision that only the archive had before the review may be on the live chain after it: what was drafted
-    in between is about a past state.
+    During the review, a decision that only the archive held may reach the live chain and outdate the draft.
     """
     try:
         review()
@@ -318,13 +319,13 @@ def _require_about(session: CollisionSession, draft: RedactionDraft) -> None:
 
 
 def _agree(proposed: object, expected: object, what: str) -> None:
-    """Compares a property that never changes; raises RefutedError."""
+    """Compares a property that never changes.  Raises RefutedError when it differs."""
     if proposed != expected:
         raise RefutedError(_difference(proposed, expected, what))
 
 
 def _keep_pace(proposed: object, expected: object, what: str) -> None:
-    """Compares a property that other proposals change; raises RefusedError."""
+    """Compares a property that other proposals change.  Raises RefusedError when it differs."""
     if proposed != expected:
         raise RefusedError(_difference(proposed, expected, what))
 

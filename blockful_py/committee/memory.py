@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's memory: approvals, votes, sessions used and pledges seen, all recorded before it answers.
+"""A member's memory of approvals, votes, used sessions and seen pledges, all recorded before it answers.
 
-A member that forgets a vote may vote twice and lose its stake; one that forgets pledges may let another use a
-nonce twice and reveal its share.  `durable.DurableMemory` survives restarts; `VolatileMemory` is
-for members that live as long as their committee: the appointed roster of tests and demonstrations.
+A member that forgets a vote may vote twice and lose its stake.  A member that forgets pledges may let another
+reuse a nonce and so reveal its share.  `durable.DurableMemory` survives restarts; `VolatileMemory` is for
+members that live as long as their committee: the appointed roster of tests and demonstrations.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from blockful_py.errors import NonceReuseError, RefusedError
 from blockful_py.types import Address, Bytes32
 
 MAX_NUMBER = 2**63 - 1
-"""Largest chain id (EIP-2294 allows no larger one) and epoch that a memory can hold."""
+"""Largest chain id (EIP-2294 allows no larger one) and epoch that a memory can store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A decision that a member takes once: on a proposal of an epoch of a committee.
+    """A decision that a member takes once: about a proposal, in an epoch of a committee.
 
     Attributes:
-        chain_id: of the chain that the Committee contract is on.
+        chain_id: chain of the Committee contract.
         committee: address of that contract, 20 bytes.
-        epoch: of the members that decide.
+        epoch: epoch of the members that decide.
         proposal: identifier of the proposal, 32 bytes.
 
     Raises ValueError for other lengths and for numbers above MAX_NUMBER.
@@ -46,34 +46,34 @@ class Ballot:
 
 
 class Memory(Protocol):
-    """The memory of one member.  A record is as durable as the memory before a method returns.
+    """The memory of one member.  A method returns only after its record is as durable as the memory.
 
-    Methods raise MemoryLostError when a record cannot be kept; the member must not answer in that case.
+    Methods raise MemoryLostError when a record cannot be stored; the member must not answer then.
     """
 
     def approved(self, ballot: Ballot) -> bytes | None:
-        """The content approved under this ballot, 32 bytes; None when there is none."""
+        """The content (32 bytes) approved under this ballot, or None."""
 
     def approve(self, ballot: Ballot, content: bytes) -> bytes:
-        """Records an approval.  Returns the recorded content: that of the first call for this ballot."""
+        """Records an approval.  Returns the content of the first approval under this ballot."""
 
     def vote(self, ballot: Ballot, content: bytes) -> bytes:
-        """Records a vote.  Returns the recorded content: that of the first call for this ballot."""
+        """Records a vote.  Returns the content of the first vote under this ballot."""
 
     def voted(self, ballot: Ballot) -> bytes | None:
-        """The content voted for under this ballot, 32 bytes; None when there is none."""
+        """The content (32 bytes) voted for under this ballot, or None."""
 
     def use_session(self, session: bytes) -> int:
         """Records that nonces are about to be drawn for a session.  Returns its number, from 1.
 
-        Raises NonceReuseError when the session is recorded already, whatever became of its nonces: they are
-        kept in the process only, so a session that a restart interrupts cannot be resumed.
+        Raises NonceReuseError when the session is already recorded, even if its nonces were never used:
+        nonces exist only in the process, so an interrupted session cannot be resumed.
         """
 
     def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
-        """Records `digest` as the one use of each signer's generation (index, generation) in an epoch.
+        """Records `digest` as the only use of each signer's generation (index, generation) in an epoch.
 
-        Returns the signers with another use recorded for theirs, in which case nothing is recorded.
+        Records all or nothing: returns the signers whose generation already has another use.
         """
 
 
@@ -113,7 +113,7 @@ class VolatileMemory:
 
 
 def ballot_of(domain: eip712.Domain, epoch: int, proposal: bytes) -> Ballot:
-    """The ballot of a proposal; `domain` is that of votes.
+    """The ballot of a proposal; `domain` is the EIP-712 domain of votes.
 
     Raises RefusedError when the epoch or the identifier is out of range.
     """
@@ -124,5 +124,5 @@ def ballot_of(domain: eip712.Domain, epoch: int, proposal: bytes) -> Ballot:
 
 
 def used(session: bytes) -> NonceReuseError:
-    """The error that every memory raises for a session that it knows."""
+    """The error that every memory raises for a session recorded before."""
     return NonceReuseError(f"session {session.hex()} was begun before; take another identifier.")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions: decisions of a committee about readers, auditors, participants, requests and the federation file.
 
-A member finds out by itself whether a request is to be admitted.  No chain tells whether another motion is
-right, so it votes only for those that its operator agreed to.
+A member decides by itself whether to admit a request.  No chain tells whether another motion is right, so a
+member votes only for motions that its operator agreed to.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES, CONTENT_BYTES = 20, 32, 4, 24
 
 
 class Matter(IntEnum):
-    """What a motion decides."""
+    """Kinds of motions."""
 
     BAR = 1
     READMIT = 2
@@ -85,7 +85,7 @@ class ParticipantsLedger(Protocol):
 
 
 class Ledgers(Protocol):
-    """The contracts that carry motions out."""
+    """The contracts that execute motions."""
 
     @property
     def readers(self) -> ReadersLedger: ...
@@ -102,13 +102,13 @@ class Motion:
     """A motion that the committee of `epoch` may decide once.
 
     Attributes:
-        subject: the account that it is about (20 bytes), the digest of the new federation file (32 bytes), or
-            the number of the request (4 bytes, the highest first) and what the contract stores of it (24).
-        key_x, key_y: encryption key of an auditor to be named; 0, 0 otherwise.
-        salt: distinguishes it from equal motions, so that one agreement allows one decision.
+        subject: the account concerned (20 bytes), the digest of the new federation file (32 bytes), or the
+            request's number (4 bytes, big-endian) and its content in the contract (24 bytes).
+        key_x, key_y: encryption key of a new auditor; 0, 0 otherwise.
+        salt: distinguishes equal motions, so that one agreement allows one decision.
 
-    Raises ValueError unless the subject has the length of its kind, and it has a key exactly when it names an
-    auditor.
+    Raises ValueError for a subject of the wrong length, for a key without a new auditor, and for a new
+    auditor without a key.
     """
 
     epoch: int
@@ -135,20 +135,20 @@ class Motion:
     def about(
         cls, epoch: int, matter: Matter, subject: bytes, salt: bytes, key: Point | None = None
     ) -> Motion:
-        """`salt`: 32 bytes."""
+        """A motion with a `salt` of 32 bytes; `key` is the encryption key of a new auditor."""
         x, y = (key.x, key.y) if key is not None else (0, 0)
         return cls(epoch, matter, subject, x, y, salt)
 
     @classmethod
     def about_request(cls, epoch: int, request: int, content: bytes, admitted: bool) -> Motion:
-        """The one motion of an epoch that admits a request, or dismisses it."""
+        """The one motion of an epoch that admits or dismisses a request."""
         matter = Matter.ADMIT_REQUEST if admitted else Matter.DISMISS_REQUEST
         subject = request.to_bytes(NUMBER_BYTES, "big") + content
         return cls.about(epoch, matter, subject, bytes(DIGEST_BYTES))
 
     @property
     def request(self) -> int:
-        """Number of the request that it is about."""
+        """Number of the request concerned."""
         return int.from_bytes(self.subject[:NUMBER_BYTES], "big")
 
     @property
@@ -157,7 +157,7 @@ class Motion:
         return keccak(DST_MOTION + codec.encode(self))
 
     def leaf(self, ledgers: Ledgers) -> bytes:
-        """Leaf of the call that it allows, in a certificate's content."""
+        """Leaf of the call that the motion allows, in a certificate's content."""
         match self.matter:
             case Matter.BAR | Matter.READMIT:
                 return ledgers.readers.set_barred_leaf(self.subject, self.matter is Matter.BAR)

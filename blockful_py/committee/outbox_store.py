@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's pending work in an SQLite file: certified proposals to finish, alarms to raise, evidence.
 
-Unlike the memory (`durable`), losing this file is safe: other members do the same work.  It is therefore
-created when it is missing.
+Unlike the memory (`durable`), this file may be lost, because other members do the same work.  A missing file
+is therefore created.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ STRIKE = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note on a ballot; `number` is the 1-based index of the member that it is about, 0 for none."""
+    """A note on a ballot; `number` is the 1-based index of the member concerned, or 0."""
 
     ballot: Ballot
     number: int
@@ -62,9 +62,9 @@ class OutboxStore(Closable):
     """Keeps one note for each topic, ballot and number; several threads may use it."""
 
     def __init__(self, path: Path) -> None:
-        """Raises MemoryLostError when the file cannot be used."""
+        """Opens the file, or creates it.  Raises MemoryLostError when it cannot be used."""
         self._path = path
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         try:
             path.touch(mode=0o600)
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -73,33 +73,33 @@ class OutboxStore(Closable):
             raise MemoryLostError(f"the outbox {path} cannot be used ({error}): move it away.") from None
 
     def write(self, topic: str, ballot: Ballot, body: bytes, number: int = 0) -> bytes:
-        """Stores `body` durably unless there is a note already.  Returns the note that is stored."""
+        """Stores `body` durably unless a note exists.  Returns the stored note."""
         row = (topic, *_key(ballot), number)
-        with self._turn:
+        with self._lock:
             self._execute("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?, ?)", *row, body)
             return bytes(self._execute(READ_ONE, *row).fetchone()[0])
 
     def read(self, topic: str) -> tuple[Note, ...]:
         """All notes of a topic."""
-        with self._turn:
+        with self._lock:
             rows = self._execute(READ_TOPIC, topic).fetchall()
         return tuple(
             Note(Ballot(row[0], bytes(row[1]), row[2], bytes(row[3])), row[4], bytes(row[5])) for row in rows
         )
 
     def strike(self, topic: str, ballot: Ballot, number: int = 0) -> None:
-        """Removes a note, if there is one."""
-        with self._turn:
+        """Removes a note if it exists."""
+        with self._lock:
             self._execute(STRIKE, topic, *_key(ballot), number)
 
     def strike_before(self, topics: Sequence[str], chain_id: int, committee: bytes, epoch: int) -> None:
-        """Removes the notes of these topics on earlier epochs of a committee, and on other committees."""
-        with self._turn:
+        """Removes the notes of these topics on other committees, and on earlier epochs of this one."""
+        with self._lock:
             for topic in topics:
                 self._execute(STRIKE_BEFORE, topic, chain_id, committee, epoch)
 
     def close(self) -> None:
-        with self._turn:
+        with self._lock:
             self._connection.close()
 
     def _prepare(self) -> None:

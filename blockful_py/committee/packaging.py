@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.protocols import Clock
-
-MAX_BLOCK_MODELS = 128
-"""LiveChain.MAX_BLOCK_TRANSACTIONS."""
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
 
 
 def transaction_bytes(model: NewModel) -> int:
-    """Bytes of a model's publication in the call data: 8 words and one for each reference."""
+    """Bytes of a model's publication in the call data: 8 words, and one for each reference."""
     return 32 * (8 + len(model.references))
 
 
 class Packager:
-    """Fills blocks in order; between two blocks at least `interval` seconds pass on `clock`."""
+    """Fills blocks in order, at least `interval` seconds apart on `clock`."""
 
     def __init__(self, interval: float, block_bytes: int, clock: Clock) -> None:
         self._interval = interval

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Binds nonces to one use: signers pledge them to a session, and a quorum attests that it knows no other use.
 
-What holds after members were put back from snapshots: docs/explanation/chameleon-hash.md.
+Guarantees after members were restored from snapshots: docs/explanation/chameleon-hash.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CollisionSession:
 
     Attributes:
         content: digest of the draft.
-        leader: address of the leader; zero for members in its own process.
+        leader: address of the leader; zero for members in the leader's process.
         signers: bit i - 1 is set for the member with index i.
         salt: distinguishes the leader's attempts.
     """
@@ -40,18 +40,21 @@ class CollisionSession:
         return tuple(i for i in range(1, self.signers.bit_length() + 1) if self.signers >> (i - 1) & 1)
 
     def identifier(self, domain: eip712.Domain) -> bytes:
-        """32 bytes; `domain` is that of votes.  Raises ValueError for a number or length out of range."""
+        """The session's identifier (32 bytes); `domain` is the domain of votes.
+
+        Raises ValueError for a number or length out of range.
+        """
         return eip712.digest(domain, self)
 
 
 @dataclass(frozen=True, slots=True)
 class Pledge:
-    """A signer's word that it uses these nonces in this session alone; an EIP-712 struct.
+    """A signer's promise to use these nonces in this session alone; an EIP-712 struct.
 
     Attributes:
         session: identifier of the session.
         signer: 1-based index.
-        generation: number of the session in the signer's memory; another session has another number.
+        generation: number of the session in the signer's memory; differs for each session.
         nonces: `nonces_digest` of its commitments.
     """
 
@@ -69,9 +72,9 @@ class SignedPledge:
     signature: Bytes64
 
     def is_by(self, address: bytes, domain: eip712.Domain) -> bool:
-        """Whether the member with this voting address signed it, with a generation that a memory can hold.
+        """Whether the member with this voting address signed it, for a generation that a memory can store.
 
-        `domain` is that of votes.
+        `domain`: of votes.
         """
         return 0 < self.pledge.generation <= MAX_NUMBER and signature.is_by(
             address, eip712.digest(domain, self.pledge), self.signature
@@ -80,7 +83,7 @@ class SignedPledge:
 
 @dataclass(frozen=True, slots=True)
 class Attestation:
-    """A member's word that it knows no other use of the nonces that are pledged; an EIP-712 struct.
+    """A member's statement that it knows no other use of the pledged nonces; an EIP-712 struct.
 
     Attributes:
         session: identifier of the session.
@@ -93,7 +96,7 @@ class Attestation:
 
 @dataclass(frozen=True, slots=True)
 class SignedAttestation:
-    """The attestation of the member with a 1-based index, 64 bytes; its content follows from the pledges."""
+    """Signature (64 bytes) of the member with a 1-based index; the pledges determine the attestation."""
 
     member: int
     signature: Bytes64
@@ -101,7 +104,7 @@ class SignedAttestation:
 
 @dataclass(frozen=True, slots=True)
 class PledgedNonces:
-    """Round 1 of a session: nonce commitments, and what completes their pledge."""
+    """Round 1 of a session: nonce commitments, with the rest of their pledge."""
 
     commitments: NonceCommitments
     generation: int
@@ -116,7 +119,7 @@ class PledgedNonces:
 
 @dataclass(frozen=True, slots=True)
 class AttestedNonces:
-    """What a signer answers in round 2: its co-signers' nonces, bound to the session by a quorum."""
+    """Input of round 2: all signers' nonces, bound to the session by a quorum."""
 
     session: CollisionSession
     pledged: tuple[PledgedNonces, ...]
@@ -129,14 +132,14 @@ def signer_bits(indices: Sequence[int]) -> int:
 
 
 def nonces_digest(commitments: NonceCommitments) -> bytes:
-    """keccak256 of all D and E, compressed.  Raises OverflowError for coordinates that have no 32 bytes."""
+    """keccak256 of all D and E, compressed.  Raises OverflowError for coordinates beyond 32 bytes."""
     return keccak(b"".join(curve.compress(point) for pair in commitments.pairs for point in pair))
 
 
 def attestation_digest(domain: eip712.Domain, session: bytes, pledges: Sequence[SignedPledge]) -> bytes:
-    """The digest that attesting members sign; `domain` is that of votes.
+    """The digest that attesting members sign; `domain` is the domain of votes.
 
-    It fixes signers, draft and all nonces, and with them every challenge of the session.
+    It fixes signers, draft and all nonces, and so every challenge of the session.
     """
     return eip712.digest(
         domain, Attestation(session, tuple(eip712.hash_struct(each.pledge) for each in pledges))

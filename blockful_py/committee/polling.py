@@ -25,7 +25,7 @@ Member = TypeVar("Member", bound=Asked)
 Answer = TypeVar("Answer")
 
 GRACE_SECONDS = 1.0
-"""Minimum time for the other members once enough have answered."""
+"""Minimum time for the remaining members after enough have answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Poll(Protocol):
 
 
 def refuted(replies: Mapping[int, object]) -> Iterator[tuple[int, str]]:
-    """Members whose own replies were refuted, and how."""
+    """Members whose own replies were refuted, each with a reason."""
     for index, reply in replies.items():
         reason = reply.reason if isinstance(reply, Refusal) else None
         if isinstance(reason, CheaterError) and reason.members == (index,):
@@ -54,17 +54,17 @@ def refuted(replies: Mapping[int, object]) -> Iterator[tuple[int, str]]:
 def in_turn(
     members: Sequence[Member], question: Callable[[Member], Answer], needed: int
 ) -> dict[int, Answer | Refusal]:
-    """Asks every member, one after the other: for members in this process."""
+    """Asks all members, one after the other; for members in this process."""
     return {member.index: _asked(member, question) for member in members}
 
 
 def at_once(
     members: Sequence[Member], question: Callable[[Member], Answer], needed: int
 ) -> dict[int, Answer | Refusal]:
-    """Asks all members at the same time: for members in other processes, each with its own deadline.
+    """Asks all members at the same time; for members in other processes, each with its own deadline.
 
-    Once `needed` members have answered, the others have as long again plus GRACE_SECONDS.  No slow member
-    delays the quorum for longer, and a member half as fast as the quorum is still heard.
+    Once `needed` members have answered, the others have the same time again plus GRACE_SECONDS.  A slow
+    member delays the quorum no longer, and a member half as fast as the quorum is still heard.
     """
     arrived: queue.Queue[tuple[int, Answer | Refusal | Exception]] = queue.Queue()
 

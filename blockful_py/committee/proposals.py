@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proposals that a committee decides on: a block of new models, or the replacement of models.
+"""Proposals for a committee: a block of new models, or the replacement of models.
 
-Both write to the archive first: the certificate's content covers the chunks for both chains.
+Both write to the archive first.  The certificate's content covers the chunks for both chains.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PublicationProposal:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model to be replaced: the unchanged `ch`, `owner`, `references_hash`, its old URI, the new values."""
+    """A model to replace: its unchanged `ch`, `owner`, `references_hash`, its old URI, and the new values."""
 
     position: Position
     ch: int
@@ -58,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class HeaderTarget:
-    """A block header to be re-opened for its next version."""
+    """A block header to re-open for its next version."""
 
     height: int
     ch: int
@@ -76,7 +76,7 @@ class DraftChunk:
 
 @dataclass(frozen=True, slots=True)
 class RedactionDraft:
-    """Replacements before their openings exist."""
+    """Replacements without their openings."""
 
     proposal: Bytes32
     epoch: int
@@ -84,7 +84,7 @@ class RedactionDraft:
     archive: tuple[ArchiveChunk, ...]
 
     def digest(self) -> bytes:
-        """sha2-256 over every field; a member approves one draft for a proposal."""
+        """sha2-256 over every field; a member approves one draft for each proposal."""
         return hashlib.sha256(repr(self).encode()).digest()
 
 
@@ -97,7 +97,7 @@ class RedactionChunk:
 
 
 def opening_tasks(draft: RedactionDraft, chain_id: int, contract: bytes) -> tuple[Task, ...]:
-    """The collisions that a draft needs: chunk by chunk, targets first, then headers."""
+    """The collisions for a draft: chunk by chunk, targets first, then headers."""
     tasks: list[Task] = []
     for chunk in draft.chunks:
         for target in chunk.targets:
@@ -121,7 +121,7 @@ def opening_tasks(draft: RedactionDraft, chain_id: int, contract: bytes) -> tupl
 
 
 def with_openings(draft: RedactionDraft, openings: tuple[Opening, ...]) -> tuple[RedactionChunk, ...]:
-    """The draft's chunks with `openings` in the order of `opening_tasks`."""
+    """The draft's chunks with `openings`, in the order of `opening_tasks`."""
     remaining = iter(openings)
     chunks = []
     for chunk in draft.chunks:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The paper's attack probability (section "Quantitative security analysis"), exactly.
 
-n members are drawn from a pool of P candidates, M of them malicious; a drawn malicious member attacks with
-probability rho, on its own.  With f = floor((n - 1) / 3) tolerated,
+A committee of n members is drawn from a pool of P candidates, M of them malicious; each malicious member
+attacks independently with probability rho.  A committee tolerates f = floor((n - 1) / 3) attackers:
 
     A = sum over k of  C(M, k) C(P - M, n - k) / C(P, n)  *  Pr[Bin(k, rho) > f]
 
@@ -24,13 +24,13 @@ from blockful_py.errors import SettingsError
 
 CONFIDENCE = 0.95
 MAX_POOL = 2_000
-"""Maximum number of candidates; exact numbers of larger pools have too many digits to be useful."""
+"""Maximum number of candidates; exact results for larger pools have too many digits to be useful."""
 _CHUNK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool of `candidates`, of whom `malicious` attack with probability `rho` each when they are members.
+    """Candidates of a committee; each malicious one attacks with probability `rho` when it is a member.
 
     Raises SettingsError for numbers out of range.
     """
@@ -50,14 +50,14 @@ class Pool:
             raise SettingsError(f"rho is a probability from 0 to 1, not {float(self.rho):g}.")
 
     def check_size(self, size: int) -> None:
-        """Raises SettingsError unless a committee of this size can be drawn."""
+        """Checks that a committee of this size can be drawn.  Raises SettingsError."""
         if not 1 <= size <= self.candidates:
             raise SettingsError(f"a committee has 1 to {self.candidates} of the candidates, not {size}.")
 
 
 @dataclass(frozen=True, slots=True)
 class RiskEstimate:
-    """A frequency among independent trials, and its Clopper-Pearson interval of confidence CONFIDENCE."""
+    """The frequency in independent trials, with its Clopper-Pearson interval at confidence CONFIDENCE."""
 
     trials: int
     hits: int
@@ -71,10 +71,10 @@ class RiskEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Committee sizes whose risk is at most a target; None where no size is.
+    """Committee sizes whose risk is at most a target; None if no size suffices.
 
-    The risk falls where f grows and rises in between: `smallest` is the first sufficient size, `lasting` the
-    first size from which every larger one is sufficient.
+    The risk falls where f grows and rises in between.  `smallest` is the first sufficient size; from
+    `lasting` on, all sizes suffice.
     """
 
     smallest: int | None
@@ -87,7 +87,7 @@ def tolerated(size: int) -> int:
 
 
 def attack_probability(pool: Pool, size: int) -> Fraction:
-    """A, exactly.  Raises SettingsError."""
+    """The attack probability A, exactly.  Raises SettingsError."""
     pool.check_size(size)
     honest, most = pool.candidates - pool.malicious, min(pool.malicious, size)
     denominator = pool.rho.denominator
@@ -99,7 +99,7 @@ def attack_probability(pool: Pool, size: int) -> Fraction:
 
 
 def attack_probabilities(pool: Pool) -> tuple[float, ...]:
-    """A for the sizes 1 to P, by log-gamma and the incomplete beta function; good to 9 digits."""
+    """A for the sizes 1 to P, by log-gamma and the incomplete beta function, to 9 digits."""
     return tuple(_approximate(pool, size) for size in range(1, pool.candidates + 1))
 
 
@@ -120,7 +120,7 @@ def sizes_within(pool: Pool, target: Fraction) -> Sizes:
 
 
 def simulate(pool: Pool, size: int, trials: int, seed: int) -> RiskEstimate:
-    """The frequency of more than f attackers among `trials` draws of a committee.
+    """The frequency of more than f attackers in `trials` draws of a committee.
 
     The same seed gives the same estimate.  Raises SettingsError.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Succession: committees hand over on the archive chain, and tell the home chain that they have.
+"""Succession: committees hand over on the archive chain and report it to the home chain.
 
-The outgoing committee certifies the next roster to its mirror.  Then the incoming committee certifies to the
-home chain that the mirror stands at its epoch, which ends the lock on the stake of those before it.
+The outgoing committee certifies the next roster to its mirror.  The incoming committee then certifies to the
+home chain that the mirror has reached its epoch, which unlocks the stakes of earlier committees.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from blockful_py.committee.certificates import (
     CertificateVoter,
     CommittedVote,
     Cosigning,
-    Executor,
     actions_under,
     certify,
     committed_vote,
-    unsigned,
 )
 from blockful_py.committee.memory import Ballot
 from blockful_py.committee.polling import Poll, Refusal
@@ -30,6 +28,7 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import QuorumError, RefusedError
+from blockful_py.ledger.signed import Executor, unsigned
 from blockful_py.types import Action, Address
 
 DST_SUCCESSION = tag("succession")
@@ -37,7 +36,7 @@ DST_ACKNOWLEDGEMENT = tag("acknowledgement")
 
 
 class HomeLedger(Protocol):
-    """A committee's contract, as a member of it reads it."""
+    """A committee's contract, as its members read it."""
 
     @property
     def chain_id(self) -> int: ...
@@ -70,7 +69,7 @@ class MirrorLedger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """The `roster` that follows the committee of `epoch`, for the mirror at an address of a chain."""
+    """The `roster` that follows the committee of `epoch`, for the mirror at an address on a chain."""
 
     epoch: int
     chain_id: int
@@ -82,7 +81,7 @@ class Succession:
         return cls(epoch, mirror.chain_id, mirror.address, roster)
 
     def proposal(self) -> bytes:
-        """Hash of all that the content depends on, so that one proposal cannot have two contents."""
+        """Hash of all inputs of the content, so that one proposal cannot have two contents."""
         return keccak(DST_SUCCESSION + codec.encode(self))
 
     def leaf(self, mirror: MirrorLedger) -> bytes:
@@ -91,7 +90,7 @@ class Succession:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """The word of the committee of `epoch` that the mirror at an address of a chain is at its epoch."""
+    """A statement by the committee of `epoch` that the mirror at an address on a chain is at its epoch."""
 
     epoch: int
     chain_id: int
@@ -114,14 +113,14 @@ class SuccessionVoter(CertificateVoter, Protocol):
 
 
 class MirrorVoter:
-    """A member of some epoch that votes on what concerns its own mirror, and on nothing else.
+    """A member of some epoch that votes only on matters of its own mirror.
 
-    For the roster that follows its own it votes only where the home chain has that roster; that the mirror is
-    at its epoch it acknowledges only while its own node shows that.
+    It votes for a roster only if the home chain has the same one for the next epoch.  It acknowledges the
+    mirror's epoch only while its own node shows that epoch.
     """
 
     def __init__(self, voter: CertificateSigner, home: HomeLedger, mirror: MirrorLedger) -> None:
-        """`voter`: of the roster of its epoch."""
+        """Votes with `voter`, a signer in the roster of its epoch."""
         self._voter = voter
         self.index = voter.index
         self.address = voter.address
@@ -131,18 +130,18 @@ class MirrorVoter:
         self._mirror = mirror
 
     def led_by(self, leader: bytes) -> MirrorVoter:
-        """The same, asked by another leader."""
+        """A copy that answers another leader."""
         return MirrorVoter(self._voter.led_by(leader), self._home, self._mirror)
 
     def vote_succession(self, succession: Succession) -> CommittedVote:
-        """Its vote. Raises RefusedError when the home chain has another successor, or none."""
+        """Votes.  Raises RefusedError when the home chain has another successor or none."""
         appointed, _ = self._home.roster(succession.epoch + 1)
         if appointed != succession.roster:
             raise RefusedError(f"epoch {succession.epoch + 1} has another roster on the home chain")
         return self._vote(succession, merkle.root([succession.leaf(self._mirror)]))
 
     def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
-        """Its vote. Raises RefusedError while the mirror is at another epoch."""
+        """Votes.  Raises RefusedError while the mirror is at another epoch."""
         shown = self._mirror.current_epoch()
         if shown != acknowledgement.epoch:
             raise RefusedError(f"the mirror is at epoch {shown}, not {acknowledgement.epoch}")
@@ -153,21 +152,27 @@ class MirrorVoter:
         return self._voter.ballot(epoch, proposal)
 
     def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        """Its vote once more, with fresh nonces. Raises RefusedError when it has not voted."""
+        """Repeats its vote with fresh nonces.  Raises RefusedError when it has not voted."""
         return self._voter.recommit(epoch, proposal)
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
-        """Its attestation (64 bytes) that it knows no other use of the nonces."""
+        """Attests (64 bytes) that it knows no other use of the nonces."""
         return self._voter.attest(cosigning)
 
     def cosign(self, cosigning: Cosigning) -> int:
-        """Its share of a certificate for the mirror or the home committee. Raises RefusedError for others."""
+        """Its share of a certificate for the mirror or the home committee.
+
+        Raises RefusedError for other contracts.
+        """
         if cosigning.executor not in (_executor(self._mirror), _executor(self._home)):
             raise RefusedError("a member without a share signs for the mirror and the committee only")
         return self._voter.cosign(cosigning)
 
     def _vote(self, about: Succession | Acknowledgement, content: bytes) -> CommittedVote:
-        """Raises RefusedError for another mirror than its own, and for a second content of a proposal."""
+        """Votes on a matter of this member's mirror.
+
+        Raises RefusedError for another mirror, and for a second content of a proposal.
+        """
         if (about.chain_id, about.mirror) != (self._mirror.chain_id, self._mirror.address):
             raise RefusedError(
                 f"this member follows the mirror at 0x{self._mirror.address.hex()} on chain "
@@ -184,7 +189,7 @@ def certify_succession(
     mirror: MirrorLedger,
     poll: Poll,
 ) -> Action:
-    """Collects the votes of the outgoing committee, whose `roster` this is.
+    """Collects the votes of the outgoing committee, which has this `roster`.
 
     Raises QuorumError with their reasons.
     """
@@ -201,7 +206,7 @@ def certify_acknowledgement(
     home: HomeLedger,
     poll: Poll,
 ) -> Action:
-    """Collects the votes of the incoming committee, whose `roster` this is.
+    """Collects the votes of the incoming committee, which has this `roster`.
 
     Raises QuorumError with their reasons.
     """
@@ -239,4 +244,4 @@ def _executor(contract: HomeLedger | MirrorLedger) -> Executor:
 
 
 def _unnamed(members: Sequence[int], reason: str) -> None:
-    """Who fails in a succession stands in the error where too few are left."""
+    """Blames nobody: the error for too few voters already names the members that failed."""

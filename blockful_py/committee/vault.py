@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's data keys on disk, stored so that single keys can be destroyed.
-
     kek-<g>    the key-encryption key of generation g, locked under a key from the member's secret
-    keys-<g>   a record for each data key, locked under it: version (32 bytes) || box (60 bytes)
+    keys-<g>   a record for each data key, locked under kek-<g>: version (32 bytes) || box (60 bytes)
     lock       held shared while reading, exclusively while changing
 
-The version is the digest of the sealed file's CID.  Keys are only ever appended.  Destroying one makes
-generation g + 1 of a fresh key-encryption key and the other keys, then overwrites and removes kek-<g>.
-After that no copy of keys-<g> can be decrypted, even with the member's secret, and keys-<g+1> never held
-the destroyed key.
+The version is the digest of the sealed file's CID.  Keys are only ever appended.  To destroy a key, the vault
+makes generation g + 1 with a fresh key-encryption key and the other keys, then overwrites and removes
+kek-<g>.  After that, copies of keys-<g> cannot be decrypted, even with the member's secret, and keys-<g+1>
+never contained the destroyed key.
 
 kek-<g> is written after keys-<g>, so its existence shows that generation g is complete.  The newest
-generation counts.  The next change removes whatever else a crash left, and truncates a torn record at the
+generation counts.  The next change removes other files that a crash left, and truncates a torn record at the
 end of keys-<g>.
 """
 
@@ -36,25 +35,25 @@ RECORD_BYTES = VERSION_BYTES + secretbox.KEY_BYTES + secretbox.OVERHEAD
 
 
 class Vault:
-    """The keys in a directory; several processes and threads may use it."""
+    """The keys in a directory; safe for several processes and threads."""
 
     def __init__(self, directory: Path, secret: int) -> None:
-        """`secret`: the member's secret, without which the vault is unreadable.
+        """Opens the vault in a directory, or creates it; `secret` is the member's, and decrypts the vault.
 
         Raises KeystoreError when the directory cannot be made.
         """
         self.directory = directory
         self._secret = secret
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
         self._seen: tuple[int, int] = (-1, 0)
         self._boxes: dict[bytes, bytes] = {}
         with _readable_errors(directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, keys: Mapping[bytes, bytes]) -> None:
-        """Stores data keys by version, durably; keys that it has stay as they are.
+        """Stores data keys by version, durably, and leaves keys stored before as they are.
 
-        Raises KeystoreError when they cannot be written, or for a second key of one version.
+        Raises KeystoreError when they cannot be written, or when a version already has another key.
         """
         with self._changing() as generation:
             kek = self._kek(generation)
@@ -70,8 +69,8 @@ class Vault:
     def get(self, version: bytes) -> bytes:
         """The data key of a version.
 
-        Raises KeyDestroyedError when it is not here, KeystoreError when the vault is damaged or of another
-        member.
+        Raises KeyDestroyedError when the vault lacks it, and KeystoreError when the vault is damaged or
+        another member's.
         """
         found = self.find((version,))
         if version not in found:
@@ -82,9 +81,9 @@ class Vault:
         return found[version]
 
     def find(self, versions: Collection[bytes]) -> dict[bytes, bytes]:
-        """The data keys of those of `versions` that are here.
+        """The data keys that the vault has for `versions`.
 
-        Raises KeystoreError when the vault is damaged or of another member.
+        Raises KeystoreError when the vault is damaged or another member's.
         """
         with self._reading() as generation:
             here = [version for version in versions if version in self._boxes]
@@ -94,14 +93,14 @@ class Vault:
             return {version: self._decrypted(kek, version) for version in here}
 
     def versions(self) -> frozenset[bytes]:
-        """Versions whose keys it has."""
+        """Versions of all keys in the vault."""
         with self._reading():
             return frozenset(self._boxes)
 
     def destroy(self, versions: Collection[bytes]) -> frozenset[bytes]:
-        """Destroys the keys of `versions`; returns the versions whose keys it had.
+        """Destroys the keys of `versions`; returns the versions that had a key.
 
-        After a crash, a second call completes it.  Raises KeystoreError when a key cannot be destroyed.
+        After a crash, a second call completes the work.  Raises KeystoreError when a key cannot be destroyed.
         """
         with self._changing() as generation:
             gone = self._boxes.keys() & set(versions)
@@ -117,7 +116,7 @@ class Vault:
     @contextmanager
     def _changing(self) -> Iterator[int]:
         """Yields the current generation, the only one in the directory; creates the first."""
-        with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_EX):
+        with self._lock, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_EX):
             generation = self._newest()
             if generation is None:
                 generation = 1
@@ -129,7 +128,7 @@ class Vault:
     @contextmanager
     def _reading(self) -> Iterator[int | None]:
         """Yields the current generation; None before the first."""
-        with self._turn, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_SH):
+        with self._lock, _readable_errors(self.directory), _locked(self.directory / "lock", fcntl.LOCK_SH):
             generation = self._newest()
             self._look(generation)
             yield generation
@@ -139,7 +138,7 @@ class Vault:
         return max(filter(None, numbers), default=None)
 
     def _look(self, generation: int | None) -> None:
-        """Reads the records again if they have changed."""
+        """Reads the records again after a change."""
         if generation is None:
             self._boxes, self._seen = {}, (-1, 0)
             return
@@ -175,7 +174,7 @@ class Vault:
         return secretbox.derive(self._secret, DST_VAULT)
 
     def _begin(self, generation: int, kek: bytes, records: bytes) -> None:
-        """Writes the records first: a generation exists once its kek file does."""
+        """Creates a generation; its kek file comes last, because it marks the generation as complete."""
         self._keys_path(generation).unlink(missing_ok=True)
         _append(self._keys_path(generation), 0, records)
         box = secretbox.lock(self._outer(), _kek_context(generation), kek)
@@ -225,7 +224,7 @@ def _append(path: Path, size: int, data: bytes) -> None:
 
 
 def _overwrite(path: Path) -> None:
-    """Overwrites the file with random bytes, which erases it where the file system writes in place."""
+    """Overwrites the file with random bytes, which erases it on file systems that write in place."""
     with path.open("r+b") as file:
         file.write(system_rng(path.stat().st_size))
         file.flush()
@@ -249,5 +248,5 @@ def _readable_errors(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise KeystoreError(
             f"the vault {directory} cannot be used ({error.strerror}): check that it is a folder of this "
-            "user with room left, then do the same again; no key was lost."
+            "user with room left, then retry; no key was lost."
         ) from None

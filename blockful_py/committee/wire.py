@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signed messages between members and their leaders.
 
-A message is a line, its signed header as JSON, and a body after it.  The signature (EIP-712) binds the
+A message consists of a line, its signed header as JSON, and a body.  The signature (EIP-712) binds the
 keccak256 of the body to the chain and the Committee contract (domain), the epoch, the subject (proposal or
-key generation), the round, the sender and the recipient.  An answer names the digest of the message that it
-answers, so neither can be used elsewhere.  The line alone shows who sent the message, before any byte of the
-body is read.
+key generation), the round, the sender and the recipient.  An answer names the digest of its question, so
+neither can be used elsewhere.  The line alone proves the sender, before any byte of the body is read.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from blockful_py.types import Address, Bytes32, Bytes64, Rng
 
 VERSION = "blockful-committee/2"
 PATH = "/message"
-"""Where a member's URL takes messages."""
+"""Path below a member's URL that accepts messages."""
 SCHEME = "BlockFUL "
-"""What a signed line is preceded by where it is the Authorization header of a request for blocks."""
+"""Prefix of a signed line in the Authorization header of a request for blocks."""
 MAX_LINE = 1024
-"""Bytes of a message's first line, with its end."""
+"""Maximum bytes of a message's first line, including its end."""
 
 ANSWERED = "answered"
 REFUSED = "refused"
@@ -37,11 +36,11 @@ class MessageHeader:
 
     Attributes:
         kind: label of the question (`service.messages.MessageKind`), or ANSWERED or REFUSED.
-        epoch: of the committee that decides, or of the key that is generated.
+        epoch: epoch of the deciding committee, or of the key being generated.
         subject: proposal or key generation, 32 bytes.
         round: step of the subject, from 1.
         sender, recipient: addresses of their keys.
-        reference: 32 bytes drawn for a question; the question's digest for an answer.
+        reference: 32 random bytes in a question; the question's digest in an answer.
         body_hash: keccak256 of the body.
     """
 
@@ -64,7 +63,7 @@ class Message(MessageHeader):
 
 @dataclass(frozen=True, slots=True)
 class FirstLine:
-    """A header in transit."""
+    """The first line of a message: its header, signed."""
 
     version: str
     header: MessageHeader
@@ -73,7 +72,7 @@ class FirstLine:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message with a valid signature, its digest, and the line that it came with."""
+    """A message with a valid signature, its digest and its first line."""
 
     message: Message
     digest: bytes
@@ -81,20 +80,20 @@ class Received:
 
     @property
     def envelope(self) -> bytes:
-        """The message in transit, to send or to relay it."""
+        """The encoded message, to send or relay."""
         return self.line + self.message.body
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A header with a valid signature, its digest, and the line that it came in."""
+    """A header with a valid signature, its digest and its first line."""
 
     header: MessageHeader
     digest: bytes
     line: bytes
 
     def with_body(self, body: bytes) -> Received:
-        """The whole message.  Raises MessageError for another body than the signed one."""
+        """The whole message.  Raises MessageError when the sender signed another body."""
         if keccak(body) != self.header.body_hash:
             raise MessageError("the body of a message is not the one that its sender signed.")
         values = {each.name: getattr(self.header, each.name) for each in fields(MessageHeader)}
@@ -102,7 +101,7 @@ class Signed:
 
 
 def domain(chain_id: int, committee: bytes) -> eip712.Domain:
-    """EIP-712 domain of messages; votes have another one."""
+    """EIP-712 domain of messages, distinct from the domain of votes."""
     return eip712.Domain(chain_id, committee, name="BlockFUL committee messages")
 
 
@@ -138,7 +137,7 @@ class MessageSigner:
 
 
 def first_line(data: bytes | bytearray) -> bytes:
-    """The first line of a message, with its end.  Raises MessageError when it is too long, or has no end."""
+    """The first line of a message, with its end.  Raises MessageError when it is too long or has no end."""
     line, end, _ = bytes(data[:MAX_LINE]).partition(b"\n")
     if not end:
         raise MessageError(f"a message does not begin with a line of at most {MAX_LINE} bytes.")
@@ -146,7 +145,7 @@ def first_line(data: bytes | bytearray) -> bytes:
 
 
 def open_line(domain: eip712.Domain, line: bytes) -> Signed:
-    """Reads the first line of a message that anybody may have sent.
+    """Reads the first line of a message from an untrusted sender.
 
     Raises MessageError when it is malformed, of another version, or not signed by its sender for this domain.
     """
@@ -166,16 +165,16 @@ def open_line(domain: eip712.Domain, line: bytes) -> Signed:
 
 
 def receive(domain: eip712.Domain, data: bytes) -> Received:
-    """Reads a whole message that anybody may have sent; its length is bounded by whoever read it.
+    """Reads a whole message from an untrusted sender; the caller limits its length.
 
-    Raises MessageError as `open_line` does, or for another body than the signed one.
+    Raises MessageError as `open_line` does, or when the sender signed another body.
     """
     line = first_line(data)
     return open_line(domain, line).with_body(data[len(line) :])
 
 
 def require_answer(question: Received, answered: MessageHeader, sender: bytes) -> None:
-    """Raises MessageError unless `answered` is the header of the answer of `sender` to `question`."""
+    """Checks that `answered` is the header of the answer of `sender` to `question`.  Raises MessageError."""
     asked = question.message
     expected = (asked.epoch, asked.subject, asked.round, sender, asked.sender, question.digest)
     received = (
@@ -191,7 +190,10 @@ def require_answer(question: Received, answered: MessageHeader, sender: bytes) -
 
 
 def require_relayed(relayed: Received, asking: Message, sender: bytes, round_: int) -> None:
-    """Raises MessageError unless `relayed` is the answer of `sender` in a round to the sender of `asking`."""
+    """Checks that `relayed` is the answer of `sender`, in a round, to the sender of `asking`.
+
+    Raises MessageError.
+    """
     answer = relayed.message
     expected = (ANSWERED, asking.epoch, asking.subject, round_, sender, asking.sender)
     received = (answer.kind, answer.epoch, answer.subject, answer.round, answer.sender, answer.recipient)

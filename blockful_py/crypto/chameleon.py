@@ -11,11 +11,11 @@ from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError
-from blockful_py.types import Opening, Point, Rng
+from blockful_py.types import Address, Bytes32, Opening, Point, Rng
 
 
 def tag(name: str) -> bytes:
-    """DST_name = keccak256("BlockFUL/CH/secp256k1-NR/v1/" || name)."""
+    """Domain separation tag, keccak256("BlockFUL/CH/secp256k1-NR/v1/" || name)."""
     return keccak(b"BlockFUL/CH/secp256k1-NR/v1/" + name.encode())
 
 
@@ -26,13 +26,13 @@ DST_MESSAGE = tag("message")
 
 
 def keygen(rng: Rng = system_rng) -> tuple[int, Point]:
-    """A trapdoor x and its key Y = xG."""
+    """Generates a trapdoor x and its key Y = xG."""
     secret = curve.random_scalar(rng)
     return secret, curve.multiply_base(secret)
 
 
-def label(chain_id: int, contract: bytes, position: int) -> bytes:
-    """L = H(DST_label || chainid || contract || position); `position` is packed.
+def label(chain_id: int, contract: Address, position: int) -> bytes:
+    """Label of a position, L = H(DST_label || chainid || contract || position); `position` is packed.
 
     Raises ValueError unless `contract` has 20 bytes.
     """
@@ -42,21 +42,24 @@ def label(chain_id: int, contract: bytes, position: int) -> bytes:
 
 
 def message(version: int, payload: bytes) -> bytes:
-    """m = H(DST_message || version || payload).  Raises ValueError unless `payload` has 32 bytes."""
+    """Message digest m = H(DST_message || version || payload).
+
+    Raises ValueError unless `payload` has 32 bytes.
+    """
     if len(payload) != 32:
         raise ValueError(f"a payload is a digest of 32 bytes, not of {len(payload)}")
     return keccak(words(DST_MESSAGE, version, payload))
 
 
 def phi(px: int) -> int:
-    """phi(P) = H(DST_phi || P.x) mod n."""
+    """phi(P) = H(DST_phi || P.x) mod n, for P.x = `px`."""
     return int.from_bytes(keccak(DST_PHI + px.to_bytes(32, "big")), "big") % N
 
 
-def challenge(key_id: bytes, label: bytes, message: bytes, r: int) -> int:
-    """c = H(DST_challenge || keyId || L || m || r) mod n.
+def challenge(key_id: Bytes32, label: bytes, message: bytes, r: int) -> int:
+    """Challenge c = H(DST_challenge || keyId || L || m || r) mod n.
 
-    Raises ValueError unless keyId, L and m have 32 bytes each, which fixes where each of them ends.
+    Raises ValueError unless keyId, L and m have 32 bytes each; fixed lengths make the encoding unambiguous.
     """
     lengths = len(key_id), len(label), len(message)
     if lengths != (32, 32, 32):
@@ -68,9 +71,9 @@ def challenge(key_id: bytes, label: bytes, message: bytes, r: int) -> int:
 def hash_message(
     public_key: Point, label: bytes, message: bytes, rng: Rng = system_rng
 ) -> tuple[int, Opening]:
-    """A chameleon hash h of `message` at `label`, and its opening; anyone can make one.
+    """Computes a chameleon hash h of `message` at `label`, with its opening; needs no trapdoor.
 
-    Raises InvalidKeyError when the key is not a point of the curve.
+    Raises InvalidKeyError if the key is not a point of the curve.
     """
     key_id = curve.key_id(public_key)
     while True:
@@ -94,7 +97,7 @@ def hash_message(
 def verify(public_key: Point, label: bytes, message: bytes, h: int, opening: Opening) -> bool:
     """Whether `opening` opens h to `message` at `label` under `public_key`.
 
-    Numbers out of range and keys that are no points give False; only digests of the wrong length raise
+    Numbers out of range and keys off the curve give False; only digests of the wrong length raise
     (ValueError).
     """
     px, s = opening.px, opening.s
@@ -107,7 +110,7 @@ def verify(public_key: Point, label: bytes, message: bytes, h: int, opening: Ope
 
 
 def collide(secret: int, label: bytes, message: bytes, h: int, rng: Rng = system_rng) -> Opening:
-    """An opening of h to `message` at `label`, by the trapdoor.
+    """Computes an opening of h to `message` at `label` from the trapdoor.
 
     Raises InvalidKeyError for a secret out of range, CryptoError for a hash out of range.
     """
@@ -116,9 +119,9 @@ def collide(secret: int, label: bytes, message: bytes, h: int, rng: Rng = system
 
 
 def collide_with(
-    secret: int, key_id: bytes, label: bytes, message: bytes, h: int, rng: Rng = system_rng
+    secret: int, key_id: Bytes32, label: bytes, message: bytes, h: int, rng: Rng = system_rng
 ) -> Opening:
-    """`collide` for a caller who knows the identifier of the secret's key."""
+    """Computes an opening as `collide` does, given the identifier of the secret's key."""
     if not 0 <= h < N:
         raise CryptoError("a chameleon hash is a number below the order of secp256k1.")
     while True:
@@ -126,7 +129,7 @@ def collide_with(
         point = curve.multiply_base(k)
         if point.x >= N:
             continue
-        # R = kG, k negated where y is odd;  r' = h + phi(R);  s' = c'k + x
+        # R = kG, k negated if y is odd;  r' = h + phi(R);  s' = c'k + x
         c = challenge(key_id, label, message, (h + phi(point.x)) % N)
         if c != 0:
             return Opening(point.x, curve.multiply_add(k, N - c if point.y & 1 else c, secret))

@@ -2,7 +2,7 @@
 """secp256k1 over libsecp256k1 (SEC 2, version 2, section 2.4.1).
 
 `multiply_base`, `multiply_secret`, `nonce`, `sign` and the functions on scalars run in constant time inside
-libsecp256k1.  `multiply`, `add` and `recover` do not: they are for public scalars and points only.
+libsecp256k1.  `multiply`, `add` and `recover` do not, so use them only with public scalars and points.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.library import GLOBAL_CONTEXT, ffi, lib
 from blockful_py.crypto.workspace import Workspace, parse
 from blockful_py.errors import CryptoError, InvalidKeyError, InvalidSignatureError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Bytes32, Point, Rng
 
 P = 2**256 - 2**32 - 977
-"""Order of the field of coordinates."""
+"""Order of the coordinate field."""
 N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """Order of the group."""
 G = Point(
@@ -33,7 +33,7 @@ _DRAWS = 128
 
 
 def random_scalar(rng: Rng) -> int:
-    """A uniform scalar in [1, N).  Raises CryptoError when `rng` keeps returning unusable bytes."""
+    """A uniform scalar in [1, N).  Raises CryptoError if `rng` keeps returning unusable bytes."""
     for _ in range(_DRAWS):
         scalar = int.from_bytes(rng(32), "big")
         if 0 < scalar < N:
@@ -67,12 +67,12 @@ def multiply_secret(point: Point, scalar: int) -> Point:
 
 
 def add(*points: Point) -> Point:
-    """The sum.  Raises InvalidKeyError at infinity or when a point is not on the curve."""
+    """The sum.  Raises InvalidKeyError at infinity or if a point is not on the curve."""
     return total(points)
 
 
 def total(points: Iterable[Point]) -> Point:
-    """The sum of one point or more.  Raises as `add` does."""
+    """The sum of one or more points.  Raises as `add`."""
     listed = tuple(points)
     return Workspace(len(listed)).total(listed)
 
@@ -87,7 +87,7 @@ def sum_with_base(scalar: int, point: Point) -> Point | None:
 
 
 def shared_secret(secret: int, point: Point) -> bytes:
-    """SHA-256 of the compressed point kP, in constant time (Diffie-Hellman; secret k, 32 bytes).
+    """Diffie-Hellman secret, 32 bytes: SHA-256 of the compressed point kP, in constant time; k is secret.
 
     Raises InvalidKeyError unless 0 < k < N and P is on the curve.
     """
@@ -98,14 +98,14 @@ def shared_secret(secret: int, point: Point) -> bytes:
 
 
 def negate(point: Point) -> Point:
-    """-P."""
+    """The inverse point, -P."""
     return Point(point.x, P - point.y)
 
 
 def multiply_add(a: int, b: int, c: int) -> int:
-    """ab + c mod N for scalars in [1, N), in constant time.
+    """Computes ab + c mod N for scalars in [1, N), in constant time.
 
-    Raises CryptoError when an operand or the result is zero or out of range.
+    Raises CryptoError if an operand or the result is zero or out of range.
     """
     out = _scalar(a)
     if not (
@@ -119,7 +119,7 @@ def multiply_add(a: int, b: int, c: int) -> int:
 
 
 def inverses(scalars: list[int]) -> list[int]:
-    """1/k mod N of public scalars in [1, N), with one inversion for all (Montgomery's trick)."""
+    """Inverses 1/k mod N of public scalars in [1, N), with a single inversion (Montgomery's trick)."""
     products = [1]
     for scalar in scalars:
         products.append(products[-1] * scalar % N)
@@ -132,9 +132,9 @@ def inverses(scalars: list[int]) -> list[int]:
 
 
 def recover(r: int, s: int, e: int) -> Point | None:
-    """r^-1 (sR - eG) for the point R with x = r and even y; None where `ecrecover` (v = 27) gives none.
+    """Computes r^-1 (sR - eG) for the point R with x = r and even y, as `ecrecover` with v = 27 does.
 
-    e is taken modulo N.
+    e is taken modulo N.  Returns None if `ecrecover` fails.
     """
     if not (0 < r < N and 0 < s < N):
         return None
@@ -148,7 +148,7 @@ def recover(r: int, s: int, e: int) -> Point | None:
 
 
 def on_curve(point: Point) -> bool:
-    """Whether the coordinates are those of a point of secp256k1."""
+    """Whether the coordinates belong to a point of secp256k1."""
     try:
         _parsed(point)
     except InvalidKeyError:
@@ -157,12 +157,12 @@ def on_curve(point: Point) -> bool:
 
 
 def compress(point: Point) -> bytes:
-    """33 bytes: 2 or 3 by the parity of y, and x (SEC 1, version 2, section 2.3.3)."""
+    """Compressed form, 33 bytes: 2 or 3 by the parity of y, then x (SEC 1, version 2, section 2.3.3)."""
     return (b"\x03" if point.y & 1 else b"\x02") + point.x.to_bytes(32, "big")
 
 
 def decompress(data: bytes) -> Point:
-    """Inverse of `compress`.  Raises InvalidKeyError when the bytes are no point."""
+    """Inverse of `compress`.  Raises InvalidKeyError if the bytes are not a point."""
     out = ffi.new("secp256k1_pubkey *")
     if len(data) != 33 or not lib.secp256k1_ec_pubkey_parse(_CONTEXT, out, data, 33):
         raise InvalidKeyError(f"{data.hex()} is not a compressed point of secp256k1.")
@@ -170,33 +170,33 @@ def decompress(data: bytes) -> Point:
 
 
 def encode(point: Point) -> bytes:
-    """64 bytes: x || y."""
+    """Uncompressed form, 64 bytes: x || y."""
     return point.x.to_bytes(32, "big") + point.y.to_bytes(32, "big")
 
 
 def decode(data: bytes) -> Point:
-    """Inverse of `encode`.  Raises InvalidKeyError when the bytes are no point."""
+    """Inverse of `encode`.  Raises InvalidKeyError if the bytes are not a point."""
     point = Point(int.from_bytes(data[:32], "big"), int.from_bytes(data[32:], "big"))
     if len(data) != 64 or not on_curve(point):
         raise InvalidKeyError(f"{data.hex()} is not a point of secp256k1.")
     return point
 
 
-def key_id(point: Point) -> bytes:
-    """H(Y.x || Y.y), 32 bytes."""
+def key_id(point: Point) -> Bytes32:
+    """Identifier of a key, H(Y.x || Y.y), 32 bytes."""
     return keccak(encode(point))
 
 
-def address(point: Point) -> bytes:
+def address(point: Point) -> Address:
     """The Ethereum address of a key: the low 160 bits of its key id."""
     return key_id(point)[12:]
 
 
-def nonce(secret: int, digest: bytes, purpose: bytes, fresh: bytes) -> int:
+def nonce(secret: int, digest: Bytes32, purpose: bytes, fresh: bytes) -> int:
     """A secret scalar in [1, N) by RFC 6979 with additional data (section 3.6), HMAC-SHA-256.
 
-    `digest` and `fresh` have 32 bytes, `purpose` 16: numbers for different purposes, and those of `sign`,
-    are independent.  Raises InvalidKeyError unless 0 < secret < N, ValueError for other lengths.
+    `digest` and `fresh` have 32 bytes, `purpose` 16.  Scalars for different purposes, and the nonces of
+    `sign`, are independent.  Raises InvalidKeyError unless 0 < secret < N, ValueError for other lengths.
     """
     if (len(digest), len(purpose), len(fresh)) != (32, 16, 32):
         raise ValueError("a nonce is made of a digest of 32 bytes, a purpose of 16, and 32 fresh bytes")
@@ -210,7 +210,7 @@ def nonce(secret: int, digest: bytes, purpose: bytes, fresh: bytes) -> int:
     raise CryptoError(f"no scalar below the group order in {_DRAWS} attempts.")
 
 
-def sign(secret: int, digest: bytes) -> tuple[int, int, int]:
+def sign(secret: int, digest: Bytes32) -> tuple[int, int, int]:
     """ECDSA signature (r, s, y parity) of a 32-byte digest, s low, nonce by RFC 6979.
 
     Raises InvalidKeyError unless 0 < secret < N, ValueError unless the digest has 32 bytes.
@@ -229,7 +229,7 @@ def sign(secret: int, digest: bytes) -> tuple[int, int, int]:
 
 @cache
 def _coordinates() -> Any:
-    """The hash function for `secp256k1_ecdh` that returns the point itself, x || y."""
+    """A hash function for `secp256k1_ecdh` that returns the point itself, x || y."""
 
     def both(out: Any, x: Any, y: Any, _: Any) -> int:
         ffi.memmove(out, x, 32)

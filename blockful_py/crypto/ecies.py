@@ -4,9 +4,9 @@
     e random, R = eG, k = HKDF-SHA256(SHA-256(eY), salt = R || Y, info = DST_ecies || context)
     box = R (33 bytes) || AES-256-GCM(k, nonce = 0, plain, associated data = context)
 
-A key encrypts once, so its nonce may be constant.  `context` names the purpose and the sender of the bytes;
-a box can be decrypted under its context only.  A box does not authenticate its sender: sign the message that
-carries it.
+Each key encrypts once, so its nonce may be constant.  `context` identifies the purpose and the sender of the
+bytes; a box can be decrypted only under its context.  A box does not authenticate its sender: sign the
+message that carries it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from blockful_py.types import Point, Rng
 
 DST_ECIES = tag("ecies")
 OVERHEAD = 33 + 16
-"""Bytes that a box is longer than its plaintext: the ephemeral key and the tag."""
+"""Bytes added to the plaintext: the ephemeral key and the tag."""
 _NONCE = bytes(12)
 
 
 def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) -> bytes:
     """Encrypts `plain` to the holder of the secret of `recipient`.
 
-    Raises InvalidKeyError when `recipient` is not on the curve.
+    Raises InvalidKeyError if `recipient` is not on the curve.
     """
     ephemeral = curve.random_scalar(rng)
     public = curve.multiply_base(ephemeral)
@@ -40,10 +40,7 @@ def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) 
 
 
 def unseal(secret: int, context: bytes, box: bytes) -> bytes:
-    """Decrypts a box.
-
-    Raises CryptoError for a box that is damaged, for another recipient, or of another context.
-    """
+    """Decrypts a box.  Raises CryptoError for a damaged box, or one for another recipient or context."""
     if len(box) < OVERHEAD:
         raise CryptoError(f"a sealed box has {OVERHEAD} bytes or more, this has {len(box)}.")
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """EIP-712 hashing of structs that are declared as dataclasses.
 
-A field names its Solidity type, or the dataclass of a nested struct:
+A field is declared with its Solidity type, or with the dataclass of a nested struct:
 
     @dataclass(frozen=True)
     class Mail:
@@ -22,6 +22,7 @@ from typing import Any
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.signature import recover as recover
 from blockful_py.crypto.signature import sign as sign
+from blockful_py.types import Address, Bytes32
 
 Encoder = Callable[[Any], bytes]
 
@@ -38,10 +39,10 @@ def typed(kind: str | type) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The domain that signatures are bound to; `contract` has 20 bytes."""
+    """The domain of signatures; `contract` has 20 bytes."""
 
     chain_id: int
-    contract: bytes
+    contract: Address
     name: str = "BlockFUL"
     version: str = "1"
 
@@ -55,32 +56,32 @@ class Decision:
     """The struct that members vote on; `content_hash` is the root over the actions."""
 
     epoch: int = typed("uint64")
-    proposal: bytes = typed("bytes32")
-    content_hash: bytes = typed("bytes32")
+    proposal: Bytes32 = typed("bytes32")
+    content_hash: Bytes32 = typed("bytes32")
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """The struct that the voters of a certificate sign together, for one contract."""
+    """The struct that the voters of a certificate sign jointly, for one contract."""
 
     chain_id: int = typed("uint256")
-    executor: bytes = typed("address")
+    executor: Address = typed("address")
     epoch: int = typed("uint64")
-    proposal: bytes = typed("bytes32")
-    content_hash: bytes = typed("bytes32")
+    proposal: Bytes32 = typed("bytes32")
+    content_hash: Bytes32 = typed("bytes32")
     voters: int = typed("uint256")
 
 
 @dataclass(frozen=True, slots=True)
 class Possession:
-    """The struct that a voting key signs to prove that its holder knows its secret."""
+    """The struct that a voting key signs to prove possession of its secret."""
 
     member: bytes = typed("address")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatement:
-    """The struct that a model's owner signs; `weights` is the digest of their CID, `created` in seconds."""
+    """The struct that a model's owner signs: `weights` is the digest of the CID, `created` in seconds."""
 
     weights: bytes = typed("bytes32")
     references: bytes = typed("bytes32")
@@ -95,7 +96,7 @@ class UnlearningRequest:
 
     Attributes:
         starts: models, as "name at height:index".
-        classes, clients, samples: labels, users, or "user:row" of samples; two of the three are empty.
+        classes, clients, samples: labels, users, or samples as "user:row"; two of the three are empty.
         created: time in seconds.
     """
 
@@ -109,14 +110,14 @@ class UnlearningRequest:
 
 
 def encode_type(struct: type) -> str:
-    """`encodeType`: the struct, then the structs that it uses by name."""
+    """EIP-712's `encodeType`: the struct, followed by the structs that it uses, sorted by name."""
     used = _structs(struct, {})
     others = sorted(name for name in used if name != struct.__name__)
     return "".join(_signature(used[name]) for name in (struct.__name__, *others))
 
 
 def hash_struct(value: Any) -> bytes:
-    """`hashStruct` of a dataclass instance, 32 bytes.  Raises ValueError for a value out of its type."""
+    """EIP-712's `hashStruct` of an instance, 32 bytes.  Raises ValueError for a value outside its type."""
     struct: type = type(value)
     encoded = (encode(getattr(value, name)) for name, encode in _members(struct))
     return keccak(b"".join((_type_hash(struct), *encoded)))
@@ -130,7 +131,7 @@ def _members(struct: type) -> tuple[tuple[str, Encoder], ...]:
 
 @lru_cache(maxsize=256)
 def _type_hash(struct: type) -> bytes:
-    """`typeHash`: keccak256 of `encodeType`."""
+    """EIP-712's `typeHash`: keccak256 of `encodeType`."""
     return keccak(encode_type(struct).encode())
 
 
@@ -141,12 +142,12 @@ def _separator(domain: Domain) -> bytes:
     return keccak(words(keccak(kind), *encoded, domain.chain_id, _encoder("address")(domain.contract)))
 
 
-def digest(domain: Domain, value: Any) -> bytes:
-    """The signed digest: keccak256(0x1901 || domain separator || hashStruct(value))."""
+def digest(domain: Domain, value: Any) -> Bytes32:
+    """The signed digest, keccak256(0x1901 || domain separator || hashStruct(value))."""
     return keccak(b"\x19\x01" + domain.separator() + hash_struct(value))
 
 
-def decision_digest(domain: Domain, epoch: int, proposal: bytes, content_hash: bytes) -> bytes:
+def decision_digest(domain: Domain, epoch: int, proposal: Bytes32, content_hash: Bytes32) -> bytes:
     """The digest of a vote (IQuorum.decisionDigest)."""
     return digest(domain, Decision(epoch, proposal, content_hash))
 
@@ -180,7 +181,7 @@ def typed_data(domain: Domain, value: Any) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> Any:
-    """Bytes in hexadecimal, structs as objects; numbers that JSON readers may round, as text."""
+    """Converts bytes to hexadecimal, structs to objects, and numbers that JSON readers may round to text."""
     if isinstance(value, bytes):
         return "0x" + value.hex()
     if isinstance(value, (tuple, list)):
@@ -216,7 +217,7 @@ def _camel(name: str) -> str:
 
 
 def _encoder(kind: str | type) -> Encoder:
-    """`encodeData` of one member: one word.  It raises ValueError for a value out of its type."""
+    """The `encodeData` function of a type, one word; it raises ValueError for values outside the type."""
     if isinstance(kind, type):
         return partial(_nested, kind)
     if array := _SUFFIX.match(kind):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sealed files, each encrypted under its own data key, and data keys wrapped to readers.
+"""Sealed files, each encrypted under its own data key, and data keys wrapped for readers.
 
     K || P || C = HKDF-SHA256(key, no salt, info = DST_sealed): 32, 7 and 32 bytes
     header      = MAGIC || C
     segment i   = AES-256-GCM(K, nonce = P || i (4 bytes) || last (1 byte), plain, associated data = header)
     sealed file = header || segment 0 || segment 1 || ...     (1 MiB of plain bytes each, the last 0 to 1 MiB)
 
-The nonces are those of STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015): a segment decrypts in its place
-only, and the last one only as the last.  C commits to the key, which GCM does not: no file decrypts to two
-contents under two keys, so every reader reads what the committee read.
+The nonces follow STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015): a segment decrypts only in its place, and
+the last one only as the last.  C commits to the key, which GCM does not: no file decrypts to two contents
+under two keys, so every reader reads the same content as the committee.
 
-Sealing is deterministic: a key and a content have one sealed file, and sealing again after a crash gives the
-same CID.  **A key seals one content, ever**: two contents under one key share their nonces, which
+Sealing is deterministic: a key and a content have one sealed file, so sealing again after a crash gives the
+same CID.  **A key must only ever seal one content**: two contents under one key share their nonces, which
 reveals both.
 """
 
@@ -41,7 +41,7 @@ HEADER_BYTES = len(MAGIC) + 32
 WRAPPED_BYTES = KEY_BYTES + ecies.OVERHEAD
 DST_SEALED = tag("sealed")
 MAX_SEALED_BYTES = 1 << 30
-"""Bytes of a sealed file, for whoever does not know what is in it."""
+"""Maximum bytes of a sealed file whose content is unknown."""
 _TAG = 16
 _PREFIX = 7
 _MOST_SEGMENTS = 2**32
@@ -50,8 +50,8 @@ _MOST_SEGMENTS = 2**32
 def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
     """Yields the sealed file of the bytes of `stream`: its header, then its segments.
 
-    Memory is bounded by a few segments.  `key` must never have sealed another content.
-    Raises EnvelopeError unless the key has KEY_BYTES bytes, or beyond 2^32 segments.
+    Memory is bounded by a few segments.  `key` must never have sealed another content. Raises EnvelopeError
+    unless the key has KEY_BYTES bytes, or beyond 2^32 segments.
     """
     cipher, prefix, header = _schedule(key)
     yield header
@@ -60,11 +60,10 @@ def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
 
 
 def unseal(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the plaintext of the sealed file in `pieces`, each segment once it is authenticated.
+    """Yields the plaintext of the sealed file in `pieces`, each segment after its authentication.
 
-    A truncated file is noticed only at the end of the iteration.  Memory is bounded by
-    two segments and one piece.
-    Raises EnvelopeError for another key, and for a file that was changed, cut, reordered or extended.
+    Truncation is detected only at the end of the iteration.  Memory is bounded by two segments and one piece.
+    Raises EnvelopeError for another key, and for a changed, truncated, reordered or extended file.
     """
     cipher, prefix, header = _schedule(key)
     source = iter(pieces)
@@ -84,25 +83,24 @@ def unseal(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def sealed_size(size: int) -> int:
-    """Bytes of the sealed file of `size` plain bytes (0 or more)."""
+    """Size in bytes of the sealed file of `size` plain bytes (0 or more)."""
     segments = max(1, -(-size // SEGMENT))
     return HEADER_BYTES + size + segments * _TAG
 
 
 def wrap(key: bytes, reader: Point, context: bytes, rng: Rng = system_rng) -> bytes:
-    """The data key for the holder of the secret of `reader`, in WRAPPED_BYTES bytes.
+    """Wraps a data key for the holder of the secret of `reader`, in WRAPPED_BYTES bytes.
 
-    `context` names what the key is for (chain, contract, position, version, reader); `unwrap` takes
-    the same.  Raises InvalidKeyError when `reader` is not on the curve, EnvelopeError for a key of another
-    size.
+    `context` identifies the key's use (chain, contract, position, version, reader); `unwrap` needs the same
+    context. Raises InvalidKeyError if `reader` is not on the curve, EnvelopeError for a key of another size.
     """
     return ecies.seal(reader, context, _checked(key), rng)
 
 
 def unwrap(wrapped: bytes, secret: int, context: bytes) -> bytes:
-    """The data key that was wrapped.
+    """Unwraps a data key.
 
-    Raises EnvelopeError when it is damaged, for another reader, or of another context.
+    Raises EnvelopeError if it is damaged, or wrapped for another reader or context.
     """
     if len(wrapped) != WRAPPED_BYTES:
         raise EnvelopeError(f"a wrapped key has {WRAPPED_BYTES} bytes, this has {len(wrapped)}.")
@@ -134,7 +132,7 @@ def _nonce(prefix: bytes, index: int, last: bool) -> bytes:
 
 
 def _segments(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
-    """Yields the segments of `stream` and whether each is the last; one empty segment for no bytes."""
+    """Yields each segment of `stream` and whether it is the last; an empty stream has one empty segment."""
     segment = _read(stream)
     while following := _read(stream) if len(segment) == SEGMENT else b"":
         yield segment, False
@@ -143,7 +141,7 @@ def _segments(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
 
 
 def _read(stream: BinaryIO) -> bytes:
-    """SEGMENT bytes, fewer only at the end of the stream."""
+    """Reads SEGMENT bytes, fewer only at the end of the stream."""
     parts: list[bytes] = []
     missing = SEGMENT
     while missing and (part := stream.read(missing)):
@@ -161,7 +159,7 @@ def _take_header(source: Iterator[bytes], header: bytes) -> bytearray:
     if len(actual) < HEADER_BYTES or not actual.startswith(MAGIC):
         raise EnvelopeError("a sealed file begins with another header: it is not sealed, or was cut short.")
     if not compare_digest(actual, header):
-        raise EnvelopeError("a sealed file is under another key than this one, or its header is damaged.")
+        raise EnvelopeError("a sealed file has another key than this one, or its header is damaged.")
     del pending[:HEADER_BYTES]
     return pending
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """keccak256 and Solidity's encoding of static values.
 
-The hash comes from `safe-pysha3` (1 microsecond a call) where it is installed and from
-`pycryptodome` (6 microseconds) otherwise; both are C implementations of the same function.
+The hash comes from `safe-pysha3` (1 microsecond per call) if installed, otherwise from `pycryptodome` (6
+microseconds); both are C implementations of the same function.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ keccak: Callable[[bytes], bytes] = _backend()
 
 
 def word(value: int | bytes) -> bytes:
-    """One 32-byte word of `abi.encode`.
+    """Encodes one 32-byte word of `abi.encode`.
 
-    An int is a uint256 (or any smaller unsigned type), 32 bytes are a bytes32 and 20 bytes an
-    address.  Raises ValueError for anything else, OverflowError for an int out of range.
+    An int is a uint256 (or any smaller unsigned type), 32 bytes are a bytes32 and 20 bytes an address. Raises
+    ValueError for anything else, OverflowError for an int out of range.
     """
     if isinstance(value, int):
         return value.to_bytes(32, "big")
@@ -49,7 +49,7 @@ def word(value: int | bytes) -> bytes:
 
 
 def words(*values: int | bytes) -> bytes:
-    """`abi.encode` of static values: one 32-byte word each."""
+    """Encodes static values as `abi.encode` does, one 32-byte word each."""
     return b"".join(map(word, values))
 
 

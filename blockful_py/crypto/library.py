@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libsecp256k1 as coincurve ships it.
+"""libsecp256k1 as shipped with coincurve.
 
-coincurve's public classes offer neither sums of points nor arithmetic on scalars, so `crypto.curve`,
-`crypto.workspace` and `crypto.threshold.response` call the library itself, through a module of coincurve that
-is not part of its public interface.
+coincurve's public classes offer neither sums of points nor arithmetic on scalars.  `crypto.curve`,
+`crypto.workspace` and `crypto.threshold.response` therefore call the library directly, through a module
+outside coincurve's public interface.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ADVICE = "Install a version that is known to work: pip install 'coincurve>=21,<2
 
 
 def checked(module: ModuleType | Any) -> tuple[Any, Any]:
-    """(ffi, lib) of coincurve's module.  Raises ToolchainError when functions are missing."""
+    """Returns (ffi, lib) of coincurve's module.  Raises ToolchainError if functions are missing."""
     missing = [name for name in NEEDED if not hasattr(getattr(module, "lib", None), name)]
     if missing or not hasattr(module, "ffi"):
         raise ToolchainError(

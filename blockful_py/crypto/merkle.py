@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenZeppelin's Merkle trees, with unsorted leaves.
 
-Equal to `StandardMerkleTree` of @openzeppelin/merkle-tree with `sortLeaves: false`; proofs hold in
-`MerkleProof.verify` of @openzeppelin/contracts.
+Same as `StandardMerkleTree` of @openzeppelin/merkle-tree with `sortLeaves: false`; `MerkleProof.verify` of
+@openzeppelin/contracts accepts the proofs.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blockful_py.crypto.keccak import keccak, words
+from blockful_py.types import Bytes32
 
 
 def standard_leaf(encoded: bytes) -> bytes:
-    """keccak256(keccak256(encoded)), `encoded` as by `abi.encode`: whole words, so no node is a leaf."""
+    """Leaf keccak256(keccak256(encoded)).
+
+    `encoded` is the result of `abi.encode`: whole words, so an inner node cannot pass as a leaf.  Raises
+    ValueError for other lengths.
+    """
     if not encoded or len(encoded) % 32:
         raise ValueError(f"a leaf is made of whole 32-byte words, not of {len(encoded)} bytes")
     return keccak(keccak(encoded))
 
 
 def action_leaf(
-    chain_id: int, target: bytes, selector: bytes, chunk: int, chunks: int, digest: bytes
+    chain_id: int, target: bytes, selector: bytes, chunk: int, chunks: int, digest: Bytes32
 ) -> bytes:
     """Leaf of one chunk of one action in a certificate's content (IQuorum, `Action`).
 
-    keccak256(keccak256(abi.encode(chainid, target, selector, chunk, chunks, digest))); `target` has 20
-    bytes, `selector` 4, `digest` 32.
+    keccak256(keccak256(abi.encode(chainid, target, selector, chunk, chunks, digest))); `target` has 20 bytes,
+    `selector` 4, `digest` 32.  Raises ValueError for other lengths.
     """
     if (len(target), len(selector), len(digest)) != (20, 4, 32):
         raise ValueError("target, selector and digest have 20, 4 and 32 bytes")
@@ -35,8 +40,8 @@ def action_leaf(
 class MerkleTree:
     """A tree over at least one leaf of 32 bytes.
 
-    A heap of 2n - 1 nodes: node i is the parent of 2i + 1 and 2i + 2, leaf j is node 2n - 2 - j.
-    Raises ValueError without leaves or for a leaf of another length.
+    A heap of 2n - 1 nodes: node i is the parent of 2i + 1 and 2i + 2, leaf j is node 2n - 2 - j. Raises
+    ValueError without leaves or for a leaf of another length.
     """
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
@@ -70,7 +75,7 @@ def root(leaves: Sequence[bytes]) -> bytes:
 
 
 def proof(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
-    """Proof of one leaf; `MerkleTree.proof` is cheaper for many."""
+    """Proof of one leaf; for many leaves, `MerkleTree.proof` is cheaper."""
     return MerkleTree(leaves).proof(index)
 
 

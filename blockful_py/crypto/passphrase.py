@@ -6,7 +6,7 @@
     checksum   = SHA-256 of the JSON of everything else
 
 The checksum, which anybody can compute, distinguishes damage from a wrong passphrase; the tag authenticates.
-The JSON is canonical: sorted keys, no spaces, hexadecimal in lower case, and a line feed at the end.
+The JSON is canonical: sorted keys, no spaces, lower-case hexadecimal, and a line feed at the end.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _LABEL = re.compile(r"[0-9A-Za-z_.-]{0,100}\Z")
 
 @dataclass(frozen=True, slots=True)
 class KdfCost:
-    """Parameters of scrypt: 128 * n * r bytes of memory, time in proportion to n * r * p.
+    """Parameters of scrypt: 128 * n * r bytes of memory, time proportional to n * r * p.
 
-    The default takes 128 MiB.  Files may ask for 32 to 256 MiB and at most 4 passes: less is too easy to
-    guess through, and more would let a hostile file exhaust the machine.
-    Raises KeystoreError outside these bounds.
+    The default takes 128 MiB.  Files may ask for 32 to 256 MiB and at most 4 passes: less would make guessing
+    too easy, and more would let a hostile file exhaust the machine.  Raises KeystoreError outside these
+    bounds.
     """
 
     n: int = 1 << 17
@@ -63,8 +63,8 @@ def lock(
 ) -> bytes:
     """Encrypts `plain` under `passphrase`; `label` stays readable and is authenticated.
 
-    Raises KeystoreError when the passphrase is shorter than MIN_PASSPHRASE, ValueError for a label that has
-    more than 100 characters or others than letters, digits, `_`, `.` and `-`.
+    Raises KeystoreError if the passphrase is shorter than MIN_PASSPHRASE.  Raises ValueError for a label of
+    more than 100 characters, or with characters other than letters, digits, `_`, `.` and `-`.
     """
     if not _LABEL.match(label):
         raise ValueError(f"{label!r} cannot be the label of a keystore")
@@ -87,7 +87,7 @@ def lock(
 
 
 def unlock(data: bytes, passphrase: str) -> bytes:
-    """Decrypts a document.  Raises KeystoreError, which says whether the file or the passphrase is wrong."""
+    """Decrypts a document.  Raises KeystoreError, which tells a damaged file from a wrong passphrase."""
     document = _read(data)
     header = {name: document[name] for name in ("format", "label", "kdf", "cipher")}
     salt, nonce = bytes.fromhex(header["kdf"]["salt"]), bytes.fromhex(header["cipher"]["nonce"])
@@ -103,29 +103,16 @@ def unlock(data: bytes, passphrase: str) -> bytes:
         ) from None
 
 
-def label_of(data: bytes) -> str:
-    """The label of a document, not authenticated.  Raises KeystoreError when it is damaged."""
-    return str(_read(data)["label"])
-
-
-def cost_of(data: bytes) -> KdfCost:
-    """Parameters of scrypt in a document; authentic once `unlock` has succeeded.
-
-    Raises KeystoreError when it is damaged.
-    """
-    return _cost(_read(data))
-
-
 def _cost(document: dict[str, Any]) -> KdfCost:
     kdf = document["kdf"]
     return KdfCost(kdf["n"], kdf["r"], kdf["p"])
 
 
 def _read(data: bytes) -> dict[str, Any]:
-    """The document, complete and undamaged, but not authenticated."""
+    """Parses a document and checks that it is complete and undamaged, but does not authenticate it."""
     if len(data) > MAX_SIZE:
         raise _damaged(f"it has {len(data)} bytes, more than {MAX_SIZE}")
-    # The format has three objects and no array: nothing deeper reaches the parser, which recurses.
+    # The format has three objects and no array; checking this first bounds the recursion of the parser.
     if b"[" in data or data.count(b"{") != 3:
         raise _damaged("it is not a JSON document of the format; is it complete?")
     try:
@@ -133,7 +120,7 @@ def _read(data: bytes) -> dict[str, Any]:
     except ValueError:
         raise _damaged("it is not a JSON document; is it complete?") from None
     if not isinstance(document, dict) or document.keys() != _FIELDS or _spelt(document) != data:
-        raise _damaged("its fields are not those of the format")
+        raise _damaged("its fields do not match the format")
     if document["checksum"] != _checksum({name: document[name] for name in _FIELDS - {"checksum"}}):
         raise _damaged("its checksum does not match")
     if document["format"] != FORMAT:

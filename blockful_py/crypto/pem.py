@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signing keys in PEM files: elliptic curves of NIST, which in-toto and OpenSSF model signing both take."""
+"""Signing keys in PEM files: NIST elliptic curves, which in-toto and OpenSSF model signing both accept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAKE = "make one with `openssl ecparam -name prime256v1 -genkey -noout -out key.
 
 
 def read_private_key(path: Path) -> PrivateKey:
-    """Raises SettingsError unless the file holds an unencrypted key on P-256, P-384 or P-521."""
+    """Reads an unencrypted private key on P-256, P-384 or P-521.  Raises SettingsError for other content."""
     try:
         key = load_pem_private_key(_read(path), None)
     except TypeError:
@@ -40,7 +40,7 @@ def read_private_key(path: Path) -> PrivateKey:
 
 
 def read_public_key(path: Path) -> PublicKey:
-    """Raises SettingsError unless the file holds a public key on P-256, P-384 or P-521."""
+    """Reads a public key on P-256, P-384 or P-521.  Raises SettingsError for other content."""
     try:
         key = load_pem_public_key(_read(path))
     except (ValueError, UnsupportedAlgorithm):

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from blockful_py.crypto.keccak import keccak
+from blockful_py.types import Address, Bytes32
 
 
-def digest(text: str) -> bytes:
+def digest(text: str) -> Bytes32:
     """keccak256(0x19 || "Ethereum Signed Message:\\n" || decimal length || message), version 0x45."""
     message = text.encode()
     return keccak(b"\x19Ethereum Signed Message:\n%d%b" % (len(message), message))
 
 
-def checksummed(address: bytes) -> str:
-    """An address in hexadecimal, its letters' case by the hash of it (EIP-55)."""
+def checksummed(address: Address) -> str:
+    """An address in hexadecimal, with the letter case given by its hash (EIP-55)."""
     text = address.hex()
     marks = keccak(text.encode()).hex()
     return "0x" + "".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of randomness: the operating system's, several together, and a seeded one for reproducible runs."""
+"""Sources of randomness: the system's, a combination of several, and a seeded one for reproducible runs."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import os
 import time
 
 JITTER = 256
-"""Readings of a clock in `gathered_rng`, a microsecond apart."""
+"""Number of clock readings in `gathered_rng`, a microsecond apart."""
 
 
 def system_rng(size: int) -> bytes:
-    """`size` bytes from the operating system's generator."""
+    """Random bytes from the operating system's generator."""
     return os.urandom(size)
 
 
 def gathered_rng(size: int) -> bytes:
-    """`size` bytes of SHAKE-256 over the system's generator, three clocks and the jitter of a processor.
+    """SHAKE-256 over the system's generator, three clocks and the jitter of the processor.
 
-    It is as good as the best of them.  A machine that is put back from a snapshot may repeat the generator;
-    clocks and jitter go on.
+    It is as good as the best of these sources.  A machine restored from a snapshot may repeat the generator's
+    output, but not the clocks and the jitter.
     """
     clocks = (time.time_ns(), time.monotonic_ns(), time.process_time_ns(), *_jitter())
     return hashlib.shake_256(os.urandom(32) + b"".join(_tagged(each) for each in clocks)).digest(size)
 
 
 class SeededRng:
-    """A deterministic generator: call number i returns SHAKE-256(key || i), cut to the size asked for.
+    """A deterministic generator: call number i returns the first bytes of SHAKE-256(key || i).
 
-    The key is SHA3-256 of the seed and the labels, each with its kind and length, so that no two
-    lists of labels share a stream.  Two generators of one seed and one list of labels give the same
-    bytes for the same sequence of calls.  Keys drawn from it are as secret as its seed.
+    The key is SHA3-256 of the seed and the labels, each with its kind and length, so that no two lists of
+    labels share a stream.  Two generators with the same seed and labels give the same bytes for the same
+    sequence of calls.  Keys drawn from it are as secret as its seed.
     """
 
     def __init__(self, seed: bytes, *labels: str | int | bytes) -> None:
@@ -44,7 +44,7 @@ class SeededRng:
         return hashlib.shake_256(block).digest(size)
 
     def derive(self, *labels: str | int | bytes) -> SeededRng:
-        """A generator of its own for `labels`; it does not depend on the calls made to this one."""
+        """A separate generator for `labels`, independent of the calls made to this one."""
         return SeededRng(self._key, *labels)
 
 

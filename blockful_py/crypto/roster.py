@@ -36,14 +36,14 @@ class Roster:
 
     @property
     def quorum(self) -> int:
-        """ceil(2n / 3) members, or all where the rule is unanimity (lib/Quorum.sol)."""
+        """Votes needed: ceil(2n / 3) members, or all if the rule is unanimity (lib/Quorum.sol)."""
         size = len(self.keys)
         return size if self.unanimous else -(-2 * size // 3)
 
     def chosen(self, voters: int) -> tuple[int, ...]:
         """0-based indices of the members whose bits are set, ascending.
 
-        Raises ValueError for a bit beyond them.
+        Raises ValueError for a bit beyond the last member.
         """
         if voters >> len(self.keys):
             raise ValueError(f"a roster of {len(self.keys)} has no member {voters.bit_length()}")
@@ -51,7 +51,7 @@ class Roster:
 
 
 def bits(indices: Iterable[int]) -> int:
-    """`voters` of members by 1-based index."""
+    """The `voters` bits of members with these 1-based indices."""
     return sum(1 << (index - 1) for index in indices)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files of secrets that only their user may read."""
+"""Reads secret files that only their owner may read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from blockful_py.errors import KeystoreError
 
 
 def read_own(path: Path, limit: int, advice: str) -> bytes:
-    """At most `limit` + 1 bytes of a file that only its user may read; `advice` says how to create one.
+    """Reads at most `limit` + 1 bytes of a file that only its owner may read.
 
-    Raises KeystoreError when it cannot be read, or others may read or write it.
+    Raises KeystoreError if it cannot be read (`advice` says how to create one), or if others may read or
+    write it.
     """
     try:
         with path.open("rb") as file:

@@ -19,7 +19,7 @@ from blockful_py.types import Rng
 
 KEY_BYTES = 32
 OVERHEAD = 12 + 16
-"""Bytes that a box is longer than its plaintext: the nonce and the tag."""
+"""Bytes added to the plaintext: the nonce and the tag."""
 
 
 def lock(key: bytes, context: bytes, plain: bytes, rng: Rng = system_rng) -> bytes:
@@ -29,7 +29,7 @@ def lock(key: bytes, context: bytes, plain: bytes, rng: Rng = system_rng) -> byt
 
 
 def unlock(key: bytes, context: bytes, box: bytes) -> bytes:
-    """Decrypts a box.  Raises CryptoError for a box that is damaged, or of another key or context."""
+    """Decrypts a box.  Raises CryptoError for a damaged box, or one of another key or context."""
     if len(box) < OVERHEAD:
         raise CryptoError(f"a locked box has {OVERHEAD} bytes or more, this has {len(box)}.")
     try:
@@ -39,5 +39,5 @@ def unlock(key: bytes, context: bytes, box: bytes) -> bytes:
 
 
 def derive(secret: int, purpose: bytes) -> bytes:
-    """A key (32 bytes) for one purpose, from a secret scalar: HKDF-SHA256."""
+    """Derives a key (32 bytes) for one purpose from a secret scalar: HKDF-SHA256."""
     return HKDF(SHA256(), KEY_BYTES, None, purpose).derive(secret.to_bytes(32, "big"))

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from blockful_py.crypto import curve
 from blockful_py.errors import InvalidSignatureError
+from blockful_py.types import Address, Bytes32, Bytes64
 
 _PARITY = 1 << 255
 
 
-def sign(secret: int, digest: bytes) -> bytes:
-    """The signature of a 32-byte digest; one secret and digest always give the same one (RFC 6979).
+def sign(secret: int, digest: Bytes32) -> bytes:
+    """Signs a 32-byte digest; deterministic for a secret and digest (RFC 6979).
 
     Raises InvalidKeyError unless the secret is in [1, n).
     """
@@ -18,8 +19,8 @@ def sign(secret: int, digest: bytes) -> bytes:
     return r.to_bytes(32, "big") + (parity << 255 | s).to_bytes(32, "big")
 
 
-def recover(digest: bytes, signature: bytes) -> bytes:
-    """The 20-byte address that signed.
+def recover(digest: Bytes32, signature: Bytes64) -> Address:
+    """The signer's address, 20 bytes.
 
     Raises InvalidSignatureError for another length, a high s (EIP-2) or numbers that no key gives.
     """
@@ -31,7 +32,7 @@ def recover(digest: bytes, signature: bytes) -> bytes:
     s = packed & (_PARITY - 1)
     if s > curve.N // 2:
         raise InvalidSignatureError("the signature's s is above half the group order (EIP-2); normalise it.")
-    # A point R of odd y is -R' of even y:  sR - eG = (-s)R' - eG.
+    # A point R with odd y is -R' of even y:  sR - eG = (-s)R' - eG.
     if packed & _PARITY:
         s = (curve.N - s) % curve.N
     key = curve.recover(r, s, int.from_bytes(digest, "big"))
@@ -40,10 +41,11 @@ def recover(digest: bytes, signature: bytes) -> bytes:
     return curve.address(key)
 
 
-def compact(signature: bytes) -> bytes:
-    """A wallet's signature r || s || v (65 bytes; v 0, 1, 27 or 28) in the 64 bytes of EIP-2098, or itself.
+def compact(signature: bytes) -> Bytes64:
+    """Converts a wallet's signature r || s || v (65 bytes; v 0, 1, 27 or 28) to the 64 bytes of EIP-2098.
 
-    Raises InvalidSignatureError for another length or v, or a high s.
+    Signatures of 64 bytes are returned unchanged.  Raises InvalidSignatureError for another length or v, or a
+    high s.
     """
     if len(signature) == 64:
         return signature
@@ -57,7 +59,7 @@ def compact(signature: bytes) -> bytes:
     return signature[:32] + (parity | s).to_bytes(32, "big")
 
 
-def is_by(address: bytes, digest: bytes, signature: bytes) -> bool:
+def is_by(address: Address, digest: Bytes32, signature: Bytes64) -> bool:
     """Whether `address` signed `digest`; malformed signatures give False."""
     try:
         return recover(digest, signature) == address

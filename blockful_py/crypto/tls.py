@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS 1.3 between machines: certificates are bound to voting keys, no authority is trusted."""
+"""TLS 1.3 between machines: certificates are bound to voting keys, and no authority is trusted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from tempfile import TemporaryDirectory
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.transport import make_transport_key, voter_of
 from blockful_py.errors import CryptoError, MessageError
+from blockful_py.types import Address
 
 
 def server_context(voting_secret: int) -> ssl.SSLContext:
-    """Serves with a new key, bound to a voting key; its file is encrypted, and gone when this returns."""
+    """Server context with a new key, bound to a voting key.
+
+    The key's file is encrypted, and deleted before this returns.
+    """
     made = make_transport_key(voting_secret, system_rng)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -27,7 +31,7 @@ def server_context(voting_secret: int) -> ssl.SSLContext:
 
 
 def client_context() -> ssl.SSLContext:
-    """Takes any certificate; `require_voter` looks at it before anything is sent."""
+    """Client context that accepts any certificate; `require_voter` checks it before anything is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
@@ -35,8 +39,11 @@ def client_context() -> ssl.SSLContext:
     return context
 
 
-def require_voter(certificate: bytes | None, voter: bytes | None) -> None:
-    """Raises MessageError unless a certificate (DER) is bound to a voting key; `voter` says to which."""
+def require_voter(certificate: bytes | None, voter: Address | None) -> None:
+    """Checks that a certificate (DER) is bound to the voting key `voter`, or to any if None.
+
+    Raises MessageError otherwise.
+    """
     try:
         bound = voter_of(certificate or b"")
     except CryptoError as error:

@@ -5,7 +5,7 @@ The certificate is self-signed.  An extension holds the voting key's signature o
 
     keccak256(DST_transport || sha256(SubjectPublicKeyInfo))
 
-so whoever knows the voting address needs no certificate authority.
+so a client that knows the voting address needs no certificate authority.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BINDING = x509.ObjectIdentifier("2.25.206582474903167459014839620958316485127")
 _NAME = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "BlockFUL member")])
 _BEGIN = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 _END = datetime.datetime(9999, 12, 31, 23, 59, 59, tzinfo=datetime.UTC)
-"""RFC 5280, 4.1.2.5: a certificate without a well-defined end; the binding says whose it is."""
+"""RFC 5280, 4.1.2.5: a certificate without a well-defined end; the binding identifies its owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class TransportKey:
 
 
 def make_transport_key(voting_secret: int, rng: Rng) -> TransportKey:
-    """A new key on P-256, bound to a voting key; `rng` draws the password."""
+    """Makes a new key on P-256, bound to a voting key; `rng` draws the password."""
     key = ec.generate_private_key(ec.SECP256R1())
     bound = signature.sign(voting_secret, _digest(key.public_key()))
     certificate = (
@@ -76,9 +76,9 @@ def voter_of(certificate: bytes) -> bytes:
         bound = read.extensions.get_extension_for_oid(BINDING).value
         key = read.public_key()
     except (ValueError, x509.ExtensionNotFound, x509.DuplicateExtension) as error:
-        raise InvalidSignatureError(f"the certificate is of no member ({error}).") from None
+        raise InvalidSignatureError(f"the certificate belongs to no member ({error}).") from None
     if not (isinstance(bound, x509.UnrecognizedExtension) and isinstance(key, ec.EllipticCurvePublicKey)):
-        raise InvalidSignatureError("the certificate is of no member.")
+        raise InvalidSignatureError("the certificate belongs to no member.")
     return signature.recover(_digest(key), bound.value)
 
 

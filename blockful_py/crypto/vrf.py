@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A verifiable random function on secp256k1, as Chainlink's VRF.sol (@chainlink/contracts 0.8.0) verifies it.
+"""A verifiable random function on secp256k1, as verified by Chainlink's VRF.sol (@chainlink/contracts 0.8.0).
 
 For a key Y = xG and an input alpha (uint256), with keccak256 H and 32-byte words:
 
@@ -26,21 +26,21 @@ NONCE_PURPOSE = b"BlockFUL/VRF/v1\0"
 
 ChainPoint = tuple[int, int]
 ChainProof = tuple[ChainPoint, ChainPoint, int, int, int, bytes, ChainPoint, ChainPoint, int]
-"""`VRF.Proof`: pk, gamma, c, s, seed, uWitness (20 bytes), cGammaWitness, sHashWitness, zInv."""
+"""VRF.sol's `VRF.Proof`: pk, gamma, c, s, seed, uWitness (20 bytes), cGammaWitness, sHashWitness, zInv."""
 
 
 @dataclass(frozen=True, slots=True)
 class VrfProof:
-    """gamma = xH(Y, alpha), and that its discrete logarithm is that of Y: challenge c and response s."""
+    """gamma = xH(Y, alpha), with a proof (challenge c, response s) that Y = xG for the same x."""
 
     gamma: Point
     c: int
     s: int
 
     def for_chain(self, public_key: Point, alpha: int) -> ChainProof:
-        """The tuple that VRF.sol takes: the proof with the products that it checks instead of computing.
+        """The tuple for VRF.sol: the proof with the products that the contract checks instead of computing.
 
-        `seed`, which the library does not read, is alpha.  Raises CryptoError when the proof is not valid.
+        `seed`, which the library does not read, is alpha.  Raises CryptoError if the proof is not valid.
         """
         products = _products(public_key, alpha, self)
         if products is None:
@@ -62,11 +62,11 @@ class VrfProof:
 
 
 def prove(secret: int, alpha: int, rng: Rng | None = None) -> VrfProof:
-    """The proof of `secret` for alpha in [0, 2^256).
+    """Proves the output of `secret` for alpha in [0, 2^256).
 
-    Without `rng` the nonce, and so the proof, is a function of secret and alpha alone (RFC 6979); with it,
-    32 fresh bytes are mixed in, which protects against faults injected into one of two equal runs.
-    Raises InvalidKeyError unless 0 < secret < N, OverflowError when alpha is out of range.
+    Without `rng` the nonce, and so the proof, depends only on secret and alpha (RFC 6979).  With it, 32 fresh
+    bytes are mixed in, which protects against faults injected into one of two equal runs.
+    Raises InvalidKeyError unless 0 < secret < N, OverflowError if alpha is out of range.
     """
     public_key = curve.multiply_base(secret)
     point = hash_to_curve(public_key, alpha)
@@ -78,19 +78,19 @@ def prove(secret: int, alpha: int, rng: Rng | None = None) -> VrfProof:
 
 
 def verify(public_key: Point, alpha: int, proof: VrfProof) -> bool:
-    """Whether the proof is of this key for this alpha."""
+    """Whether the proof is valid for this key and alpha."""
     return _products(public_key, alpha, proof) is not None
 
 
 def output(proof: VrfProof) -> int:
-    """The random number, a uint256: H(3 || gamma).  It is meaningful only for a valid proof."""
+    """The random number of a valid proof, a uint256: H(3 || gamma)."""
     return int.from_bytes(keccak(words(OUTPUT, proof.gamma.x, proof.gamma.y)), "big")
 
 
 def hash_to_curve(public_key: Point, alpha: int) -> Point:
-    """VRF.sol's `hashToCurve`: candidates for x until one is on the curve; its even y.
+    """VRF.sol's `hashToCurve`: tries candidates for x until one is on the curve, and takes its even y.
 
-    Raises OverflowError when alpha is not in [0, 2^256).
+    Raises OverflowError if alpha is not in [0, 2^256).
     """
     data = words(HASH_TO_CURVE, public_key.x, public_key.y, alpha)
     while True:
@@ -103,7 +103,7 @@ def hash_to_curve(public_key: Point, alpha: int) -> Point:
 
 
 def _products(public_key: Point, alpha: int, proof: VrfProof) -> tuple[Point, Point, Point] | None:
-    """cY + sG, c gamma and s Hp of a valid proof; None when it is not valid."""
+    """Products cY + sG, c gamma and s Hp of a valid proof; None if it is not valid."""
     if not (0 <= alpha < 2**256 and 0 < proof.c < 2**256 and proof.c % N and 0 < proof.s < N):
         return None
     try:
@@ -112,7 +112,7 @@ def _products(public_key: Point, alpha: int, proof: VrfProof) -> tuple[Point, Po
         c_gamma, s_hash = curve.multiply(proof.gamma, proof.c % N), curve.multiply(point, proof.s)
     except (InvalidKeyError, OverflowError):
         return None
-    # The library multiplies by ecrecover, which takes an x below n only, and adds distinct x only.
+    # The contract multiplies by ecrecover, which takes only x below n, and adds only points of distinct x.
     beyond = max(public_key.x, proof.gamma.x, point.x) >= N
     if u is None or beyond or c_gamma.x == s_hash.x:
         return None
@@ -121,7 +121,7 @@ def _products(public_key: Point, alpha: int, proof: VrfProof) -> tuple[Point, Po
 
 
 def _challenge(point: Point, public_key: Point, gamma: Point, v: Point, u: Point) -> int:
-    """H(2 || Hp || Y || gamma || v || address(u)), the address packed, not reduced modulo n."""
+    """Challenge H(2 || Hp || Y || gamma || v || address(u)), the address packed, not reduced modulo n."""
     points = b"".join(curve.encode(each) for each in (point, public_key, gamma, v))
     return int.from_bytes(keccak(words(CHALLENGE) + points + curve.address(u)), "big")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums and multiples of public points in buffers that are allocated once for a batch.
+"""Sums and multiples of public points, in buffers allocated once per batch.
 
 Allocating the buffers costs about as much as an addition in them.  A workspace keeps no secrets and runs in
 variable time.
@@ -20,7 +20,7 @@ _UNCOMPRESSED = lib.SECP256K1_EC_UNCOMPRESSED
 
 
 class Workspace:
-    """Room for `size` points, at least one; for one thread at a time, as the library releases the lock."""
+    """Room for `size` points, at least one.  Not thread-safe: the library releases the GIL."""
 
     def __init__(self, size: int) -> None:
         self._points = ffi.new("secp256k1_pubkey[]", size)
@@ -32,9 +32,9 @@ class Workspace:
         self._length = ffi.new("size_t *")
 
     def total(self, points: Sequence[Point]) -> Point:
-        """The sum of one point or more, at most `size`.
+        """The sum of one or more points, at most `size`.
 
-        Raises InvalidKeyError at infinity or when a point is not on the curve, ValueError for too many.
+        Raises InvalidKeyError at infinity or if a point is not on the curve, ValueError for too many.
         """
         if len(points) > len(self._slots):
             raise ValueError(f"there is room for {len(self._slots)} points, {len(points)} were given")
@@ -43,7 +43,7 @@ class Workspace:
         return self._point()
 
     def add_multiple(self, a: Point, scalar: int, b: Point) -> bytes:
-        """A + kB, compressed (33 bytes).  Needs room for two points.
+        """Computes A + kB, compressed (33 bytes).  Needs room for two points.
 
         Raises InvalidKeyError unless A and B are on the curve and 0 < k < n, and at infinity.
         """
@@ -54,10 +54,10 @@ class Workspace:
         return self._serialize(_COMPRESSED, 33)
 
     def evaluate(self, coefficients: Sequence[Point], at: int) -> Point:
-        """The sum of at^k A_k by Horner's rule, fast where `at` is small.  Needs room for two points.
+        """Evaluates the sum of at^k A_k by Horner's rule, fast for small `at`.  Needs room for two points.
 
-        Raises InvalidKeyError unless the points are on the curve and 0 < at < n, and at infinity, also on
-        the way.
+        Raises InvalidKeyError unless the points are on the curve and 0 < at < n, and at infinity, also on the
+        way.
         """
         factor = _scalar(at)
         parse((self._out,), (coefficients[-1],))
@@ -86,7 +86,7 @@ class Workspace:
 def parse(slots: Sequence[Any], points: Iterable[Point]) -> None:
     """Writes points into the first of `slots` (`secp256k1_pubkey *`).
 
-    Raises InvalidKeyError when one is not on the curve.
+    Raises InvalidKeyError if a point is not on the curve.
     """
     try:
         for slot, point in zip(slots, points, strict=False):
@@ -98,7 +98,7 @@ def parse(slots: Sequence[Any], points: Iterable[Point]) -> None:
 
 
 def _scalar(value: int) -> bytes:
-    """32 bytes; a number that has no such form becomes zero, which the library refuses."""
+    """Encodes a number in 32 bytes; a number without such a form becomes zero, which the library refuses."""
     try:
         return value.to_bytes(32, "big")
     except OverflowError:

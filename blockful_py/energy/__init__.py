@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joules: measured where the machine has counters (RAPL, NVML), else from processor time and stated watts."""
+"""Energy in joules: measured by counters (RAPL, NVML), else from processor time and stated watts."""

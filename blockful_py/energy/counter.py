@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts the joules of a part of the machine."""
+"""The interface of energy counters for a part of the machine."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class MachinePart(StrEnum):
 
 
 class EnergyCounter(Protocol):
-    """A counter that only rises, and starts over at `period`.
+    """A monotonic counter that wraps around at `period`.
 
     Attributes:
-        source: what it is called.
-        period: J after which it is 0 again; infinite if it never is.
+        source: display name.
+        period: J at which it wraps to 0; infinite if it never does.
     """
 
     @property
@@ -31,5 +31,5 @@ class EnergyCounter(Protocol):
     def period(self) -> float: ...
 
     def read(self) -> float:
-        """J since some moment.  Raises OSError if it cannot be read any more."""
+        """J since some moment.  Raises OSError if it is no longer readable."""
         ...

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what is done in a `with` block in joules.
+"""Measures the energy of a `with` block in joules.
 
-The counters are those of the whole machine: whatever else runs is in them.  Where no processor counts, the
-joules of the processor are its seconds in this process and its descendants times the stated watts of a core.
+Counters cover the whole machine, including other processes.  Without a processor counter, the processor's
+joules are the processor seconds of this process and its descendants times the stated watts per core.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from blockful_py.energy.processor_time import processor_seconds
 from blockful_py.energy.rapl import rapl_counters
 
 GLANCE = 10.0
-"""Seconds between two readings: less than any counter takes to start over."""
+"""Seconds between two readings: less than any counter takes to wrap around."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """What a block took.
+    """Energy of a block.
 
     Attributes:
         joules: by part of the machine.
         sources: the counters, or the stated watts.
-        processor: s of the processors in this process and its descendants.
+        processor: processor seconds of this process and its descendants.
     """
 
     joules: dict[MachinePart, float]
@@ -38,21 +38,20 @@ class Consumption:
 
     @property
     def measured(self) -> bool:
-        """Whether the processor's joules are a counter's."""
+        """Whether a counter measured the processor's joules."""
         return not any(each.startswith("stated") for each in self.sources)
 
 
 def machine_counters() -> list[EnergyCounter]:
-    """All that this user may read."""
+    """All counters that this user may read."""
     return [*rapl_counters(), *nvml_counters()]
 
 
 class EnergyMeter:
-    """A context manager; `consumption` has the joules after it.  Raises OSError when a counter is lost."""
+    """A context manager; `consumption` is available after it.  Raises OSError if a counter fails."""
 
     def __init__(self, watts: float, counters: Sequence[EnergyCounter] | None = None) -> None:
-        """`watts`: of a busy core, where no counter has the processor.  `counters`: the machine's, unless
-        given."""
+        """Uses `watts` per busy core without a processor counter; `counters` default to the machine's."""
         self._watts = watts
         found: Sequence[EnergyCounter] = counters if counters is not None else machine_counters()
         self._counters = tuple(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy counters of NVIDIA's accelerators, by NVML: since Volta, mJ since the driver was loaded."""
+"""Energy counters of NVIDIA accelerators by NVML: mJ since the driver was loaded; since Volta."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MILLI = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class NvmlCounter:
-    """One accelerator.  `library`: the module pynvml; `handle`: its name for the device."""
+    """One accelerator; `library` is the module pynvml, `handle` its name for the device."""
 
     library: Any
     handle: Any
@@ -41,7 +41,7 @@ class NvmlCounter:
 
 
 def nvml_counters() -> tuple[NvmlCounter, ...]:
-    """The accelerators that count; none without the extra `energy`, a driver, or such a device."""
+    """Counters of the accelerators; empty without the extra `energy`, a driver, or such a device."""
     try:
         import pynvml
     except ModuleNotFoundError:

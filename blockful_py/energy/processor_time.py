@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of this process and those that it started, whatever else the machine does."""
+"""Processor time of this process and its descendants."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PROCESSES = Path("/proc")
 
 
 def processor_seconds() -> float:
-    """Seconds of this process, of its children that it has waited for, and of its living descendants.
+    """Seconds of this process, of its reaped children, and of its living descendants.
 
-    Where there is no /proc, the living ones are left out.
+    Without /proc, the living descendants are left out.
     """
     ended = os.times()
     return process_time() + ended.children_user + ended.children_system + descendants_seconds()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RAPL, the energy counters of x86 processors, as Linux shows them (powercap, "intel-rapl", AMD's too).
+"""RAPL energy counters of x86 processors, from Linux powercap ("intel-rapl", also for AMD).
 
-    intel-rapl:0      package-0    a socket: its cores, caches, and the graphics unit inside
+    intel-rapl:0      package-0    a socket: its cores, caches, and integrated graphics
     intel-rapl:0:1    dram         its memory, which no package counts
 
-Left out: `core` and `uncore`, which are parts of a package, and `psys`, which has the packages in it.
-Since Linux 5.10 only root may read the counters, unless an administrator allows others to.
+Not used: `core` and `uncore`, which are parts of a package, and `psys`, which includes the packages.  Since
+Linux 5.10 only root may read the counters, unless an administrator allows others to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MICRO = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class RaplCounter:
-    """One zone.  `folder`: of its files energy_uj and max_energy_range_uj, both in microjoules."""
+    """One zone; `folder` has the files energy_uj and max_energy_range_uj, both in microjoules."""
 
     folder: Path
     part: MachinePart
@@ -38,7 +38,7 @@ class RaplCounter:
 
 
 def rapl_counters(powercap: Path = POWERCAP) -> tuple[RaplCounter, ...]:
-    """The packages and memories that this user may read; none on other systems."""
+    """Counters of the packages and memories that this user may read; empty on other systems."""
     found = []
     for folder in sorted(powercap.glob("intel-rapl:*")):
         with suppress(OSError, ValueError):
@@ -56,5 +56,5 @@ def _part(name: str) -> MachinePart | None:
 
 
 def _microjoules(path: Path) -> float:
-    """J."""
+    """Reads a file in microjoules; returns J."""
     return int(path.read_text(encoding="ascii")) * MICRO

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs: the journal that makes them resumable, and the engines that carry out their tasks."""
+"""Jobs: the journal that makes them resumable, and the engines that run their tasks."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of the code that a task's result depends on."""
+"""Version of the code that determines a task's result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMERIC = ("numpy", "scikit-learn", "torch")
 
 @cache
 def code_version() -> str:
-    """SHA-256, in hexadecimal, of the package's sources and of the versions of NUMERIC."""
+    """SHA-256, in hexadecimal, of the package's sources and the versions of NUMERIC."""
     root = Path(__file__).resolve().parents[1]
     digest = sha256()
     for path in sorted(root.rglob("*.py")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines, which have tasks carried out: in this process, in local processes, or on a Ray cluster."""
+"""Engines that run tasks: in this process, in local processes, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Protocol
 from blockful_py.engine.worker import carry_out
 
 ATTEMPTS = 5
-"""Workers that a task may lose before its engine gives up."""
+"""Worker deaths per task before its engine gives up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A task as an engine takes it.
+    """A task in the form that an engine accepts.
 
     Attributes:
-        text: what the worker is told (`EngineTask.order`).
-        title, cpus, gpu: those of the task.
+        text: the message to the worker (`EngineTask.order`).
+        title, cpus, gpu: as in the task.
     """
 
     text: str
@@ -29,25 +29,23 @@ class Order:
 
 
 class Engine(Protocol):
-    """Has orders carried out by `worker.carry_out`."""
+    """Runs orders by `worker.carry_out`."""
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
-        """Yields the key of each order with its answer, in the order in which they come.
+        """Yields each order's key with its answer, as answers arrive.
 
-        A worker that dies costs what it was doing, which is done again.
-
-        Raises EngineError where no worker can carry the orders out.
+        If a worker dies, its current order is run again.
+        Raises EngineError if no worker can run the orders.
         """
 
     def close(self) -> None:
-        """Ends the workers, whatever they do."""
+        """Ends the workers, even busy ones."""
 
 
 class InThisProcess:
-    """Carries orders out here, one after the other."""
+    """Runs orders in this process, one after the other."""
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
-        """See Engine."""
         for key, order in orders.items():
             yield key, carry_out(order.text)
 

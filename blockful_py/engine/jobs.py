@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What a job does."""
+    """The work that a job does."""
 
     TRAIN = "train"
     ADOPT = "adopt"
@@ -18,34 +18,34 @@ class Kind(StrEnum):
     PARALLEL = "unlearn parallel"
     SEQUENTIAL = "unlearn sequential"
     EXPERIMENT = "experiment"
-    """Measures, away from chains."""
+    """Measures without using the chains."""
 
 
 class JobState(StrEnum):
     OPEN = "open"
     DONE = "done"
     FAILED = "failed"
-    """Refused, with nothing half-done."""
+    """Refused before any step took effect."""
     ABORTED = "aborted"
 
 
 class Act(StrEnum):
-    """What a step does."""
+    """The action of a step."""
 
     COMPUTE = "compute"
-    """Has a task carried out by the job's engine; the result stays in the job's store until it ends."""
+    """Runs a task on the job's engine; the result stays in the job's store until the job ends."""
     STORE = "store"
     """Adds bytes to the stores."""
     KEYS = "keys"
-    """Gives the data keys of what was stored to the members."""
+    """Gives the data keys of the stored files to the members."""
     CERTIFY = "certify"
-    """Drafts a proposal and has the committee decide; its transactions are planned when it is done."""
+    """Drafts a proposal and has the committee decide; then plans the proposal's transactions."""
     TELL = "tell"
-    """Gives the certificate to the members, who finish it from then on if need be."""
+    """Gives the certificate to the members, who from then on finish the decision if necessary."""
     SEND = "send"
     """Sends a transaction and waits until it is mined."""
     CONFIRM = "confirm"
-    """Asks both chains whether they still hold all that was sent."""
+    """Asks both chains whether they still hold everything that was sent."""
     DELETE = "delete"
     """Deletes the replaced versions' bytes from the live store."""
     ERASE = "erase"
@@ -57,12 +57,12 @@ class StepState(StrEnum):
     BEGUN = "begun"
     DONE = "done"
     DROPPED = "dropped"
-    """Will not be carried out: its decision was withdrawn."""
+    """Will not run, because its decision was withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step to be taken, and what it takes, as JSON."""
+    """A step to do, with its input as JSON."""
 
     act: Act
     subject: str
@@ -75,10 +75,10 @@ class Step:
 
     Attributes:
         number: unique in the journal, ascending.
-        decision: the certificate that it belongs to, from 1; 0 for the job's own steps.
-        begun, ended: when, in seconds since 1970; `begun` is the latest attempt.
-        transaction: hash of the transaction that did it, where one did.
-        excluded: members that were excluded from it, each with the reason.
+        decision: number of its certificate, from 1; 0 for the job's own steps.
+        begun, ended: seconds since 1970; `begun` is the latest attempt.
+        transaction: hash of the step's transaction, if any.
+        excluded: members excluded from the step, each with the reason.
     """
 
     number: int
@@ -95,14 +95,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One command's work on the chains and the stores.
+    """The work of one command on the chains and the stores.
 
     Attributes:
         number: unique in the journal, from 1.
-        request: what was asked, as JSON text.
-        outcome: why it failed or was aborted.
-        begun, ended: when, in seconds since 1970.
-        result: figures of a job that is done, as JSON.
+        request: the command's request, as JSON text.
+        outcome: why the job failed or was aborted.
+        begun, ended: seconds since 1970.
+        result: figures of a finished job, as JSON.
     """
 
     number: int
@@ -122,7 +122,7 @@ class Job:
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Members that were excluded from a decision, each with the reason, without duplicates."""
+        """Members excluded from a decision, each with the reason, without duplicates."""
         return tuple(dict.fromkeys(each for step in self.steps for each in step.excluded))
 
     @property

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a run: it records every step of a job on disk, before the step begins and after it ends.
+"""The journal of a run: records every step of a job on disk, before the step begins and after it ends.
 
-SQLite with a write-ahead log, each commit synced.  Entries are added and never changed, each bound to those
-before it.  At most one job is open.  Who writes holds the lead of the run; others may read at any time.
-States and guarantees: docs/reference/jobs.md.
+It is a SQLite file with a write-ahead log and synced commits.  Entries are only added, and each is bound to
+all earlier ones.  At most one job is open.  Only the process that leads the run writes; others may read at
+any time.  States and guarantees: docs/reference/jobs.md.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from blockful_py.errors import RunError
 
 @dataclass(slots=True)
 class StepResult:
-    """What a step leaves behind when it is done.
+    """Outcome of a finished step.
 
     Attributes:
-        transaction: hash of the transaction that did it.
-        body: added to the step's own.
-        plans: steps of the same decision that follow from it, planned in the same commit.
-        excluded: members that were excluded from it, each with the reason.
+        transaction: hash of the step's transaction.
+        body: additions to the step's body.
+        plans: follow-up steps of the same decision, planned in the same commit.
+        excluded: members excluded from the step, each with the reason.
     """
 
     transaction: bytes | None = None
@@ -44,13 +44,13 @@ class StepResult:
 
 
 class Journal(Closable):
-    """The jobs in the SQLite file at `path`, which the first job makes; several threads may use it.
+    """The jobs in the SQLite file at `path`, which the first job creates.  Thread-safe.
 
-    Every method raises RunError when the file is damaged, edited, foreign, full or not readable.
+    Every method raises RunError if the file is damaged, edited, foreign, full or not readable.
     """
 
     def __init__(self, path: Path, run: str = "") -> None:
-        """`run`: identity of the run that the journal is of; any, if it is empty."""
+        """Accepts a journal of the run with identity `run`; an empty string accepts any run."""
         self._path = path
         self._run = run
         self._turn = threading.RLock()
@@ -59,7 +59,7 @@ class Journal(Closable):
         self._known: dict[int, tuple[str, Mapping[str, Any]]] = {}
 
     def begin(self, kind: Kind, request: str = "") -> Job:
-        """Opens a job.  Raises RunError when another one is open."""
+        """Opens a job.  Raises RunError if another one is open."""
         with self._turn:
             if self._reached() is None:
                 create(self._path, self._run)
@@ -81,7 +81,7 @@ class Journal(Closable):
             return self._log.jobs(bodies)
 
     def close_job(self, state: JobState, outcome: str = "", result: Mapping[str, Any] | None = None) -> None:
-        """Ends the open job with its result; what its steps carried with them is forgotten."""
+        """Ends the open job with its result, and deletes the bodies of its steps."""
         with self._transaction() as connection:
             self._require_open()
             ended = {"state": state, "outcome": outcome, "result": result or {}, "at": time.time()}
@@ -89,7 +89,7 @@ class Journal(Closable):
             connection.execute("DELETE FROM body")
 
     def plan(self, plans: Sequence[PlannedStep], decision: int | None = None) -> tuple[Step, ...]:
-        """Adds steps to the open job: of a decision, or of a new one when that is None; 0 for none."""
+        """Adds steps to the open job: to `decision`, to a new decision if None, or to no decision if 0."""
         with self._transaction() as connection:
             self._require_open()
             if decision is None:
@@ -98,20 +98,20 @@ class Journal(Closable):
 
     @contextmanager
     def taking(self, step: Step) -> Iterator[StepResult]:
-        """The step is begun before the block and done after it; where the block fails, it stays begun."""
+        """Marks the step as begun, then as done after the block; it stays begun if the block fails."""
         self.take([step])
         result = StepResult()
         yield result
         self.finish(step, result)
 
     def take(self, steps: Sequence[Step]) -> None:
-        """These steps are begun, in one commit."""
+        """Marks steps as begun, in one commit."""
         with self._transaction() as connection:
             for step in steps:
                 self._add(connection, entry="take", step=step.number, at=time.time())
 
     def finish(self, step: Step, result: StepResult) -> None:
-        """A step that was taken is done."""
+        """Marks a begun step as done."""
         with self._transaction() as connection:
             self._add(
                 connection,
@@ -125,7 +125,7 @@ class Journal(Closable):
             self._planned(connection, result.plans, step.decision)
 
     def drop(self, steps: Sequence[Step]) -> None:
-        """These steps will not be carried out."""
+        """Marks steps as dropped: they will not run."""
         with self._transaction() as connection:
             for step in steps:
                 self._add(connection, entry="drop", step=step.number)
@@ -159,7 +159,7 @@ class Journal(Closable):
         return tuple(steps)
 
     def _put(self, connection: sqlite3.Connection, step: int, body: Mapping[str, Any]) -> str:
-        """Stores what a step takes; returns the digest of it."""
+        """Stores a step's body; returns its digest."""
         text = json.dumps(dict(body))
         connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", (step, text))
         return body_digest(text)
@@ -171,7 +171,7 @@ class Journal(Closable):
 
     @contextmanager
     def _reading(self) -> Iterator[Bodies]:
-        """The log, as far as it is on the disk, and what the open job's steps take."""
+        """Reads new entries from the disk; yields the bodies of the open job's steps."""
         with self._turn:
             connection = self._reached()
             if connection is None:
@@ -189,7 +189,7 @@ class Journal(Closable):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One commit, on the disk when it returns."""
+        """Runs the block in one commit, which is on disk when the block has ended."""
         with self._turn:
             connection = self._reached()
             if connection is None:
@@ -209,7 +209,7 @@ class Journal(Closable):
                 raise unwritten(self._path, error) from None
 
     def _catch_up(self, connection: sqlite3.Connection) -> Bodies:
-        """Reads the entries that were added since; returns what the open job's steps take."""
+        """Reads the entries added since the last call; returns the bodies of the open job's steps."""
         rows = "SELECT number, content, digest FROM entry WHERE number > ? ORDER BY number"
         try:
             self._log.read(Entry(*row) for row in connection.execute(rows, (self._log.last,)))
@@ -231,7 +231,7 @@ class Journal(Closable):
         return {step: body for step, (_, body) in self._known.items()}
 
     def _reached(self) -> sqlite3.Connection | None:
-        """The connection; None while there is no file."""
+        """The connection; None while the file does not exist."""
         if self._connection is None:
             if not self._path.exists():
                 return None
@@ -242,7 +242,7 @@ class Journal(Closable):
         return self._connection
 
     def _owner_in(self, connection: sqlite3.Connection) -> str:
-        """Identity of the run in the file.  Raises RunError when it is not that of this journal's run."""
+        """Identity of the run in the file.  Raises RunError if it differs from this journal's run."""
         try:
             (owner,) = connection.execute("SELECT run FROM owner").fetchone() or ("",)
         except sqlite3.Error as error:
@@ -253,7 +253,7 @@ class Journal(Closable):
 
 
 def unfinished(job: Job) -> RunError:
-    """Why no other job can begin."""
+    """The error for beginning a job while another one is open."""
     return RunError(
         f"job {job.number} ({job.kind}) is unfinished: finish it with `blockful resume`, or give it up with "
         "`blockful abort`, before another one."

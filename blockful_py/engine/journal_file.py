@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal's SQLite file: created whole, checked on opening, never repaired."""
+"""The journal's SQLite file: created atomically, checked on opening, never repaired."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ APPLICATION = 0x426C464A
 VERSION = 2
 BUSY_SECONDS = 10.0
 ATTEMPTS, PAUSE = 3, 0.1
-"""A file may change while it is looked at: how often, and in seconds."""
+"""Attempts and pause in seconds of a check, because the file may change during it."""
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
@@ -33,7 +33,7 @@ ADVICE = (
 
 
 def create(path: Path, run: str) -> None:
-    """An empty journal of a run in a new file.  Raises RunError when it cannot be written."""
+    """Creates a run's empty journal in a new file.  Raises RunError if it cannot be written."""
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix="journal-") as folder:
             draft = Path(folder) / path.name
@@ -46,15 +46,15 @@ def create(path: Path, run: str) -> None:
             path.hardlink_to(draft)
         sync(path.parent)
     except FileExistsError:
-        pass  # somebody else made it meanwhile
+        pass  # another process created it in the meantime
     except (OSError, sqlite3.Error) as error:
         raise unwritten(path, error) from None
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that commits each transaction to the disk.
+    """Opens a connection that syncs each transaction to disk.
 
-    Raises RunError when the file is damaged, foreign or of another version; it is not changed then.
+    Raises RunError, and leaves the file unchanged, if it is damaged, foreign or of another version.
     """
     _check(path)
     try:
@@ -70,14 +70,14 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def broken(path: Path, what: object) -> RunError:
-    """An error for a journal that says something else than this program wrote."""
+    """The error for a damaged or edited journal."""
     return RunError(f"{path} is damaged or was edited: {what}. {ADVICE}")
 
 
 def unwritten(path: Path, error: Exception) -> RunError:
     reason = error.strerror if isinstance(error, OSError) else error
     return RunError(
-        f"{path} cannot be written: {reason}; nothing was done beyond what it holds. Make room or mend the "
+        f"{path} cannot be written: {reason}; no step was taken beyond its entries. Make room or mend the "
         "disk, then run `blockful resume`."
     )
 
@@ -91,7 +91,7 @@ def _check(path: Path) -> None:
                 if _is_disk(error):
                     raise RunError(
                         f"{path} cannot be read: {error}; nothing was changed. Make room or mend the disk, "
-                        "then do the same again."
+                        "then try again."
                     ) from None
                 raise RunError(f"{path} is damaged or no journal: {error}. {ADVICE}") from None
             time.sleep(PAUSE)
@@ -100,17 +100,16 @@ def _check(path: Path) -> None:
 
 
 def _is_disk(error: Exception) -> bool:
-    """Whether the disk failed, or is too full for the file that SQLite needs beside a journal."""
+    """Whether the disk failed, or is too full for SQLite's additional files."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     return code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 
 
 def _inspect(path: Path) -> None:
-    """Reads it by SQLite alone, without the right to write.
+    """Checks the file through SQLite alone, opened read-only.
 
-    To open the file in another way, and close it, would end the locks that this process has on it.
-
-    Raises OSError or sqlite3.Error for one that is damaged or foreign, RunError for one of another version.
+    Opening and closing the file in any other way would release this process's locks on it.
+    Raises OSError or sqlite3.Error for a damaged or foreign file, RunError for another version.
     """
     size = path.stat().st_size
     if not size:
@@ -130,7 +129,7 @@ def _inspect(path: Path) -> None:
 
 
 def _has_log(path: Path) -> bool:
-    """Whether something was written that the file itself may lack."""
+    """Whether the write-ahead log holds data that the file itself may lack."""
     log = path.with_name(path.name + "-wal")
     return log.exists() and log.stat().st_size > 0
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The entries of a journal, each bound to all before it, and the jobs that they add up to.
+"""The entries of a journal, each bound to all earlier ones, and the jobs that they describe.
 
     digest(0) = sha256("blockful journal" || run)
     digest(n) = sha256(digest(n - 1) || n as 8 bytes || content(n))
 
-So an entry that was altered, left out or moved is found, and the first one after which nothing fits is named.
+Altering, removing or moving an entry breaks the chain; the error names the first entry that does not fit.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any
 from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step, StepState
 
 Bodies = Mapping[int, Mapping[str, Any]]
-"""What steps take, by step."""
+"""Bodies of steps, by step number."""
 EMPTY: Mapping[str, Any] = {}
 
 
 class BrokenLogError(Exception):
-    """An entry does not follow from those before it; says which, and how."""
+    """An entry does not follow from the earlier ones; the message names it and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the journal; `content` is JSON."""
+    """An entry of the journal; `content` is JSON."""
 
     number: int
     content: str
@@ -37,14 +37,14 @@ class Entry:
 
 @dataclass(slots=True)
 class _Record:
-    """A job while its entries are read."""
+    """A job under construction, while its entries are read."""
 
     job: Job
     steps: dict[int, Step] = field(default_factory=dict)
 
 
 def body_digest(text: str) -> str:
-    """Digest by which an entry names the body of a step."""
+    """Digest that identifies a step's body in an entry."""
     return sha256(text.encode()).hexdigest()
 
 
@@ -65,7 +65,7 @@ class JournalLog:
         self._records: list[_Record] = []
 
     def read(self, entries: Iterable[Entry]) -> None:
-        """Goes on with later entries.  Raises BrokenLogError at the first that does not fit."""
+        """Reads further entries.  Raises BrokenLogError at the first one that does not fit."""
         for entry in entries:
             if entry.number != self.last + 1:
                 raise BrokenLogError(f"entry {self.last + 1} is missing")
@@ -83,7 +83,7 @@ class JournalLog:
             self.last, self._digest = entry.number, entry.digest
 
     def written(self, contents: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
-        """The entries that follow with these contents; they are not read yet."""
+        """Builds the next entries from their contents, without reading them into the log."""
         number, digest = self.last, self._digest
         for content in contents:
             text = json.dumps(content, sort_keys=True)
@@ -91,11 +91,11 @@ class JournalLog:
             yield Entry(number, text, digest)
 
     def jobs(self, bodies: Bodies) -> tuple[Job, ...]:
-        """All jobs, oldest first; `bodies`: of the open job's steps."""
+        """All jobs, oldest first; `bodies` belong to the open job's steps."""
         return tuple(_with_bodies(record, bodies) for record in self._records)
 
     def open_job(self, bodies: Bodies) -> Job | None:
-        """The open job with what its steps take, if any."""
+        """The open job, if any, with its steps' bodies."""
         record = self._records[-1] if self._records else None
         if record is None or record.job.state is not JobState.OPEN:
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of the open job: each is a step of its journal, and counts once its result is noted there."""
+"""Tasks of the open job: each is a step of its journal, done once its result is recorded there."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from blockful_py.storage.store import ContentStore
 
 
 class JournaledTasks(Closable):
-    """Has tasks carried out once each, whatever ends the driver in between.
+    """Runs each task once, even if the driver is interrupted and started again.
 
     Attributes:
-        store: holds the inputs, and takes the results.
+        store: holds the tasks' inputs and results.
     """
 
     def __init__(self, engine: Engine, store: ContentStore, journal: Journal) -> None:
@@ -29,9 +29,9 @@ class JournaledTasks(Closable):
         self._journal = journal
 
     def results(self, tasks: Sequence[EngineTask]) -> Iterator[tuple[int, bytes]]:
-        """Yields the position of each task with its result: first those known, then as they come.
+        """Yields each task's position and result: known results first, then new ones as they arrive.
 
-        Raises EngineError where no worker can carry a task out, otherwise as the tasks' functions.
+        Raises EngineError if no worker can run a task, and any error of the tasks' functions.
         """
         places: dict[str, list[int]] = {}
         for place, task in enumerate(tasks):
@@ -69,14 +69,14 @@ class JournaledTasks(Closable):
             yield from ((place, result) for place in places[key])
 
     def _steps(self) -> dict[str, Step]:
-        """The open job's tasks by key."""
+        """The open job's tasks, by key."""
         job = self._journal.open_job()
         if job is None:
             raise RunError("no job is open: begin one before its tasks.")
         return {step.body["key"]: step for step in job.valid if step.act is Act.COMPUTE}
 
     def _known(self, step: Step | None) -> bytes | None:
-        """The result of a task that is done; None where it has to be done again."""
+        """The stored result of a finished task; None if the task has to run again."""
         if step is None or step.state is not StepState.DONE:
             return None
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of local processes, which are spawned, so that they inherit nothing of the driver's state."""
+"""The engine of local processes, spawned so that they inherit none of the driver's state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blockful_py.errors import EngineError
 
 
 class LocalProcesses:
-    """Carries orders out in `workers` processes, which start with the first order."""
+    """Runs orders in `workers` processes, which start with the first order."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -27,7 +27,7 @@ class LocalProcesses:
         self._alive: Connection | None = None
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
-        """See Engine.  A worker that dies takes the others of the pool with it."""
+        """See Engine.  The death of one worker ends the whole pool."""
         left, deaths = dict(orders), 0
         while left:
             try:
@@ -41,11 +41,10 @@ class LocalProcesses:
                 if deaths == ATTEMPTS:
                     raise EngineError(
                         f"{ATTEMPTS} times in a row a worker process died before any task was done: give it "
-                        "more memory, lower engine.workers, or look for what kills it."
+                        "more memory, lower engine.workers, or find the cause of its death."
                     ) from None
 
     def close(self) -> None:
-        """See Engine."""
         if self._alive is not None:
             self._alive.close()
         if self._pool is not None:
@@ -69,13 +68,13 @@ class LocalProcesses:
 
 
 def _prepare(watched: Connection) -> None:
-    """Has the process end with its driver, and leaves Ctrl-C to that."""
+    """Ends the process together with its driver, and ignores Ctrl-C, which the driver handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
 
 
 def _end_with(watched: Connection) -> None:
-    """Ends this process once the other end of the pipe is closed."""
+    """Ends this process when the other end of the pipe closes."""
     with suppress(EOFError, OSError):
         watched.recv()
     os._exit(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the engine that settings ask for."""
+"""Creates the engine selected in the settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from blockful_py.settings import EngineSettings
 
 
 def engine_of(settings: EngineSettings) -> Engine:
-    """Raises EngineError where the Ray cluster does not answer, MissingExtraError without Ray."""
+    """The engine of these settings.
+
+    Raises EngineError if the Ray cluster does not answer, MissingExtraError if Ray is not installed.
+    """
     if settings.kind == "ray":
         return RayCluster(settings.address or "")
     if settings.kind == "processes":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of a Ray cluster (extra `ray`), which `ray start` has made.
+"""The engine of a Ray cluster (extra `ray`) that was started by `ray start`.
 
-Ray places tasks and replaces workers.  It carries orders and answers alone: files go through the store.
+Ray places tasks and replaces workers.  It transports only orders and answers; files go through the store.
 """
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ from blockful_py.errors import EngineError
 from blockful_py.extras import needed_by
 
 ANSWERS_WITHIN = 10.0
-"""Seconds in which the head of a cluster takes a connection."""
+"""Timeout, in seconds, of connecting to the head of a cluster."""
 
 LEASE_MILLISECONDS = 10_000
-"""For which the driver keeps a worker from task to task; another driver waits so long, and for a task.
+"""How long the driver keeps a worker between tasks; another driver may wait this long, plus one task.
 
-By Ray's own 500 every longer task ends its worker's lease.  The next lease on another node than the driver's
-waits for that node's report of its resources, one in 100 ms (src/ray/common/ray_config_def.h)."""
+With Ray's default of 500, every longer task ends its worker's lease.  The next lease on a remote node then
+waits for that node's resource report, one per 100 ms (src/ray/common/ray_config_def.h).
+"""
 
 IMPORT_FAILED = "failed to import on the worker"
-"""Words of Ray's error, which has no class of its own, where a worker lacks a function's module."""
+"""Text of Ray's error, which has no class of its own, for a worker without a function's module."""
 
 
 class RayCluster:
-    """Carries orders out on the cluster whose head is at `address`, "host:port"."""
+    """Runs orders on the cluster whose head is at `address`, "host:port"."""
 
     def __init__(self, address: str) -> None:
-        """Raises EngineError where no cluster answers there, MissingExtraError without Ray."""
+        """Connects to the cluster.
+
+        Raises EngineError if no cluster answers, MissingExtraError if Ray is not installed.
+        """
         os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"})
         os.environ.setdefault("RAY_worker_lease_timeout_milliseconds", str(LEASE_MILLISECONDS))
         with needed_by("engine.kind = 'ray'"):
@@ -49,7 +53,6 @@ class RayCluster:
         self._ray = ray
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
-        """See Engine."""
         ray = self._ray
         self._require_room(orders)
         remote = ray.remote(carry_out)
@@ -74,16 +77,15 @@ class RayCluster:
                 raise EngineError(
                     f"the Ray cluster did not carry out {orders[pending[done]].title!r} "
                     f"({type(error).__name__}: {str(error).splitlines()[0]}): see `ray status`, then run the "
-                    "command again; what is done is not done twice."
+                    "command again; finished tasks are not repeated."
                 ) from None
             yield pending.pop(done), answer
 
     def close(self) -> None:
-        """See Engine."""
         self._ray.shutdown()
 
     def _require_room(self, orders: Mapping[str, Order]) -> None:
-        """Raises EngineError for an order that no node has room for, which would wait for ever."""
+        """Checks that each order fits on a node, as Ray would wait for ever.  Raises EngineError."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         for order in orders.values():
             if not any(
@@ -97,7 +99,7 @@ class RayCluster:
 
 
 def _require_answer(address: str) -> None:
-    """Raises EngineError unless something takes connections there; Ray itself tries for minutes."""
+    """Checks that the cluster accepts connections; Ray would retry for minutes.  Raises EngineError."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), ANSWERS_WITHIN).close()

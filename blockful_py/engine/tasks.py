@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a job: pure functions of settings, files and seeds, which any process can carry out.
+"""Tasks of a job: pure functions of settings, files and seeds, which any process can run.
 
-Only CIDs go to a worker and come back; the files are in a store that both reach.
+Workers receive and return only CIDs; the files are in a store that driver and workers share.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
 MAX_FILE_BYTES = 1 << 30
-"""Bytes of an input or a result."""
+"""Maximum size in bytes of an input or a result."""
 
 TaskFunction = Callable[[Mapping[str, Any], Sequence[bytes], Sequence[int]], bytes]
-"""Settings, the bytes of the input files and seeds to the bytes of the result."""
+"""Maps settings, the bytes of the input files, and seeds to the bytes of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class EngineTask:
     """A call of a `TaskFunction`.
 
     Attributes:
-        title: for people, such as "train r5".
+        title: for display, such as "train r5".
         function: the function's import path, `package.module:function`.
         settings: JSON.
         inputs: files of the store.
-        cpus: threads that it computes with.
-        gpu: share of a GPU that it takes, from 0 to 1.
+        cpus: number of computing threads.
+        gpu: share of a GPU, from 0 to 1.
     """
 
     title: str
@@ -47,11 +47,11 @@ class EngineTask:
 
     @property
     def key(self) -> str:
-        """SHA-256, in hexadecimal, of all that the result depends on, the code's version included."""
+        """SHA-256, in hexadecimal, of everything that determines the result, including the code version."""
         return sha256(json.dumps(self._call(), sort_keys=True).encode()).hexdigest()
 
     def order(self, store: Path) -> str:
-        """What a worker is told, as JSON: the call, and the folder of the store."""
+        """The message to a worker, as JSON: the call and the store's folder."""
         return json.dumps({**self._call(), "store": str(store)})
 
     def _call(self) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's side of a task: reads the inputs from the store, calls the function, stores the result."""
+"""The worker's side of a task: reads the inputs from the store, calls the function, stores the result."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from blockful_py.types import Uri
 
 
 def carry_out(order: str) -> str:
-    """Carries out an `EngineTask.order`; returns the answer as JSON, which `result_of` reads.
+    """Runs an `EngineTask.order`; returns the answer as JSON for `result_of`.
 
-    An error that is not a BlockfulError is a fault of the program, and is raised.
+    An error other than BlockfulError is a bug and propagates.
     """
     try:
         return json.dumps({"result": cid_string(_result(json.loads(order)))})
@@ -37,7 +37,7 @@ def result_of(answer: str) -> str:
     if "result" in told:
         return str(told["result"])
     kind: type[BlockfulError] = getattr(errors, told["error"], EngineError)
-    raise kind.__new__(kind, told["text"])  # some classes take other arguments than the text
+    raise kind.__new__(kind, told["text"])  # some classes take arguments other than the text
 
 
 def _result(call: Mapping[str, Any]) -> Uri:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explorer: a web page that shows a federation while it lives, read-only."""
+"""The explorer: a read-only web page that shows a running federation."""

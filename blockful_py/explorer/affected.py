@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that a request affects, with their figures before and after it."""
+"""Models that a request affects, with their figures before and after it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from blockful_py.record.model_node import Request
 from blockful_py.types import HEADER_INDEX, Position
 
 LAST = 2**63 - 1
-"""No position is above it; the largest integer of SQLite."""
+"""The largest integer of SQLite; no position exceeds it."""
 
 
 def reached(connection: sqlite3.Connection, starts: list[int], height: int | None = None) -> dict[int, int]:
-    """Starts and their descendants, each with its depth along the shortest path.
+    """The start models and their descendants, each with its depth along the shortest path.
 
-    `height`: of the live chain, up to which models count; None for all.
+    `height` is the live chain's height up to which models count; None counts all.
     """
     end = LAST if height is None else Position(height, HEADER_INDEX).packed
     depth = dict.fromkeys(starts, 0)
@@ -37,7 +37,7 @@ def reached(connection: sqlite3.Connection, starts: list[int], height: int | Non
 
 
 def with_ancestors(connection: sqlite3.Connection, model: int) -> set[int]:
-    """A model and all that it descends from."""
+    """A model and all its ancestors."""
     found, row = {model}, [model]
     while row:
         above = {
@@ -58,11 +58,11 @@ def affected_models(
     height: int | None,
     audited: bool,
 ) -> list[Document]:
-    """Every affected model, by depth: what it was replaced by, and its figures before and after.
+    """Every affected model, by depth: its replacement, and its figures before and after.
 
-    `height`: as for `reached`.  Before: as the report of a run on this machine has them, else as the replaced
-    version's node claims.  Figures of versions that were replaced are in the archive: they are there if
-    `audited`.
+    `height` is as for `reached`.  Figures before come from the report of a run on this machine, else from the
+    claims of the replaced version's node.  Those of replaced versions are in the archive, so they are
+    included only if `audited`.
     """
     depths = reached(connection, [start.place().packed for start in request.starts], height)
     known = {each["position"]: each for each in models_at(connection, depths)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers from the index as JSON, kept until it changes."""
+"""JSON answers from the index, cached until it changes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from blockful_py.explorer.parties import with_parties
 from blockful_py.settings.sections import FederationSettings
 
 HEAVY = 4
-"""Answers that read chains or stores, made at one time."""
+"""Maximum number of concurrent answers that read chains or stores."""
 CACHED = 256
-"""Answers that are kept."""
+"""Maximum number of cached answers."""
 
 Made = Callable[[sqlite3.Connection], Any]
 
@@ -31,11 +31,11 @@ class IndexAnswers:
     """Makes answers on threads.
 
     Attributes:
-        heavy: held while an answer is made that reads chains or stores.
+        heavy: held while making an answer that reads chains or stores.
     """
 
     def __init__(self, reader: IndexReader, federation: FederationSettings) -> None:
-        """`federation`: has the names that parties gave themselves."""
+        """Answers from `reader`; `federation` has the names that parties gave themselves."""
         self.heavy = asyncio.Semaphore(HEAVY)
         self._reader = reader
         self._federation = federation
@@ -47,7 +47,7 @@ class IndexAnswers:
             return await self.indexed(request, made, kept)
 
     async def indexed(self, request: Request, made: Made, kept: bool = True) -> Response:
-        """What `made` makes of the index; where it is `kept`, everybody who asks the same gets the same."""
+        """The JSON that `made` computes from the index; with `kept`, equal requests share a cached answer."""
         asked = f"{request.url.path}?{request.url.query}"
         return Response(
             await run_in_threadpool(self._answer, asked, made, kept), media_type="application/json"

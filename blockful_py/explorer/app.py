@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explorer's ASGI app: the page, its files, and what it asks (docs/how-to/watch-a-federation.md)."""
+"""The explorer's ASGI app: the page, its files, and its API (docs/how-to/watch-a-federation.md)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ PAGES = (
 
 
 class ExplorerApp:
-    """Answers from the index, and from the chains and stores of what is watched."""
+    """Answers from the index, and from the chains and stores of the watched federation."""
 
     def __init__(
         self,
@@ -84,8 +84,11 @@ class ExplorerApp:
         state: Health | None = None,
         origin: str | None = None,
     ) -> None:
-        """`identity`: of this index's making, for caches of browsers.  `state`: None: ready.  `origin`: as
-        `SignInRoutes` has it."""
+        """Builds the app.
+
+        `identity` identifies this index for browser caches.  `state` None means always ready.  `origin` is as
+        in `SignInRoutes`.
+        """
         self._state = state or Health({})
         self._watched = watched
         self._reader = reader
@@ -136,26 +139,26 @@ class ExplorerApp:
         )
 
     def prepare(self) -> int:
-        """Makes the graph file that pages ask for first; returns the index's revision.
+        """Makes the graph file that pages request first; returns the index's revision.
 
-        Raises sqlite3.Error or OSError while the index is made anew.
+        Raises sqlite3.Error or OSError while the index is being rebuilt.
         """
         return self._graphs.current().revision
 
     def publish_jobs(self) -> None:
-        """Tells open pages of the jobs, where they have changed."""
+        """Sends the jobs to open pages if they have changed."""
         self.updates.publish("jobs", self._jobs.documents())
 
     async def _page(self, request: HttpRequest, status: int = 200) -> Response:
         page = self._static / "index.html"
         if not page.is_file():
             return PlainTextResponse(
-                "The pages are not built: run `make setup` in the clone, and build the wheel after it.\n", 503
+                "The pages are not built: run `make setup` in the clone, and then build the wheel.\n", 503
             )
         return Response(page.read_bytes(), status, {"cache-control": "no-cache"}, "text/html")
 
     async def _http_error(self, request: HttpRequest, error: Exception) -> Response:
-        """A refusal as JSON; the page, which says so, where an address is none of the page's own."""
+        """An error as JSON; for unknown page addresses, the page itself, which shows the error."""
         status, detail = getattr(error, "status_code", 500), getattr(error, "detail", "")
         if status == 404 and not request.url.path.startswith(("/api/", "/static/")):
             return await self._page(request, status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures before a request: those of the report of a run on this machine, or those that the record claims."""
+"""Figures before a request, from the report of a run on this machine or from claims in the record."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MAX_REPORT_BYTES = 32 * 2**20
 
 
 def measured_before(run: Path, request: Request) -> Mapping[str | None, Document]:
-    """AD_f and AD_r by model, in [0, 1], of the report of this request; empty without one.
+    """AD_f and AD_r by model, in [0, 1], from the report of this request; empty without a report.
 
-    A run's report lies in its directory, or beside it where the demo made several runs.
+    A run's report lies in its directory, or beside it if the demo made several runs.
     """
     for path in (run / REPORT, run.resolve().parent / REPORT):
         report = _report(path)
@@ -34,10 +34,11 @@ def measured_before(run: Path, request: Request) -> Mapping[str | None, Document
 def claimed_before(
     connection: sqlite3.Connection, key: bytes, request: Request, only: int | None = None
 ) -> Mapping[int, Document]:
-    """What the nodes of the versions that a request replaced claim, by position; of `only` one, or of all.
+    """Figures claimed by the nodes of the versions that a request replaced, by position.
 
-    AD_f where that version came of a request to forget the same, AD_r where it came of any request or was
-    measured for this one; the accuracy that its owner signed.
+    AD_f only if that version resulted from a request to forget the same; AD_r if it resulted from any request
+    or was measured for this one; the accuracy that its owner signed.  `only` restricts the result to one
+    position.
     """
     rows = connection.execute(
         "SELECT old.position, old.accuracy, old.ad_f, coalesce(new.ad_r_before, old.ad_r), request.document"
@@ -55,7 +56,7 @@ def claimed_before(
 
 
 def stated_before(row: sqlite3.Row) -> Document | None:
-    """What the node of a new version, which everybody may read, says of the one that it replaced."""
+    """Claim about the replaced version in the new version's node, which everybody may read."""
     return None if row["ad_r_before"] is None else _figures("record", None, row["ad_r_before"], None)
 
 
@@ -77,7 +78,7 @@ def _report(path: Path) -> Report | None:
 
 
 def _is_of(report: Report, request: Request) -> bool:
-    """Whether the request asks for what the report is about."""
+    """Whether the report is about this request."""
     asked = report.forget
     forgotten = (asked.classes, asked.clients, asked.samples)
     starts = {start.name for start in request.starts}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of one model while a page watches, and its proof to download."""
+"""Live checks of one model, and its proof for download."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from blockful_py.types import Position
 
 
 class CheckRoutes:
-    """`heavy`: shared with all answers that read chains or stores."""
+    """Routes that verify a model; `heavy` is shared with all answers that read chains or stores."""
 
     def __init__(self, watched: Watched, reader: IndexReader, heavy: asyncio.Semaphore) -> None:
         self._watched = watched
@@ -48,12 +48,12 @@ class CheckRoutes:
         return event_stream(self._verifying(await run_in_threadpool(self._position, request)))
 
     def _position(self, request: Request) -> Position:
-        """Raises UnknownPlaceError."""
+        """The position in the request's path.  Raises UnknownPlaceError."""
         with self._reader.moment() as connection:
             return position_of(connection, request.path_params["place"])
 
     async def _verifying(self, position: Position) -> AsyncIterator[bytes]:
-        """Events of the checks, as they come."""
+        """Events of the checks as they complete."""
         loop, told = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
 
         def tell(each: dict[str, Any] | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committee: epochs and members, stake and trust, votes, alarms, slashes, and which endpoints answer."""
+"""The committee page: epochs, members, stake and trust, votes, alarms, slashes, and reachable endpoints."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from blockful_py.explorer.lists import Document, hexed
 from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.storage.fetch import Machine
+from blockful_py.types import Address
 
 LATEST = 100
-"""Alarms, slashes and other events that are listed."""
+"""Maximum number of alarms, slashes and other events listed."""
 
 
 def committee_document(connection: sqlite3.Connection, watched: Watched, probe: EndpointProbe) -> Document:
-    """Raises NodeError when the live chain's node fails."""
+    """The committee page's document.  Raises NodeError if the live chain's node fails."""
     epochs = connection.execute(
         "SELECT epoch.*, sent.time FROM epoch JOIN sent ON sent.chain = epoch.chain"
         " AND sent.hash = epoch.sent WHERE epoch.chain = 'live' ORDER BY number DESC"
@@ -60,9 +61,9 @@ def committee_document(connection: sqlite3.Connection, watched: Watched, probe: 
 
 
 def _machines(watched: Watched, endpoints: dict[bytes, Document]) -> list[Machine]:
-    """Announced endpoints under their voting keys, and those that the federation file or the settings list.
+    """Announced endpoints with their voting keys, and endpoints listed in the federation file or settings.
 
-    An address of this machine's own network is asked only where it is listed, or on development chains.
+    Addresses in this machine's own network are contacted only if they are listed, or on development chains.
     """
     listed = watched.run.settings.committee.members
     inside = watched.contracts.live.chain_id in DEVELOPMENT_CHAINS
@@ -74,7 +75,7 @@ def _machines(watched: Watched, endpoints: dict[bytes, Document]) -> list[Machin
 
 
 def _votes(connection: sqlite3.Connection) -> dict[str, Counter[bytes]]:
-    """How many certificates each member signed, and how many there were in its epochs."""
+    """For each member, the number of certificates it signed, and of all certificates in its epochs."""
     rosters = {
         row["number"]: [bytes.fromhex(each[2:]) for each in json.loads(row["members"])]
         for row in connection.execute("SELECT number, members FROM epoch ORDER BY chain")
@@ -89,7 +90,7 @@ def _votes(connection: sqlite3.Connection) -> dict[str, Counter[bytes]]:
 
 
 def _endpoints(connection: sqlite3.Connection, watched: Watched) -> dict[bytes, Document]:
-    """Announced endpoints by voting address, of accounts that registered that address; of no stranger."""
+    """Endpoints by voting address, only those announced by the account that registered the address."""
     committee = watched.contracts.committee
     if not isinstance(committee, CommitteeContract):
         return {}
@@ -101,9 +102,9 @@ def _endpoints(connection: sqlite3.Connection, watched: Watched) -> dict[bytes, 
 
 
 def _standing(
-    watched: Watched, voter: bytes, endpoints: dict[bytes, Document], alive: dict[str, bool]
+    watched: Watched, voter: Address, endpoints: dict[bytes, Document], alive: dict[str, bool]
 ) -> Document:
-    """Stake in wei as text, trust from 0 to 1, and where a member is reached; nothing of an appointed one."""
+    """Endpoint of a member, and for an elected one its stake (wei, as text) and trust (0 to 1)."""
     endpoint = endpoints.get(voter)
     url = endpoint["url"] if endpoint else None
     document: dict[str, Any] = {"url": url, "alive": alive.get(url) if url else None, "stake": None}
@@ -122,7 +123,7 @@ def _standing(
 
 
 def happenings(connection: sqlite3.Connection, source: str, names: tuple[str, ...]) -> list[Document]:
-    """Events of a contract, the newest first; those of `names`, or all."""
+    """Events of a contract, newest first, restricted to `names` unless empty."""
     chosen = f"AND name IN ({','.join('?' * len(names))})" if names else ""
     rows = connection.execute(
         "SELECT happening.*, sent.time FROM happening JOIN sent ON sent.chain = happening.chain"  # noqa: S608

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of browsers: how many there may be, and how long each may keep the server waiting."""
+"""Bounds browser connections: their number, and how long each may keep the server waiting."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from blockful_py.errors import UnreachableError
 
 MAX_CONNECTIONS = 512
 HEAD_SECONDS = 10.0
-"""From a connection's start, or a request's first byte, until its headers are complete."""
+"""Seconds from a connection's start, or a request's first byte, until its headers are complete."""
 IDLE_SECONDS = 15
-"""Between two requests of a connection."""
+"""Seconds between two requests of a connection."""
 TAKE_SECONDS = 30.0
-"""Until a piece of an answer is taken."""
+"""Seconds until the peer accepts a piece of an answer."""
 MAX_HEAD_BYTES = 16 * 1024
 BACKLOG = 256
 
 
 class BrowserConnection(H11Protocol):
-    """HTTP on one connection that ends when its peer is too slow.
+    """An HTTP connection that is closed if its peer is too slow.
 
-    Where there are too many, the one that has waited longest for its request ends.
+    If there are too many connections, the one that has waited longest for its request is closed.
     """
 
     def __init__(
         self, waiting: dict[BrowserConnection, None], app_state: dict[str, Any], **options: Any
     ) -> None:
-        """`waiting`: connections of the server that wait for a request's headers, the oldest first."""
+        """Handles a connection; `waiting` has the server's connections without headers, oldest first."""
         super().__init__(app_state={**app_state, "connection": self}, **options)
         self._deadline: asyncio.TimerHandle | None = None
         self._waiting = waiting
@@ -58,7 +58,7 @@ class BrowserConnection(H11Protocol):
         super().connection_lost(exc)
 
     def hang_up(self) -> None:
-        """Ends the connection at once, with what was not taken of an answer."""
+        """Closes the connection at once and drops unsent parts of an answer."""
         self._stop_waiting()
         self.transport.abort()
 
@@ -77,10 +77,10 @@ class BrowserConnection(H11Protocol):
 
 
 class BrowserServer:
-    """Listens from construction on, and serves until it is stopped."""
+    """An HTTP server that listens from its construction on and serves until it is stopped."""
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
-        """`port` 0 takes a free one.  Raises UnreachableError where it is taken."""
+        """Listens on `port`, or on a free one if it is 0.  Raises UnreachableError if it is taken."""
         self._listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         try:
             self._listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -115,7 +115,7 @@ class BrowserServer:
         return port
 
     def serve(self) -> None:
-        """Serves on this thread until a signal, or `stop`, ends it."""
+        """Serves on this thread until a signal or `stop` ends it."""
         try:
             self._server.run(sockets=[self._listening])
         finally:

@@ -14,15 +14,15 @@ from typing import Any
 from blockful_py.errors import RunError
 
 FORMAT = 5
-"""Changes with the schema; a file of another format is made anew."""
+"""Changes with the schema; a file of another format is rebuilt."""
 REVISION = "revision"
-"""The counter that each change of the index raises."""
+"""Name of the counter that each change of the index increments."""
 
 
 def create(path: Path) -> sqlite3.Connection:
-    """The writer's connection; makes the file where there is none of this format.
+    """The writer's connection; creates the file unless it already has this format.
 
-    Raises RunError when the file cannot be written.
+    Raises RunError if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,9 +38,9 @@ def create(path: Path) -> sqlite3.Connection:
 
 
 def recreate(path: Path) -> sqlite3.Connection:
-    """An empty index in the place of the one at `path`, which readers leave with their next question.
+    """Replaces the index at `path` by an empty one; readers switch to it at their next query.
 
-    Raises RunError when the file cannot be written.
+    Raises RunError if the file cannot be written.
     """
     try:
         for each in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
@@ -56,14 +56,14 @@ def recreate(path: Path) -> sqlite3.Connection:
 def _connected(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")  # what a crash loses is read again
+    connection.execute("PRAGMA synchronous = NORMAL")  # data lost in a crash is read again
     connection.execute("PRAGMA busy_timeout = 10000")
     return connection
 
 
 @contextmanager
 def change(connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that raises the revision."""
+    """A transaction that increments the revision."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -80,7 +80,7 @@ def counter(connection: sqlite3.Connection, name: str) -> int:
 
 
 def raise_counter(connection: sqlite3.Connection, name: str, by: int) -> int:
-    """Adds `by` to a counter and returns it."""
+    """Adds `by` to a counter and returns its new value."""
     connection.execute(
         "INSERT INTO counter VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
         (name, by),
@@ -89,7 +89,7 @@ def raise_counter(connection: sqlite3.Connection, name: str, by: int) -> int:
 
 
 class IndexReader:
-    """Reads the index on any thread, each question within one transaction of its own."""
+    """Reads the index on any thread, each query in its own transaction."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -97,7 +97,7 @@ class IndexReader:
 
     @contextmanager
     def moment(self) -> Iterator[sqlite3.Connection]:
-        """A connection that sees one moment.  Raises sqlite3.Error while the file is made anew."""
+        """A connection with a consistent view.  Raises sqlite3.Error while the index is being rebuilt."""
         connection = self._connection()
         connection.execute("BEGIN")
         try:
@@ -115,7 +115,7 @@ class IndexReader:
             return counter(connection, REVISION)
 
     def _connection(self) -> sqlite3.Connection:
-        """This thread's, opened again once another file stands at the path."""
+        """This thread's connection; reopened if the file was replaced."""
         inode = self._path.stat().st_ino
         kept: tuple[int, sqlite3.Connection] | None = getattr(self._local, "kept", None)
         if kept is not None and kept[0] == inode:

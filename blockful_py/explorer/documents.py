@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the index takes from files: names, accuracies and requests, in model nodes and filed requests."""
+"""Reads names, accuracies and requests from model nodes and filed requests into the index."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from blockful_py.types import Codec, Uri
 
 BATCH = 500
 RETRY_SECONDS = 60.0
-"""Until a file that could not be read is asked for again."""
+"""Seconds until a file that could not be read is requested again."""
 UNREAD, READ, UNREADABLE = 0, 1, 2
 """States of a version's node, and of a filing's request."""
 DUE = f"(state = {UNREAD} OR (state = {UNREADABLE} AND retry <= ?))"
 ADMITTED = "decision = 'admitted'"
-"""Filings whose requests are read: others, nobody has vouched for."""
+"""Only requests of admitted filings are read: nobody has vouched for the others."""
 
 
 class DocumentReader:
-    """Reads the files that rows of the index name and that were not read yet."""
+    """Reads files named in the index that were not read yet."""
 
     def __init__(self, connection: sqlite3.Connection, files: FileSource) -> None:
         self._connection = connection
         self._files = files
 
     def left(self) -> int:
-        """How many files are due."""
+        """Number of files to read now."""
         now = (time.time(),)
         versions = self._connection.execute(f"SELECT count(*) FROM version WHERE {DUE}", now)  # noqa: S608
         filings = self._connection.execute(f"SELECT count(*) FROM filing WHERE {DUE} AND {ADMITTED}", now)  # noqa: S608
         return int(versions.fetchone()[0] + filings.fetchone()[0])
 
     def read_some(self) -> int:
-        """Reads a batch of the files that are due; returns how many there were."""
+        """Reads a batch of these files; returns their number."""
         return self._read_versions() + self._read_filings()
 
     def _read_versions(self) -> int:
@@ -140,8 +140,8 @@ def _figures(node: ModelNode) -> tuple[float | bool | None, ...]:
 
 
 def _request(data: bytes) -> Request:
-    """Raises ValueError."""
+    """Parses a request.  Raises ValueError."""
     try:
         return Request.model_validate_json(data)
     except ValidationError as error:
-        raise ValueError(f"this is no request: {error.errors()[0]['msg']}") from None
+        raise ValueError(f"this is not a request: {error.errors()[0]['msg']}") from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds that past requests took, and those that a request is forecast to take by the same method."""
+"""Durations of past requests, and duration forecasts for requests with the same method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A request that was carried out: its key, how, how many models, and how long it took."""
+    """A completed request: its key, paradigm, method, number of models, and duration."""
 
     key: bytes
     paradigm: str
@@ -21,9 +21,10 @@ class Duration:
 
 
 def durations(connection: sqlite3.Connection, jobs: Mapping[bytes, float]) -> list[Duration]:
-    """Those of past requests, in the order in which they were carried out.
+    """Durations of past requests, in the order of their execution.
 
-    From its filing to its last model, by the live chain's node; of one that was not filed, those of its job.
+    A duration runs from the filing to the last model, by the live chain's node; for a request that was not
+    filed, it is the job's.
     """
     rows = connection.execute(
         "SELECT key, paradigm, request.method, count(*) AS models, max(made.time) AS last,"
@@ -43,7 +44,7 @@ def durations(connection: sqlite3.Connection, jobs: Mapping[bytes, float]) -> li
 
 
 def by_method(past: Sequence[Duration], paradigm: str) -> dict[str, list[Duration]]:
-    """Past requests of a paradigm, by their method's name."""
+    """Past requests of a paradigm, by method name."""
     found: dict[str, list[Duration]] = {}
     for each in sorted(past, key=lambda one: one.method):
         if each.paradigm == paradigm:
@@ -52,12 +53,12 @@ def by_method(past: Sequence[Duration], paradigm: str) -> dict[str, list[Duratio
 
 
 def expected_seconds(past: Sequence[Duration], models: int) -> float:
-    """The median of the seconds a model of past requests, for `models`."""
+    """Forecast for `models` models: the median of past requests' seconds per model."""
     return statistics.median(each.seconds / each.models for each in past) * models
 
 
 def forecast_before(past: Sequence[Duration], key: bytes) -> tuple[float | None, float | None]:
-    """Seconds of a request: those forecast from requests before it by its method, and those it took."""
+    """Forecast seconds of a request, from earlier requests with its method, and its actual seconds."""
     for at, each in enumerate(past):
         if each.key == key:
             before = by_method(past[:at], each.paradigm).get(each.method)

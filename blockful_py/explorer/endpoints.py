@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the committee's endpoints answer, and under the voting key that they must have."""
+"""Probes which committee endpoints answer under the expected voting key."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from blockful_py.storage.fetch import Machine
 
 PROBE_SECONDS = 5.0
 PROBED_FOR_SECONDS = 15.0
-"""How long the answer of an endpoint is shown before it is asked again."""
+"""Seconds for which an endpoint's status is shown before it is probed again."""
 PROBES = 16
-"""Endpoints that are asked at one time."""
+"""Maximum number of concurrent probes."""
 
 
 class EndpointProbe:
-    """Asks endpoints, each at most every PROBED_FOR_SECONDS."""
+    """Probes endpoints, each at most once per PROBED_FOR_SECONDS."""
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
         self._answers: dict[Machine, tuple[float, bool]] = {}
 
     def alive(self, machines: Sequence[Machine]) -> dict[str, bool]:
-        """By URL, whether the machine that holds its key answers HTTP there, whatever it answers."""
+        """By URL, whether the machine with the right key answers HTTP there, with any status."""
         with self._asking:
             now = time.monotonic()
             due = [m for m in machines if now - self._answers.get(m, (-1e9, False))[0] > PROBED_FOR_SECONDS]

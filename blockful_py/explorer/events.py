@@ -11,6 +11,7 @@ from typing import Any
 
 from blockful_py.explorer.database import raise_counter
 from blockful_py.explorer.sources import ARCHIVE, LIVE, ChainEvent, SourceLog
+from blockful_py.types import Bytes32
 
 Arguments = Mapping[str, Any]
 
@@ -21,7 +22,7 @@ STATES = {
     "ParticipantReadmitted": "readmitted",
     "ParticipantAdmitted": "admitted",
 }
-"""State that an event leaves a participant in."""
+"""State of a participant after an event."""
 
 INSERTS = {
     "sent": "INSERT OR IGNORE INTO sent (chain, hash, block) VALUES (?, ?, ?)",
@@ -49,7 +50,7 @@ INSERTS = {
 
 
 class EventRows:
-    """Collects the rows of one batch of events of one contract, and writes them."""
+    """Collects the rows for a batch of one contract's events, and writes them."""
 
     def __init__(self, connection: sqlite3.Connection, source: SourceLog) -> None:
         self._connection = connection
@@ -85,7 +86,7 @@ class EventRows:
         }.get(source.name, {})
 
     def add(self, event: ChainEvent) -> None:
-        """The rows of one event."""
+        """Adds the rows of one event."""
         chain, name, values = self._source.chain, event.name, event.arguments
         sent = event.transaction_hash
         self._rows["sent"].append((chain, sent, event.block_number))
@@ -99,7 +100,7 @@ class EventRows:
             self._rows["happening"].append((self._source.name, name, shown, chain, sent))
 
     def write(self) -> None:
-        """Writes what was collected; the caller holds a transaction."""
+        """Writes the collected rows; the caller holds a transaction."""
         for name, statement in INSERTS.items():
             if rows := self._rows.pop(name, None):
                 self._connection.executemany(statement, rows)
@@ -111,7 +112,7 @@ class EventRows:
             self._rows["tick"].append((self._ticks, sent))
         return self._ticks
 
-    def _names(self, proposal: bytes, sent: bytes) -> None:
+    def _names(self, proposal: Bytes32, sent: bytes) -> None:
         self._rows["proposal"].append((proposal, self._source.chain, sent))
 
     def _chunk_executed(self, values: Arguments, sent: bytes) -> None:
@@ -180,7 +181,7 @@ class EventRows:
 
 
 def apply(connection: sqlite3.Connection, source: SourceLog, events: Sequence[ChainEvent]) -> None:
-    """Writes the rows of events that follow those that were written before; within a transaction."""
+    """Appends new events; the caller holds a transaction."""
     rows = EventRows(connection, source)
     for event in events:
         rows.add(event)
@@ -189,7 +190,7 @@ def apply(connection: sqlite3.Connection, source: SourceLog, events: Sequence[Ch
 
 
 def shown_arguments(values: Arguments) -> dict[str, Any]:
-    """Arguments as JSON: bytes in hexadecimal, integers beyond 53 bits as text."""
+    """Arguments as JSON values: bytes in hexadecimal, integers beyond 53 bits as text."""
     return {name: _shown(value) for name, value in values.items()}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running explorer: the index, the threads that follow, and the server."""
+"""A running explorer: the index, its background threads, and the server."""
 
 from __future__ import annotations
 
@@ -39,10 +39,13 @@ class Explorer(Closable):
         origin: str | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`folder`: of the index.  `port` 0 takes a free one.  `monitor`: place of the operator's page.
-        `origin`: where a proxy publishes the page.  `progress`: shows how the index is first made.
+        """Opens the index and the server's port.
 
-        Raises RunError where the index cannot be written, UnreachableError where the port is taken.
+        `folder` stores the index.  `port` 0 picks a free one.  `monitor` is the address of the operator's
+        page, `origin` the address at which a proxy publishes the explorer.  `progress` shows the first build
+        of the index.
+
+        Raises RunError if the index cannot be written, and UnreachableError if the port is taken.
         """
         self._follower = IndexThread(RecordIndex(folder / INDEX, watched.sources()), self._changed, progress)
         self._reader = IndexReader(folder / INDEX)
@@ -73,7 +76,7 @@ class Explorer(Closable):
 
     @property
     def monitor_url(self) -> str | None:
-        """Where its metrics and its health are."""
+        """URL of its metrics and health."""
         return None if self._page is None else self._page.url
 
     def close(self) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request would reach and cost, from the paper's cost model and this federation's own history.
+"""Forecasts the reach and cost of a request, from the paper's cost model and this federation's history.
 
-Gas of a transaction is fitted by least squares over the transactions so far:
+Gas of a transaction is fitted by least squares over past transactions:
 
     live chain     gas = a + b * chameleon hashes redacted, of models and headers
     archive chain  gas = c + d * records
 
-Where all of them are of one size, a or c is what any transaction of Ethereum costs.
+If all of them have the same size, a or c is the base cost of an Ethereum transaction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from blockful_py.types import Paradigm, Position
 BASE = 21_000
 """Gas of any transaction of Ethereum (yellow paper, G_transaction)."""
 LISTED = 500
-"""Most affected models that are listed by name."""
+"""Maximum number of affected models listed by name."""
 
 _LIVE = (
     "SELECT gas, count(*) + count(DISTINCT position >> 32) AS hashes FROM made"
@@ -50,9 +50,9 @@ ALL = 2**62
 
 @dataclass(frozen=True, slots=True)
 class GasFit:
-    """Gas of a transaction without content on each chain, of a redacted hash, and of a record.
+    """Fitted gas: base cost of a transaction on each chain, per redacted hash, and per record.
 
-    `redactions`, `records`: transactions that it follows from.
+    `redactions` and `records` are the numbers of transactions behind the fit.
     """
 
     live: float
@@ -63,7 +63,7 @@ class GasFit:
     records: int
 
     def gas(self, calls: int, models: int, headers: int) -> int:
-        """Gas on both chains of replacing `models` by `calls` transactions on each."""
+        """Gas on both chains to replace `models` with `calls` transactions on each."""
         live = calls * self.live + (models + headers) * self.hash
         return round(live + calls * self.archive + models * self.record)
 
@@ -71,7 +71,7 @@ class GasFit:
 def fit_gas(
     connection: sqlite3.Connection, before_tick: int = ALL, before_record: int = ALL
 ) -> GasFit | None:
-    """The fit over transactions before a tick and a record; None where nothing was replaced before."""
+    """The fit over transactions before a tick and a record; None before the first redaction."""
     live = [tuple(row) for row in connection.execute(_LIVE, (before_tick,))]
     archive = [tuple(row) for row in connection.execute(_ARCHIVE, (before_record,))]
     if not live or not archive:
@@ -80,7 +80,7 @@ def fit_gas(
 
 
 def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Intercept and slope of gas over size; `samples`: gas and size of each transaction."""
+    """Intercept and slope of gas over size; `samples` has gas and size of each transaction."""
     gas, size = np.array(samples, dtype=float).T
     if len(set(size.tolist())) > 1:
         slope, intercept = np.polyfit(size, gas, 1)
@@ -92,9 +92,10 @@ def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def forecast(
     connection: sqlite3.Connection, starts: Sequence[Position], chunk: int, jobs: Mapping[bytes, float]
 ) -> Document:
-    """What a request that starts at these models would reach, and what each paradigm would cost.
+    """Reach of a request that starts at these models, and its cost by paradigm.
 
-    `chunk`: models that one transaction replaces.  `jobs`: seconds of the requests of this machine's runs.
+    `chunk` is the number of models that one transaction replaces; `jobs` has the seconds of requests in this
+    machine's runs.
     """
     depths = reached(connection, [each.packed for each in starts])
     affected = models_at(connection, list(depths)[:LISTED])
@@ -159,7 +160,7 @@ def _paradigm(
 
 
 def past(connection: sqlite3.Connection, chunk: int, took: Sequence[Duration]) -> list[Document]:
-    """Requests that were carried out: gas and seconds, and those forecast from what was there before."""
+    """Completed requests: actual gas and seconds, and their forecasts from earlier data."""
     rows = connection.execute(
         "SELECT key, paradigm, count(*) AS models, min(tick) AS tick, count(DISTINCT proposal) AS decisions,"
         " count(DISTINCT position >> 32) AS headers FROM made JOIN request ON key = made.request"
@@ -194,7 +195,7 @@ def _compared(
 
 
 def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[str, tuple[str, ...]]:
-    """References of the affected models, and of theirs that are not affected an empty list, by position."""
+    """References of the affected models, by position; unaffected references map to an empty list."""
     found: dict[str, tuple[str, ...]] = {}
     outside: set[int] = set()
     for packed in sorted(depths):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inheritance graph as one binary file: positions, edges, and what the models are coloured by.
+"""The inheritance graph as one binary file: positions, edges, and the values that colour the models.
 
     4 bytes   length of the header, little-endian
     header    JSON in UTF-8: {"format", "revision", "models", "edges", "level", "names", "owners", "ticks",
               "arrays"}
-    arrays    little-endian, each at a multiple of 4 bytes after the header's end, which is padded to one
+    arrays    little-endian, each at a multiple of 4 bytes after the header's padded end
 
-`arrays` lists name, type and length of each array in their order.  Models go by row, in the order of their
-positions, edges by the row of the heir.  A tick is a live transaction that published or replaced models:
-its number from 1 on, the newest block after it, and its time.
+`arrays` lists name, type and length of each array in order.  Models are indexed by row, in the order of their
+positions; edges are sorted by the row of the heir.  A tick is a live transaction that published or replaced
+models: its number (from 1), the newest block after it, and its time.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from blockful_py.settings.sections import FederationSettings
 
 FORMAT = "blockful-graph/2"
 CAREFUL = 1_500
-"""Most models that are placed by `layered_drawing`, which takes 0.4 ms a model."""
+"""Maximum number of models laid out by `layered_drawing`, which takes 0.4 ms per model."""
 CURVED = 500
-"""Maximum number of models whose edges are curves, as web/graph/painted.ts paints them."""
+"""Maximum number of models for curved edges, as painted by web/graph/painted.ts."""
 ASPECT = 1.55
-"""Width of the drawing by its height."""
+"""Width of the drawing divided by its height."""
 TYPES = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "<u1"}
 
 Column = NDArray[Any]
@@ -44,17 +44,17 @@ Column = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class GraphFile:
-    """A graph file, compressed with gzip, and the index's state that it shows."""
+    """A gzip-compressed graph file, and the index revision it shows."""
 
     revision: int
     data: bytes
 
 
 class GraphFiles:
-    """Makes graph files, again only once the index has changed; models are placed anew where some came."""
+    """Makes graph files when the index changes; lays models out again only if the graph grew."""
 
     def __init__(self, reader: IndexReader, federation: FederationSettings) -> None:
-        """`federation`: has the names that parties gave themselves."""
+        """Reads from `reader`; `federation` has the names that parties gave themselves."""
         self._reader = reader
         self._federation = federation
         self._making = threading.Lock()
@@ -62,7 +62,7 @@ class GraphFiles:
         self._drawing: tuple[tuple[int, int], DrawnGraph] | None = None
 
     def current(self) -> GraphFile:
-        """Raises sqlite3.Error while the index is made anew."""
+        """The graph file of the current index.  Raises sqlite3.Error while the index is being rebuilt."""
         with self._making, self._reader.moment() as connection:
             revision = counter(connection, REVISION)
             if self._file is None or self._file.revision != revision:
@@ -142,13 +142,13 @@ class GraphFiles:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGraph:
-    """Where models and edges are drawn, layers from left to right.
+    """Coordinates of models and edges, with layers from left to right.
 
     Attributes:
-        places: of the models, shape (models, 2).
-        curves: points of all edges, one after the other, as `Drawing.curves` has them, shape (points, 2).
-        curve_end: number of points up to each edge's last; where all are 0, edges are straight.
-        level: how far edges are level beside a model; 0 where they are straight.
+        places: coordinates of the models, shape (models, 2).
+        curves: points of all edges, concatenated, as in `Drawing.curves`, shape (points, 2).
+        curve_end: number of points up to each edge's last one; all 0 if edges are straight.
+        level: length of the horizontal part of an edge beside a model; 0 if edges are straight.
     """
 
     places: Column
@@ -158,7 +158,7 @@ class DrawnGraph:
 
 
 def drawn_graph(models: int, edges: Column) -> DrawnGraph:
-    """O(models + edges)."""
+    """Lays out the graph, in O(models + edges)."""
     names = [str(row) for row in range(models)]
     points, ends = np.zeros((0, 2)), np.zeros(len(edges), dtype=np.int64)
     if models > CAREFUL:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every request passes before the explorer answers it, and the headers of every answer.
+"""Checks every request before the explorer answers it, and sets headers on every answer.
 
-Only reading is allowed, and signing in and out, under the server's own names (no DNS rebinding), from its own
-pages (no foreign origin), at a bounded rate an address.  The content security policy allows scripts and
-styles of the server's own files, and nothing from elsewhere.
+Only reading, signing in and signing out are allowed, under the server's own names (no DNS rebinding), from
+its own pages (no foreign origin), at a bounded rate per address.  The content security policy allows scripts
+and styles only from the server's own files.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 WRITING = frozenset({"/api/sign-in", "/api/sign-out"})
-"""What is asked by POST, and by no other method."""
+"""Paths that accept POST only."""
 MAX_TARGET = 4096
-"""Bytes of a path and its query."""
+"""Maximum bytes of a path and its query."""
 RATE = 200.0
 BURST = 600.0
-"""Requests of one address a second, and at once."""
+"""Requests per second of one address, and its burst size."""
 ADDRESSES = 10_000
-"""Addresses whose requests are counted; the one seen longest ago is forgotten."""
+"""Maximum number of tracked addresses; the one seen longest ago is dropped."""
 
 
 class Allowances:
@@ -51,7 +51,7 @@ class Allowances:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str, now: float) -> bool:
-        """Whether the address may ask once more at `now`, in seconds."""
+        """Takes a token at time `now` (seconds); returns whether the address had one left."""
         left, since = self._left.pop(address, (self._burst, now))
         left = min(left + (now - since) * self._rate, self._burst)
         allowed = left >= 1
@@ -62,7 +62,7 @@ class Allowances:
 
 
 class Guard:
-    """ASGI middleware."""
+    """ASGI middleware that checks requests."""
 
     def __init__(self, app: ASGIApp, allowances: Allowances | None = None) -> None:
         self._app = app
@@ -70,7 +70,7 @@ class Guard:
         self._allowances = allowances or Allowances()
 
     def allow(self, hosts: Iterable[str]) -> None:
-        """The values of the Host header that are answered."""
+        """Sets the Host header values that are answered."""
         self._hosts = frozenset(each.lower() for each in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,14 +103,14 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET:
             return 414, "the address is too long"
         if _is_foreign(headers, host, scope["path"]):
-            return 403, "only pages of this server may ask"
+            return 403, "only pages of this server may send requests"
         if not self._allowances.take(client[0] if client else "", time.monotonic()):
             return 429, "too many requests: wait a moment"
         return None
 
 
 def _is_foreign(headers: Headers, host: str, path: str) -> bool:
-    """Whether a page of another origin asks; links to pages are fine, data is not."""
+    """Whether a page of another origin sent the request; links to pages are allowed."""
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
         return True
@@ -120,7 +120,7 @@ def _is_foreign(headers: Headers, host: str, path: str) -> bool:
 
 
 async def _in_time(scope: Scope, send: Send, message: Message) -> None:
-    """Sends a piece of an answer, and hangs up on a peer that does not take it."""
+    """Sends a piece of an answer; closes the connection if the peer does not accept it in time."""
     try:
         async with asyncio.timeout(TAKE_SECONDS):
             await send(message)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The index of a federation: follows the events of its contracts, and reads the files that they name.
+"""The index of a federation: follows its contracts' events, and reads the files that they name.
 
-It reads each event once.  Where the events that it has read are no longer the first ones that a contract
-tells, as after a reorganisation, it is made anew.
+It reads each event once.  If a contract's log no longer begins with the events already read, as after a
+reorganisation, the index is rebuilt.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from blockful_py.explorer.documents import DocumentReader
 from blockful_py.explorer.events import apply
 from blockful_py.explorer.sources import ChainEvent, IndexSources, SourceLog
 from blockful_py.pipeline.run.progress import Progress, Silent
+from blockful_py.types import Bytes32
 
 BATCH = 5_000
-"""Events of one transaction of the index."""
+"""Events per transaction of the index."""
 RECEIPTS = 500
 POLL_SECONDS = 1.0
 
@@ -32,19 +33,19 @@ _log = logging.getLogger(__name__)
 
 
 class RecordIndex(Closable):
-    """Writes the index; not for several threads."""
+    """Writes the index; not thread-safe."""
 
     def __init__(self, path: Path, sources: IndexSources) -> None:
-        """Raises RunError when the file cannot be written."""
+        """Opens or creates the index.  Raises RunError if the file cannot be written."""
         self._path = path
         self._sources = sources
         self._connection = create(path)
         self._seen: dict[str, tuple[Sequence[ChainEvent], int, bytes]] = {}
 
     def follow(self, progress: Progress | None = None) -> int:
-        """Takes up everything that is new; returns how many events, receipts and files that were.
+        """Reads everything new; returns the number of events, receipts and files.
 
-        Raises NodeError when a node fails; what was taken up until then stays.
+        Raises NodeError if a node fails; data read before that is kept.
         """
         shown = progress or Silent()
         done = sum(self._follow(source, shown) for source in self._sources.logs)
@@ -77,8 +78,8 @@ class RecordIndex(Closable):
         self._seen[source.name] = log, total, digest
         return total - read
 
-    def _take_up(self, source: SourceLog, part: Sequence[ChainEvent], read: int, digest: bytes) -> None:
-        """`read`, `digest`: of all events up to this part's last."""
+    def _take_up(self, source: SourceLog, part: Sequence[ChainEvent], read: int, digest: Bytes32) -> None:
+        """Adds events; `read` and `digest` are of all events up to the last one in `part`."""
         with change(self._connection):
             apply(self._connection, source, part)
             self._connection.execute(
@@ -86,7 +87,7 @@ class RecordIndex(Closable):
             )
 
     def _read_before(self, source: SourceLog, log: Sequence[ChainEvent]) -> tuple[int, bytes]:
-        """How many of these events the index has, and their digest; makes it anew where it has others."""
+        """Number of events already in the index, and their digest; rebuilds the index if they differ."""
         seen = self._seen.get(source.name)
         if seen is not None and seen[0] is log and len(log) >= seen[1]:
             return seen[1], seen[2]
@@ -141,7 +142,7 @@ class RecordIndex(Closable):
 
 
 def _digest(events: Sequence[ChainEvent], before: bytes) -> bytes:
-    """Digest of a sequence of events that continues another one."""
+    """Digest of a sequence of events, continued from the digest `before`."""
     digest = before
     for event in events:
         digest = hashlib.sha256(digest + event.transaction_hash + event.name.encode()).digest()
@@ -149,13 +150,15 @@ def _digest(events: Sequence[ChainEvent], before: bytes) -> bytes:
 
 
 class IndexThread(Closable):
-    """Keeps the index up to date on a thread of its own."""
+    """Keeps the index up to date on its own thread."""
 
     def __init__(
         self, index: RecordIndex, changed: Callable[[], object], progress: Progress | None = None
     ) -> None:
-        """`changed` is called, on that thread, whenever the index has changed.  `progress` shows how it first
-        takes up the record."""
+        """Prepares the thread.
+
+        It calls `changed` whenever the index has changed.  `progress` shows the first reading of the record.
+        """
         self._index = index
         self._changed = changed
         self._progress = progress

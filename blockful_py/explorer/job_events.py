@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows one job of a run from its journal: an event for each thing that happens, until the job ends.
+"""Follows one job of a run in its journal and yields an event for each change, until the job ends.
 
-job         what is followed, at first
+job         the followed job; the first event
 step        a step was begun, done or dropped
-progress    how many steps are done, how many a second, and the seconds that remain
+progress    steps done, steps per second, and remaining seconds
 log         a line of the party's log
-idle        nobody carries the job out, as after a crash
+idle        no process is executing the job, as after a crash
 end         the job's state and outcome
 """
 
@@ -23,13 +23,13 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import Lease
 
 TAIL_BYTES = 1 << 20
-"""Bytes of a log that are read at one time."""
+"""Maximum bytes of a log read at a time."""
 
 
 def follow(path: Path, pause: Callable[[], object]) -> Iterator[Document]:
-    """Events of the open job of the run at `path`, otherwise of its newest one; `pause` waits between looks.
+    """Events of the open job of the run at `path`, or else of its newest; `pause` waits between polls.
 
-    Raises RunError where no job was begun, or the journal cannot be read.
+    Raises RunError if no job was begun, or the journal cannot be read.
     """
     with RunDirectory.open(path).opened_journal() as journal:
         jobs = journal.jobs()
@@ -39,7 +39,7 @@ def follow(path: Path, pause: Callable[[], object]) -> Iterator[Document]:
 
 
 class _Following:
-    """What was told of a job so far; a journal has at most one open job, its newest."""
+    """Events already yielded for a job; a journal has at most one open job, its newest."""
 
     def __init__(self, path: Path, journal: Journal, job: Job) -> None:
         self._path = path
@@ -93,7 +93,7 @@ class _Following:
 
 
 class _LogTail:
-    """Lines that are added to a log; none where there is no log."""
+    """Lines appended to a log; empty if there is no log."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -101,7 +101,7 @@ class _LogTail:
         self._rest = b""
 
     def events(self) -> Iterator[Document]:
-        """Whole lines alone; a log that was begun anew is read from its beginning."""
+        """Yields complete lines only; reads a truncated log from its beginning."""
         try:
             if self._path.stat().st_size < self._at:
                 self._at, self._rest = 0, b""

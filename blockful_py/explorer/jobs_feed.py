@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of runs on this machine, as their journals have them: steps, rates, what remains, log lines."""
+"""Jobs of runs on this machine, from their journals: steps, rates, remaining time, log lines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from blockful_py.record.model_node import Request, request_key
 
 REQUESTS = (Kind.PARALLEL, Kind.SEQUENTIAL)
 LATEST = 20
-"""Jobs of a run that are shown, and steps of a job."""
+"""Maximum number of jobs shown per run."""
 STEPS = 200
 LINES = 40
 TAIL_BYTES = 16 * 1024
 
 
 class JobsFeed:
-    """Reads the journals of run directories, again only where they changed."""
+    """Reads the journals of run directories, again only if they changed."""
 
     def __init__(self, runs: tuple[tuple[str, Path], ...]) -> None:
-        """`runs`: by name; a party's log lies beside its folder, as `blockful up` puts it."""
+        """Reads `runs`, directories by name; a party's log lies beside its folder (`blockful up`)."""
         self._runs = runs
         self._known: dict[str, tuple[object, Document]] = {}
 
@@ -34,7 +34,7 @@ class JobsFeed:
         return [self._of(name, path) for name, path in self._runs]
 
     def request_seconds(self) -> dict[bytes, float]:
-        """Seconds that each request took that a job carried out, by the key of the request."""
+        """Duration of each completed request in seconds, by the request's key."""
         found = {}
         for _, path in self._runs:
             with suppress(BlockfulError):
@@ -52,7 +52,7 @@ class JobsFeed:
 
 
 def log_of(path: Path) -> Path:
-    """Log of the party whose run this is, as `blockful up` puts it beside the party's folder."""
+    """Log of the party whose run this is; `blockful up` puts it beside the party's folder."""
     folder = path.resolve().parent
     return folder.with_name(folder.name + ".log")
 
@@ -88,9 +88,9 @@ def _read(name: str, path: Path) -> Document:
 
 
 def progress(job: Job) -> Document:
-    """How many steps are done, how many a second, and an estimate of the seconds that remain.
+    """Steps done, steps per second, and an estimate of the remaining seconds.
 
-    The estimate is that of the steps that are planned; each decision plans some more as it goes on.
+    The estimate covers the steps planned so far; each decision adds more.
     """
     steps = job.valid
     done = [each for each in steps if each.state is StepState.DONE]
@@ -131,7 +131,7 @@ def job_document(job: Job) -> Document:
 
 
 def _tail(path: Path) -> list[str]:
-    """The last lines of a log; none where there is no log."""
+    """The last lines of a log; empty if there is no log."""
     try:
         with path.open("rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - TAIL_BYTES, 0))

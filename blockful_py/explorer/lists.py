@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the index says of the federation, its models and its blocks, as JSON."""
+"""JSON documents about the federation, its models and its blocks, from the index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from blockful_py.explorer.database import REVISION, counter
 from blockful_py.explorer.places import parsed
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Codec, Position, Uri
+from blockful_py.types import Bytes32, Codec, Position, Uri
 
 Document = dict[str, Any]
 
@@ -23,7 +23,7 @@ ORDERS = {
     "ad_f": "last.ad_f",
     "ad_r": "last.ad_r",
 }
-"""What lists of models are sorted by."""
+"""Sort keys of model lists."""
 
 _MODELS = (
     "SELECT model.position, model.name, model.owner, model.user, model.version, last.accuracy, last.ad_f,"
@@ -33,7 +33,7 @@ _MODELS = (
 
 
 def revision(connection: sqlite3.Connection) -> int:
-    """The state of the index that a connection sees."""
+    """The index revision that a connection sees."""
     return counter(connection, REVISION)
 
 
@@ -42,16 +42,16 @@ def hexed(value: bytes | None) -> str | None:
 
 
 def place(packed: int) -> str:
-    """A position as it is written: height:index."""
+    """A position in text form: height:index."""
     return str(Position.unpack(packed))
 
 
-def cid(digest: bytes, codec: int) -> str:
+def cid(digest: Bytes32, codec: int) -> str:
     return cid_string(Uri(digest, Codec(codec)))
 
 
 def without_paths(text: str) -> str:
-    """An error for strangers: without the folders of this machine."""
+    """An error message for strangers, without folders of this machine."""
     return re.sub(r"(?<![\w/:.])/(?:[^\s/:;,]+/)+", "…/", text)
 
 
@@ -74,7 +74,7 @@ def model_row(row: sqlite3.Row) -> Document:
 def model_list(
     connection: sqlite3.Connection, text: str, order: str, down: bool, start: int, count: int
 ) -> Document:
-    """Models whose name holds `text`, or whose owner or position it is; `count` of them from `start` on."""
+    """Models whose name contains `text`, or whose owner or position equals it: `count` from `start` on."""
     where, values = _matching(text)
     total = connection.execute(f"SELECT count(*) FROM model {where}", values).fetchone()[0]  # noqa: S608
     direction = "DESC" if down else "ASC"
@@ -111,7 +111,7 @@ def _matching(text: str) -> tuple[str, tuple[Any, ...]]:
 
 
 def blocks(connection: sqlite3.Connection, before: int, count: int) -> Document:
-    """Transactions of both chains that changed the record, the newest first."""
+    """Transactions of both chains that changed the record, newest first."""
     rows = connection.execute(
         "SELECT * FROM (SELECT row_number() OVER (ORDER BY time, block, chain, hash) AS number, * FROM sent"
         " WHERE proposal IS NOT NULL) WHERE number < ? ORDER BY number DESC LIMIT ?",
@@ -147,7 +147,7 @@ def _transaction(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
 
 
 def gas_totals(connection: sqlite3.Connection) -> list[Document]:
-    """Gas of both chains by what a transaction did."""
+    """Gas on both chains, by kind of transaction."""
     rows = connection.execute(
         "WITH live AS (SELECT gas, sum(version > 0) AS replaced, count(*) AS models FROM made GROUP BY tick),"
         " archived AS (SELECT sent.gas, count(*) AS models, sum(reason) AS superseded FROM record"
@@ -164,7 +164,7 @@ def gas_totals(connection: sqlite3.Connection) -> list[Document]:
 
 
 def summary(connection: sqlite3.Connection) -> Document:
-    """Counts of what the index has."""
+    """Counts of the index's contents."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM model) AS models, (SELECT count(*) FROM reference) AS edges,"
         " (SELECT count(*) FROM model WHERE version > 0) AS replaced,"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells open pages what has changed, by server-sent events."""
+"""Pushes changes to open pages by server-sent events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_LISTENERS = 256
 
 
 class Updates:
-    """The newest value of each topic, for any number of listeners of one event loop."""
+    """The newest value of each topic, for any number of listeners on one event loop."""
 
     def __init__(self) -> None:
         self._values: dict[str, tuple[int, str]] = {}
@@ -23,7 +23,7 @@ class Updates:
         self.listeners = 0
 
     def publish(self, topic: str, value: Any) -> None:
-        """Gives a topic a value, unless it has it; on any thread, one at a time for a topic."""
+        """Sets a topic's value if it changed; on any thread, but one at a time per topic."""
         text = json.dumps(value, separators=(",", ":"))
         number, before = self._values.get(topic, (0, ""))
         if text == before:
@@ -39,7 +39,7 @@ class Updates:
             self._changed = None
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """Every topic's value, then what changes; a comment now and then, so that a dead peer is noticed."""
+        """Every topic's value, then changes; periodic comments reveal dead peers."""
         told: dict[str, int] = {}
         self._loop = asyncio.get_running_loop()
         self.listeners += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything about one model: its versions on both chains, its hash and openings, its place in its block."""
+"""The page of one model: its versions on both chains, its hash and openings, its place in its block."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import ArchiveReason, Codec, Header, ModelTransaction, Opening, Position, Uri
+from blockful_py.types import ArchiveReason, Bytes32, Codec, Header, ModelTransaction, Opening, Position, Uri
 
 
 def model_document(connection: sqlite3.Connection, watched: Watched, place: str, audited: bool) -> Document:
-    """`place`: a position or a name.  `audited`: with what the archive keeps of replaced versions.
+    """The model's document; with `audited`, includes the archive's content of replaced versions.
 
-    Raises UnknownPlaceError, NodeError when the live chain's node fails.
+    `place` is a position or a name.  Raises UnknownPlaceError, and NodeError if the live chain's node fails.
     """
     position = position_of(connection, place)
     (found,) = models_at(connection, [position.packed])
@@ -56,7 +56,7 @@ def _heirs(connection: sqlite3.Connection, position: Position, most: int = 200) 
     return {"total": total, "models": models_at(connection, [row[0] for row in rows])}
 
 
-def _block(header: Header, members: Sequence[ModelTransaction], index: int, block_hash: bytes) -> Document:
+def _block(header: Header, members: Sequence[ModelTransaction], index: int, block_hash: Bytes32) -> Document:
     """The block, and the Merkle path from the leaf at `index` to its root."""
     leaves = [payload.block_leaf(each.position, each.ch) for each in members]
     path = merkle.proof(leaves, index)
@@ -81,7 +81,7 @@ def _versions(
     transaction: ModelTransaction,
     audited: bool,
 ) -> list[Document]:
-    """What both chains say of each version, and what its node says where the reader may know it."""
+    """Each version on both chains, with its node's content if the reader may see it."""
     packed = transaction.position.packed
     openings = _openings(watched, [each.uri for each in members], transaction.position)
     rows = connection.execute(
@@ -108,7 +108,7 @@ def _versions(
 
 
 def _openings(watched: Watched, uris: Sequence[Uri], position: Position) -> dict[int, Opening]:
-    """Openings of all versions: the first one in the contract's state, the others in its events."""
+    """Openings of all versions: the first from the contract's state, the others from its events."""
     live = watched.contracts.live
     found = {}
     for event in live.events("ModelRedacted"):
@@ -121,9 +121,9 @@ def _openings(watched: Watched, uris: Sequence[Uri], position: Position) -> dict
 def _opened(
     watched: Watched, transaction: ModelTransaction, row: sqlite3.Row, opening: Opening | None
 ) -> Document | None:
-    """An opening, and whether it opens the model's one chameleon hash for that version's content.
+    """An opening, and whether it opens the model's chameleon hash to that version's content.
 
-    The epoch is the one whose group key it is under: the model's present one, else the newest that fits.
+    The epoch is the one whose group key fits: the model's current epoch, else the newest that fits.
     """
     if opening is None:
         return None
@@ -166,7 +166,7 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
 
 
 def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
-    """What the node of a version says; `problem` where it cannot be read."""
+    """Content of a version's node; `problem` if it cannot be read."""
     told: Document = {
         "reserved": False,
         "withdrawn": bool(row["withdrawn"]),
@@ -187,7 +187,7 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
 
 
 def _request(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
-    """The request that a version came of, and the figures before it, as `affected_models` has them."""
+    """The request behind a version, and the figures before it, as in `affected_models`."""
     key, position = row["request"], row["position"]
     document, name = connection.execute(
         "SELECT document, (SELECT name FROM model WHERE position = ?) FROM request WHERE key = ?",
@@ -211,7 +211,7 @@ def _statement(node: ModelNode) -> Document:
 
 
 def _weights(watched: Watched, node: ModelNode) -> Document | None:
-    """The sealed file's CID, and which of this machine's stores has it."""
+    """CID of the sealed file, and which of this machine's stores has it."""
     if node.is_withdrawn:
         return None
     held: dict[str, Any] = {"cid": cid_string(node.weights), "live": False, "archive": False}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an explorer tells its operator: its requests, how far its index is behind, and whether it is ready."""
+"""Metrics and health of an explorer: its requests, the age of its index, and its readiness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.monitoring.health import Health, writable
 from blockful_py.monitoring.traffic import HttpTraffic
 
 STALE_SECONDS = 60.0
-"""An index that was read to its end longer ago is behind."""
+"""Age in seconds from which the index counts as stale."""
 
 
 class ExplorerMonitor:
@@ -29,7 +29,7 @@ class ExplorerMonitor:
         listeners: Callable[[], int],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`listeners`: open pages that are told of changes."""
+        """Registers the metrics; `listeners` returns the number of open pages that receive updates."""
         self._follower = follower
         self._clock = clock
         self._started = clock()
@@ -37,11 +37,11 @@ class ExplorerMonitor:
         self.health = Health({"index": self._behind, "store": writable(folder)})
         age = Gauge(
             "blockful_explorer_index_age_seconds",
-            "Since the index had all that the chains tell.",
+            "Time since the index was last up to date.",
             registry=registry,
         )
         age.set_function(self._age)
-        pages = Gauge("blockful_explorer_open_pages", "Pages told of changes.", registry=registry)
+        pages = Gauge("blockful_explorer_open_pages", "Open pages that receive updates.", registry=registry)
         pages.set_function(listeners)
 
     def _age(self) -> float:
@@ -50,15 +50,15 @@ class ExplorerMonitor:
 
     def _behind(self) -> str | None:
         if self._follower.problem is not None:
-            return "the index does not follow the chains: the log says why"
+            return "the index does not follow the chains: see the log"
         if self._follower.followed is None:
-            return "the record is not read to its end yet"
+            return "the record is still being read"
         age = self._age()
-        return f"the index was read to its end {age:.0f} s ago" if age > STALE_SECONDS else None
+        return f"the index was last up to date {age:.0f} s ago" if age > STALE_SECONDS else None
 
 
 def resource_of(scope: Scope) -> str:
-    """The function that answered, or one of a few words."""
+    """Label of a request's handler: its function name, "static" or "refused"."""
     if "endpoint" not in scope:
         return "refused"
     name = getattr(scope["endpoint"], "__name__", "static")

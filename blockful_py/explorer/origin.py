@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Origins: where browsers see a page."""
+"""Origins: addresses at which browsers see a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blockful_py.errors import SettingsError
 
 
 def require_origin(text: str) -> str:
-    """An origin in its one spelling: scheme, name and port.  Raises SettingsError."""
+    """Normalises an origin (scheme, name and port).  Raises SettingsError if it is malformed."""
     try:
         parts = urlsplit(text.lower().removesuffix("/"))
         plain = parts.scheme in ("http", "https") and parts.netloc == parts.geturl().partition("://")[2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of requests, each within its bounds."""
+"""Query parameters, checked against their bounds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MAX_STARTS = 50
 
 
 class BadParameterError(Exception):
-    """A parameter of a request that is answered with status 400."""
+    """An invalid query parameter; answered with status 400."""
 
 
 def number(query: QueryParams, name: str, default: int, low: int, high: int) -> int:
-    """Raises BadParameterError."""
+    """A number within [low, high].  Raises BadParameterError."""
     text = query.get(name)
     if text is None:
         return default
@@ -27,7 +27,7 @@ def number(query: QueryParams, name: str, default: int, low: int, high: int) -> 
 
 
 def text_of(query: QueryParams, name: str) -> str:
-    """Raises BadParameterError."""
+    """A short text.  Raises BadParameterError if it is too long."""
     text = query.get(name, "").strip()
     if len(text) > MAX_TEXT:
         raise BadParameterError(f"{name} has at most {MAX_TEXT} characters")
@@ -35,7 +35,7 @@ def text_of(query: QueryParams, name: str) -> str:
 
 
 def one_of(query: QueryParams, name: str, default: str, values: Collection[str]) -> str:
-    """Raises BadParameterError."""
+    """One of `values`.  Raises BadParameterError."""
     chosen = query.get(name, default)
     if chosen not in values:
         raise BadParameterError(f"{name} is one of {', '.join(values)}")
@@ -60,7 +60,7 @@ def address_of(query: QueryParams) -> bytes:
 
 
 def key_of(text: str) -> bytes:
-    """Key of a request.  Raises BadParameterError."""
+    """Key of a request, 32 bytes.  Raises BadParameterError."""
     try:
         key = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:

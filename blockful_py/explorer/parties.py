@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that participants gave themselves, beside their numbers and accounts."""
+"""Names that participants gave themselves, shown with their numbers and accounts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from blockful_py.settings.sections import FederationSettings
 
 
 def with_parties(document: Any, federation: FederationSettings) -> Any:
-    """Gives every object of a document that has a `user` also its own word for itself, as `party`.
+    """Adds the party's own name as `party` to every object with a `user`.
 
-    Changes the document, and returns it.
+    Changes the document and returns it.
     """
     if isinstance(document, dict):
         if "user" in document:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models as addresses name them: by position (height:index), or by name."""
+"""Resolves models in addresses: by position (height:index) or by name."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ POSITION = re.compile(r"([0-9]{1,10}):([0-9]{1,10})")
 HIGHEST = 2**31 - 1
 """Maximum height of a position that fits into an integer of SQLite."""
 LISTED = 5
-"""Maximum number of models of one name that an error lists."""
+"""Maximum number of models with one name that an error lists."""
 
 
 class UnknownPlaceError(BlockfulError):
-    """An address names no model, or several."""
+    """An address matches no model, or several."""
 
 
 def position_of(connection: sqlite3.Connection, text: str) -> Position:
-    """The position of the model that stands at the position `text`, or else has this name.
+    """Position of the model at position `text`, or else with the name `text`.
 
     Raises UnknownPlaceError.
     """
@@ -41,14 +41,14 @@ def position_of(connection: sqlite3.Connection, text: str) -> Position:
 
 
 def address_of(connection: sqlite3.Connection, position: Position, name: str | None) -> str:
-    """The model's name where it names this model alone, else its position."""
+    """The model's name if it is unique, else its position."""
     if name is None or parsed(name) is not None or len(_named(connection, name)) > 1:
         return str(position)
     return name
 
 
 def parsed(text: str) -> Position | None:
-    """The position that `text` writes; None for anything else."""
+    """Parses a position; None for anything else."""
     found = POSITION.fullmatch(text)
     if found is None or int(found[1]) > HIGHEST or int(found[2]) > HEADER_INDEX:
         return None

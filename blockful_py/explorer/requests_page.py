@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to forget, from their signing or filing to the certificate."""
+"""Requests to forget, from signing or filing to the certificate."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import checked_by_members
-from blockful_py.types import Checked, Position
+from blockful_py.types import Bytes32, Checked, Position
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
     "(filing.number IS NOT NULL OR EXISTS (SELECT 1 FROM version JOIN model USING (position)"
     " WHERE version.request = request.key AND version.version = model.version))"
 )
-"""A request that was filed, or that a current version names; others stand in the archive alone."""
+"""Condition for a request that was filed or that a current version names; others are only archived."""
 
 
 def request_list(connection: sqlite3.Connection, audited: bool) -> list[Document]:
-    """All requests, the newest first, and filings whose request could not be read.
+    """All requests, newest first, and filings whose request could not be read.
 
-    `audited`: also requests that the archive alone still names.
+    With `audited`, includes requests that only the archive still names.
     """
     rows = connection.execute(
         "SELECT request.*, filing.number, filing.height"  # noqa: S608
@@ -47,9 +47,9 @@ def request_list(connection: sqlite3.Connection, audited: bool) -> list[Document
 
 
 def requests_reaching(connection: sqlite3.Connection, position: Position, audited: bool) -> list[Document]:
-    """Requests that affect a model, the newest first; `audited`: as `request_list`.
+    """Requests that affect a model, newest first; `audited` as for `request_list`.
 
-    Each with the version that it led to; None where the model waits or was left alone.
+    Each has the resulting version; None if the model waits or was left alone.
     """
     rows = connection.execute(
         "SELECT request.*, filing.number, filing.height, (SELECT max(version.version) FROM version"  # noqa: S608
@@ -72,7 +72,10 @@ def requests_reaching(connection: sqlite3.Connection, position: Position, audite
 def request_document(
     connection: sqlite3.Connection, watched: Watched, key: bytes, audited: bool
 ) -> Document | None:
-    """A request's history; None for an unknown key.  `audited`: as `request_list`, and all figures."""
+    """A request's history; None for an unknown key.
+
+    With `audited`, includes requests and figures that only the archive has.
+    """
     row = connection.execute(
         "SELECT request.*, filing.number, filing.height"  # noqa: S608
         " FROM request LEFT JOIN filing ON filing.request = request.key"
@@ -97,7 +100,7 @@ def request_document(
 
 
 def certificate_of(watched: Watched, request: Request) -> ErasureCertificate | None:
-    """The erasure certificate of a request in a run's folder on this machine, if there is a readable one."""
+    """A request's erasure certificate from a run's folder on this machine; None without a readable one."""
     folders = (watched.run.certificates, *(run / CERTIFICATES for _, run in watched.jobs))
     found = (_certificate(folder / f"erasure-{request.created}.json", request) for folder in folders)
     return next((each for each in found if each is not None), None)
@@ -142,14 +145,14 @@ def _heading(connection: sqlite3.Connection, row: sqlite3.Row) -> Document:
 def _problem(filing: sqlite3.Row) -> str:
     """Why a filing's request is not shown."""
     if filing["decision"] is None:
-        return "the committee has not decided whether it admits it"
+        return "the committee has not decided on its admission"
     if filing["decision"] == "dismissed":
         return "the committee has dismissed it"
     return without_paths(filing["problem"] or "")
 
 
 def _is_passed_on(connection: sqlite3.Connection, key: bytes, request: Request) -> bool:
-    """As `record.request_state` has it, by the index; false while it lacks nodes of a decision."""
+    """Computes `record.request_state` from the index; false while nodes of a decision are missing."""
     if checked_by_members(request) is not Checked.RECOMPUTED:
         return False
     rows = connection.execute(
@@ -202,7 +205,7 @@ def _filing(connection: sqlite3.Connection, number: int | None) -> Document | No
 
 
 def _decisions(connection: sqlite3.Connection, key: bytes) -> list[Document]:
-    """Decisions that replaced models for a request, with what they did on both chains and who signed."""
+    """Decisions that replaced models for a request, with their transactions and signers."""
     rows = connection.execute(
         "SELECT proposal FROM made WHERE request = ? GROUP BY proposal ORDER BY min(tick)",
         (key,),
@@ -210,7 +213,7 @@ def _decisions(connection: sqlite3.Connection, key: bytes) -> list[Document]:
     return [_decision(connection, row["proposal"], key) for row in rows]
 
 
-def _decision(connection: sqlite3.Connection, proposal: bytes, key: bytes) -> Document:
+def _decision(connection: sqlite3.Connection, proposal: Bytes32, key: bytes) -> Document:
     sent = connection.execute(
         "SELECT * FROM sent WHERE proposal = ? ORDER BY chain, block", (proposal,)
     ).fetchall()

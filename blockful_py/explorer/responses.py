@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of answers, and how errors are answered."""
+"""Helpers for answers, and for the answers to errors."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ def failed(request: Request, error: Exception) -> Response:
 
 
 def busy(request: Request, error: Exception) -> Response:
-    return problem(503, "the index is being made anew: try again in a moment")
+    return problem(503, "the index is being rebuilt: try again in a moment")

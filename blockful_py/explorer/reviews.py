@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who reviewed a decision, and how."""
+"""The members who reviewed a decision, and how."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import sqlite3
 from blockful_py.explorer.lists import Document, hexed
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import checked_by_members
+from blockful_py.types import Bytes32
 
 
 def reviewers(
-    connection: sqlite3.Connection, proposal: bytes | None, request: bytes | None = None
+    connection: sqlite3.Connection, proposal: Bytes32 | None, request: bytes | None = None
 ) -> Document | None:
-    """Members who signed the certificate of a decision, of all members of its epoch; None without one."""
+    """Signers of a decision's certificate, among all members of its epoch; None without a certificate."""
     row = connection.execute("SELECT * FROM certificate WHERE proposal = ?", (proposal,)).fetchone()
     if row is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of auditors, in memory: they end with the process, by a click, or after SESSION_SECONDS."""
+"""In-memory sessions of auditors; they end with the process, by a click, or after SESSION_SECONDS."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from blockful_py.types import Address
+
 SESSION_SECONDS = 1800
 MAX_SESSIONS = 1000
-"""The one that began longest ago ends for another one."""
+"""Maximum number of sessions; a new one then replaces the oldest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An auditor's account, 20 bytes, and when the session ends, in seconds."""
+    """An auditor's account (20 bytes), and the time in seconds at which the session ends."""
 
-    auditor: bytes
+    auditor: Address
     until: float
 
 
 class Sessions:
-    """By the digest of what the cookie holds; for several threads."""
+    """Sessions by the digest of their cookie's token; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._changing = threading.Lock()
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
-    def begin(self, auditor: bytes) -> str:
-        """A session; returns what the cookie holds."""
+    def begin(self, auditor: Address) -> str:
+        """Begins a session; returns the token for the cookie."""
         token = secrets.token_urlsafe(32)
         with self._changing:
             self._sessions[_digest(token)] = Session(auditor, self._clock() + SESSION_SECONDS)
@@ -42,7 +44,7 @@ class Sessions:
         return token
 
     def find(self, token: str) -> Session | None:
-        """The session of a cookie, unless it has ended."""
+        """The session of a token, unless it has ended."""
         with self._changing:
             found = self._sessions.get(_digest(token))
             if found is not None and found.until <= self._clock():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs auditors in: messages to sign, and the checks of what comes back.
+"""Signs auditors in: creates messages to sign, and checks the signed ones.
 
-Nothing is kept for anybody who is no auditor.  A nonce carries a code of this process over all that a message
-says, so that it is known again without a list; the list of used ones grows with auditors' sign-ins alone.
+It stores nothing for anyone but auditors: a nonce contains a MAC by this process over the message's content,
+so the message is recognised without a list.  Only auditors' sign-ins lengthen the list of used nonces.
 """
 
 from __future__ import annotations
@@ -18,57 +18,58 @@ from typing import Protocol
 from blockful_py.crypto import signature
 from blockful_py.errors import BlockfulError, InvalidSignatureError
 from blockful_py.explorer.sign_in_message import SignInMessage
+from blockful_py.types import Address
 
 SALT, CODE = 16, 32
-"""Characters of a nonce: those that are drawn, and those of the code."""
+"""Characters of a nonce: its random part, and its MAC."""
 NONCE = SALT + CODE
 
 
 class SignInError(BlockfulError):
-    """Somebody is not signed in, and is told why."""
+    """Sign-in failed; the message tells the user why."""
 
 
 class Auditors(Protocol):
-    """The archive registry, which knows the auditors."""
+    """The archive registry, which lists the auditors."""
 
     @property
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes: ...
+    def address(self) -> Address: ...
 
-    def auditor_key(self, auditor: bytes) -> tuple[int, int]:
-        """(0, 0) for an account that is no auditor.  Raises NodeError."""
+    def auditor_key(self, auditor: Address) -> tuple[int, int]:
+        """An auditor's encryption key; (0, 0) for other accounts.  Raises NodeError."""
 
 
 class SignIn:
-    """For several threads."""
+    """Signs auditors in; thread-safe."""
 
     def __init__(self, auditors: Callable[[], Auditors], clock: Callable[[], float] = time.time) -> None:
-        """`auditors` raises RunError before the archive has a registry."""
+        """Signs in against the registry from `auditors`, which raises RunError before the archive has one."""
         self._auditors = auditors
         self._clock = clock
         self._secret = secrets.token_bytes(32)
         self._using = threading.Lock()
         self._used: dict[str, int] = {}
 
-    def message(self, scheme: str, domain: str, address: bytes) -> SignInMessage:
+    def message(self, scheme: str, domain: str, address: Address) -> SignInMessage:
         """A message for an account to sign, for a page at `domain`."""
         salt, issued = secrets.token_hex(SALT // 2), int(self._clock())
         return self._made(scheme, domain, address, issued, salt)
 
-    def is_auditor(self, address: bytes) -> bool:
-        """Whether the archive's registry has the account now.  Raises NodeError."""
+    def is_auditor(self, address: Address) -> bool:
+        """Whether the archive's registry lists the account now.  Raises NodeError."""
         return self._auditors().auditor_key(address) != (0, 0)
 
     def require_signed(
-        self, scheme: str, domain: str, address: bytes, issued: int, nonce: str, signed: bytes
+        self, scheme: str, domain: str, address: Address, issued: int, nonce: str, signed: bytes
     ) -> None:
-        """Uses a message up that an auditor has signed.
+        """Accepts an auditor's signed message and marks it as used.
 
-        Raises SignInError for a message that this process did not make for this page and account, that has
-        expired or was used; for another signature than the account's; for an account that is no auditor.
-        Raises NodeError.
+        Raises SignInError if this process did not make the message for this page and account, if it expired
+        or was used, if the signature is not the account's, or if the account is not an auditor.  Raises
+        NodeError.
         """
         message = self._made(scheme, domain, address, issued, nonce[:SALT])
         if not hmac.compare_digest(message.nonce.encode(), nonce.encode()):
@@ -80,13 +81,13 @@ class SignIn:
         except InvalidSignatureError as error:
             raise SignInError(str(error)) from None
         if signer != address:
-            raise SignInError("another key than this account's signed the message.")
+            raise SignInError("the message was signed with the key of another account.")
         if not self.is_auditor(address):
-            raise SignInError("this account is no auditor: a quorum of the committee names auditors.")
+            raise SignInError("this account is not an auditor: a quorum of the committee names auditors.")
         self._use_up(message)
 
     def _use_up(self, message: SignInMessage) -> None:
-        """Raises SignInError for a message that was used before."""
+        """Marks a message as used.  Raises SignInError if it was used before."""
         with self._using:
             now = self._clock()
             self._used = {nonce: expires for nonce, expires in self._used.items() if expires > now}
@@ -94,7 +95,7 @@ class SignIn:
                 raise SignInError("this message was used already: ask for a new one.")
             self._used[message.nonce] = message.expires
 
-    def _made(self, scheme: str, domain: str, address: bytes, issued: int, salt: str) -> SignInMessage:
+    def _made(self, scheme: str, domain: str, address: Address, issued: int, salt: str) -> SignInMessage:
         covered = "\n".join((scheme, domain, address.hex(), str(issued), salt)).encode()
         code = hmac.new(self._secret, covered, hashlib.sha256).hexdigest()[:CODE]
         registry = self._auditors()

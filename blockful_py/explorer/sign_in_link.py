@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs in from a keystore: asks an explorer for a message, signs it, and puts it into a link.
+"""Signs in from a keystore: requests a message from an explorer, signs it, and puts it into a link.
 
-The signature is in the link's fragment, which browsers send nowhere; the page reads it and signs in.
+The signature is in the link's fragment, which browsers never send; the page reads it and signs in.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from blockful_py.crypto import signature
 from blockful_py.errors import UnreachableError
 from blockful_py.explorer.sign_in import NONCE
 from blockful_py.explorer.sign_in_message import SignInMessage
+from blockful_py.types import Address
 
 MAX_ANSWER = 4096
 SECONDS = 20.0
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Another server's answer is none."""
+    """Refuses redirects."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
-def asked_message(origin: str, account: bytes) -> SignInMessage:
-    """The message that an explorer makes for an account, written here: it is for `origin` in any case.
+def asked_message(origin: str, account: Address) -> SignInMessage:
+    """The message that an explorer makes for an account; composed here, so always for `origin`.
 
-    `origin`: as `require_origin` gives it.  Raises UnreachableError for no answer, or another one.
+    `origin` is as `require_origin` returns it.  Raises UnreachableError without a valid answer.
     """
     address = f"{origin}/api/sign-in/message?address=0x{account.hex()}"
     try:
@@ -72,5 +73,5 @@ def _matched(value: Any, pattern: str) -> str:
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or not 0 <= value < 2**53:
-        raise ValueError(f"{value!r:.100} is no number")
+        raise ValueError(f"{value!r:.100} is not a number")
     return value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text that an auditor signs to sign in: Sign-In with Ethereum (EIP-4361).
 
-The explorer and `blockful auditor sign-in` both write it from its parts, and neither reads it: an auditor's
-command signs no text that another machine chose.
+The explorer and `blockful auditor sign-in` both compose it from its parts and never parse it, so an auditor
+never signs text chosen by another machine.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from blockful_py.crypto import personal_message
+from blockful_py.types import Address, Bytes32
 
 SIGN_IN_SECONDS = 300
-"""From the making of a message until it can no longer be used."""
+"""Seconds for which a message can be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignInMessage:
-    """What a message to sign says.
+    """Content of a message to sign.
 
     Attributes:
-        scheme, domain: of the explorer's address, such as "http" and "127.0.0.1:8000".
+        scheme, domain: from the explorer's address, such as "http" and "127.0.0.1:8000".
         address: the auditor's account, 20 bytes.
-        chain_id, registry: where auditors are registered, the registry's address of 20 bytes.
+        chain_id, registry: registry of auditors (20-byte address) and its chain.
         nonce: letters and digits, made by the explorer.
-        issued: when it was made, in seconds.
+        issued: time of issue in seconds.
     """
 
     scheme: str
     domain: str
-    address: bytes
+    address: Address
     chain_id: int
     registry: bytes
     nonce: str
@@ -42,7 +43,7 @@ class SignInMessage:
 
     @property
     def text(self) -> str:
-        """The message as EIP-4361 has it."""
+        """The message in the form of EIP-4361."""
         return (
             f"{self.domain} wants you to sign in with your Ethereum account:\n"
             f"{personal_message.checksummed(self.address)}\n"
@@ -59,11 +60,11 @@ class SignInMessage:
         )
 
     @property
-    def digest(self) -> bytes:
-        """What is signed, 32 bytes."""
+    def digest(self) -> Bytes32:
+        """Digest to sign, 32 bytes."""
         return personal_message.digest(self.text)
 
 
 def _spelt(seconds: int) -> str:
-    """A time as RFC 3339 has it."""
+    """A time in the form of RFC 3339."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

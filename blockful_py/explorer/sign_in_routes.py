@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages ask to sign an auditor in and out."""
+"""Routes that sign an auditor in and out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BODY_SECONDS = 10.0
 
 
 class SignedMessage(BaseModel):
-    """What a browser sends back: which message it was, and its signature."""
+    """Body of a sign-in request: identifies the message and has its signature."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -34,7 +34,7 @@ class SignedMessage(BaseModel):
 
 
 class SignInRoutes:
-    """`origin`: where browsers see the page where a proxy publishes it, such as https://explorer.example."""
+    """Sign-in routes; `origin` is the public address if a proxy publishes the page."""
 
     def __init__(self, sign_in: SignIn, origin: str | None) -> None:
         self._sign_in = sign_in
@@ -50,7 +50,7 @@ class SignInRoutes:
         ]
 
     async def auditor(self, request: Request) -> bytes | None:
-        """The auditor that a request is from, 20 bytes, as long as the archive's registry has it.
+        """The auditor's account (20 bytes) of a request's session, if the registry still lists it.
 
         Raises NodeError.
         """
@@ -65,7 +65,7 @@ class SignInRoutes:
         return self._sessions.find(token) if token else None
 
     def _page(self, request: Request) -> tuple[str, str]:
-        """Scheme and domain of the page that asks; the guard let no other Host pass."""
+        """Scheme and domain of the requesting page; the guard already checked the Host header."""
         host = request.headers["host"].lower()
         if self._origin is not None and host == self._origin.netloc:
             return self._origin.scheme, host
@@ -120,7 +120,7 @@ class SignInRoutes:
 
 
 async def _body(request: Request) -> bytes:
-    """Raises BadParameterError for a body that is too long, or too slow."""
+    """Body of a request.  Raises BadParameterError if it is too long or too slow."""
     body = b""
     try:
         async with asyncio.timeout(BODY_SECONDS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the index reads: contracts' events, receipts of their transactions, and files by CID."""
+"""Sources of the index: contracts' events, receipts of their transactions, and files by CID."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
 LIVE, ARCHIVE = "live", "archive"
-"""Names of the chains, and of the sources that hold the models."""
+"""Names of the chains, and of the contracts that store the models."""
 
 
 class ChainEvent(Protocol):
-    """An event as a contract logged it; `block_number` is the node's."""
+    """An event as a contract logged it; `block_number` is a block of the node."""
 
     @property
     def name(self) -> str: ...
@@ -26,19 +26,19 @@ class ChainEvent(Protocol):
     def block_number(self) -> int: ...
 
     @property
-    def transaction_hash(self) -> bytes: ...
+    def transaction_hash(self) -> Bytes32: ...
 
 
 class EventLog(Protocol):
     """A contract's events."""
 
     def log(self) -> Sequence[ChainEvent]:
-        """All of them, oldest first: a list that only grows, or another one after a reorganisation."""
+        """All events, oldest first; the list only grows, except that a reorganisation replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentReceipt:
-    """What a transaction cost, and the time of its block in seconds."""
+    """Gas of a transaction, and the time of its block in seconds."""
 
     gas: int
     time: int
@@ -48,19 +48,19 @@ class ReceiptSource(Protocol):
     """Receipts of one chain's transactions."""
 
     def receipts(self, hashes: Sequence[bytes]) -> Sequence[SentReceipt | None]:
-        """In the order of `hashes`; None for one that the node no longer has.  Raises NodeError."""
+        """Receipts in the order of `hashes`; None if the node no longer has one.  Raises NodeError."""
 
 
 class FileSource(Protocol):
-    """Public files by CID: model nodes and requests, of current and of replaced versions."""
+    """Public files by CID: model nodes and requests, of current and replaced versions."""
 
     def read_file(self, uri: Uri, limit: int) -> bytes:
-        """At most `limit` bytes.  Raises StorageError."""
+        """Reads at most `limit` bytes.  Raises StorageError."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLog:
-    """A contract's events, and the chain that it is on."""
+    """A contract's events, and its chain."""
 
     name: str
     chain: str
@@ -69,7 +69,7 @@ class SourceLog:
 
 @dataclass(frozen=True, slots=True)
 class IndexSources:
-    """Everything that the index follows from."""
+    """Everything from which the index is built."""
 
     logs: Sequence[SourceLog]
     receipts: Mapping[str, ReceiptSource]

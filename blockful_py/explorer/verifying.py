@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies a model while somebody watches: each check is told when it holds or fails."""
+"""Verifies a model live: reports each check as soon as it passes or fails."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Tell = Callable[[Document], object]
 
 
 def verify_now(watched: Watched, position: Position, tell: Tell) -> None:
-    """Runs the checks of `record.verify` on one model, then those of both chains' histories.
+    """Runs the checks of `record.verify` on one model, then the checks of both chains' histories.
 
     Calls `tell` with {"check", "holds", "detail"} for each, and with {"done", "passed"} at the end.  After a
-    failure the model's later checks are not made, as they rest on it.  Raises NodeError.
+    failure, skips the model's remaining checks, which depend on it.  Raises NodeError.
     """
     contracts = watched.contracts
     contracts.require_unchanged()
@@ -47,9 +47,9 @@ def verify_now(watched: Watched, position: Position, tell: Tell) -> None:
 
 
 def proof_of(watched: Watched, position: Position) -> Proof:
-    """A proof of a model, verified before it is handed out (docs/reference/proofs.md).
+    """A proof of a model, verified before it is returned (docs/reference/proofs.md).
 
-    Raises VerificationError, NodeError.
+    Raises VerificationError and NodeError.
     """
     contracts, store = watched.contracts, watched.stores.live
     Verifier(contracts.live, contracts.committee, store).verify(position)

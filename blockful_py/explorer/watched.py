@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The federation that is watched: its contracts, its public files, and its jobs where there is a run."""
+"""The watched federation: its contracts, its public files, and the jobs of its run if there is one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,18 @@ from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import BlockNotFoundError, IntegrityError
 from blockful_py.explorer.sources import ARCHIVE, LIVE, IndexSources, ReceiptSource, SentReceipt, SourceLog
-from blockful_py.member.place import Urls, place_for
-from blockful_py.pipeline.run.contracts import Contracts, open_contracts
+from blockful_py.member.endpoints import Urls, place_for
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import RUN, enter
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.federation_file import FederationFile
 from blockful_py.types import Uri
 
 
 class NodeReceipts:
-    """Receipts by way of a chain's node."""
+    """Receipts from a chain's node."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -44,9 +44,9 @@ class NodeReceipts:
         ]
 
     def _found(self, hashes: Sequence[bytes]) -> list[Any]:
-        """Receipts as JSON-RPC has them; None for what the node has pruned.
+        """JSON-RPC receipts; None if the node pruned one.
 
-        What it lacks is asked for again, as it may lag.
+        Missing receipts are requested again, since the node may lag.
         """
         found: dict[bytes, Any] = dict.fromkeys(hashes)
         for attempt in range(TRIES):
@@ -65,7 +65,7 @@ class NodeReceipts:
 
 
 class EitherStore:
-    """Files that one of the two stores has: nodes of replaced versions are in the archive's."""
+    """Files from either store: nodes of replaced versions are in the archive's."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
@@ -77,25 +77,20 @@ class EitherStore:
             return self._stores.archive.read(uri, limit)
 
 
-@dataclass(frozen=True, eq=False)
-class Watched:
+class Watched(OpenedRun):
     """An open federation, for reading.
 
     Attributes:
-        name: for people.
+        name: display name.
         jobs: run directories whose jobs are shown, by name.
     """
 
-    name: str
-    run: RunDirectory
-    contracts: Contracts
-    stores: Stores
-    nodes: Nodes
-    jobs: tuple[tuple[str, Path], ...]
+    name: str = ""
+    jobs: tuple[tuple[str, Path], ...] = ()
 
     @property
     def demo_clock(self) -> bool:
-        """Whether the record's times are those of a run's own chains, and not the world's."""
+        """Whether the record's times come from a run's own chains rather than the real world."""
         return self.run.place.own
 
     @property
@@ -103,7 +98,7 @@ class Watched:
         return EitherStore(self.stores)
 
     def sources(self) -> IndexSources:
-        """What the index follows: contracts on the archive chain only once the committee has an epoch."""
+        """Sources of the index; the archive chain's contracts only once the committee has an epoch."""
         contracts, followers = self.contracts, self.contracts.followers
         logs: list[tuple[str, str, Contract]] = [
             ("committee", LIVE, contracts.committee),
@@ -122,44 +117,42 @@ class Watched:
 
 
 def folder_of(folder: Path, what: bytes) -> Path:
-    """A folder of its own for each federation that is watched, within `folder`."""
+    """A separate subfolder of `folder` for each watched federation."""
     return folder / hashlib.sha256(what).hexdigest()[:16]
 
 
 @contextmanager
 def watched_run(directory: Path, urls: Urls | None, kept: Path) -> Iterator[Watched]:
-    """The federation of a run directory.  `kept`: the explorer's folder, for the events that it read.
+    """The federation of a run directory; `kept` is the explorer's folder for events.
 
-    Starts the run's own chains, where it has some and `urls` does not name others, and shares them with
-    commands that come meanwhile.
-
-    Raises RunError, NodeError or DeploymentError when it cannot be opened.
+    Starts the run's own chains, if it has some and `urls` names no others, and shares them with concurrent
+    commands.  Raises RunError, NodeError or DeploymentError if it cannot be opened.
     """
     run = RunDirectory.open(directory)
     place = run.place if urls is None else place_for(run.place, urls)
-    with Nodes(place, shared=True) as nodes:
-        contracts = open_contracts(nodes, run.deployments, kept)
-        name = directory.resolve().name
-        yield Watched(name, run, contracts, Stores.of(run, contracts), nodes, ((name, directory),))
+    with Watched.attach(run, place=place, kept=kept, shared=True) as watched:
+        watched.name = directory.resolve().name
+        watched.jobs = ((watched.name, directory),)
+        yield watched
 
 
 @contextmanager
 def watched_federation(
     file: bytes, urls: Urls | None, folder: Path, jobs: Sequence[Path] = ()
 ) -> Iterator[Watched]:
-    """The federation of a federation file, for somebody who is no member of it.
+    """The federation of a federation file, for a non-member.
 
-    Public files are fetched from the members and kept in `folder`, by what the chains say.
-
-    Raises as `enter`: SettingsError for another file than the federation's, DeploymentError, NodeError.
+    Fetches public files from the members and keeps them in `folder` as the chains require.  Raises as
+    `enter`: SettingsError if the file is not the federation's, DeploymentError, NodeError.
     """
     parsed = FederationFile.parse(file)
     chain = parsed.chain
     if urls is not None:
         chain = replace(chain, live_url=urls.live, archive_url=urls.archive)
     with ExitStack() as stack:
-        nodes = stack.enter_context(Nodes(Place.of(chain, folder)))
+        nodes = stack.enter_context(Nodes(ChainEndpoints.of(chain, folder)))
         run = enter(folder / RUN, file, nodes)
-        contracts = open_contracts(nodes, run.deployments)
-        named = tuple((each.resolve().parent.name, each) for each in jobs)
-        yield Watched(parsed.name, run, contracts, Stores.of(run, contracts), nodes, named)
+        watched = stack.enter_context(Watched.attach(run, nodes))
+        watched.name = parsed.name
+        watched.jobs = tuple((each.resolve().parent.name, each) for each in jobs)
+        yield watched

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models in the form of others: a folder for the Hugging Face hub, signed as OpenSSF model signing does."""
+"""Exports models in other formats: a folder for the Hugging Face hub, with an OpenSSF model signature."""

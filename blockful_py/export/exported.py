@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model of a run, in the clear, with all that shows where it comes from."""
+"""One decrypted model of a run, with evidence of its origin."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class ExportedModel:
     """The current version of a model.
 
     Attributes:
-        dataset, hub_dataset: its name in the settings, and its id on the hub where it is from there.
-        weights: safetensors, byte for byte what is sealed in the store.
-        data_key: 32 bytes that the sealed file is encrypted under.
-        proof: that the model is on the record.
-        certificate: of the request that it was replaced for; None for a first version.
+        dataset, hub_dataset: its name in the settings, and its id on the hub, or None.
+        weights: safetensors, byte for byte as sealed in the store.
+        data_key: 32-byte encryption key of the sealed file.
+        proof: shows that the model is on the record.
+        certificate: of the request that replaced it; None for a first version.
     """
 
     placed: PlacedNode
@@ -42,10 +42,10 @@ class ExportedModel:
 
 
 def exported(federation: Federation, name: str, progress: Progress | None = None) -> ExportedModel:
-    """Reads and verifies a model, and proves it.
+    """Reads, verifies and proves a model.
 
-    Raises UnknownModelError, WithdrawnError, KeyDestroyedError, StorageError; VerificationError when the
-    record does not hold; RunError when the certificate of a replaced version is missing.
+    Raises UnknownModelError, WithdrawnError, KeyDestroyedError and StorageError; VerificationError if the
+    record does not verify; RunError if the certificate of a replaced version is missing.
     """
     placed, settings = federation.catalogue()[name], federation.settings.learning
     redaction, uri = placed.node.redaction, placed.node.weights
@@ -58,7 +58,7 @@ def exported(federation: Federation, name: str, progress: Progress | None = None
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
     architecture = federation.setup.architecture
-    network_of(weights, architecture)  # refuses damaged weights, and those of another architecture
+    network_of(weights, architecture)  # rejects damaged weights and another architecture's
     schema = SCHEMAS.get(settings.dataset) if settings.data_files is None else None
     hub = None if schema is None else schema.hub
     proof = prove(federation, [name], progress=progress).to_bytes()

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes an exported model as a folder that can be uploaded to the Hugging Face hub.
+"""Writes an exported model as a folder for upload to the Hugging Face hub.
 
 README.md           model card
 config.json         the architecture
-model.safetensors   the weights, in the clear
-weights.key         data key of the sealed weights, by which the proof vouches for these
-proof.json          that the model is on the record
-erasure.json        certificate of the request that made this version; none for a first version
-model.sig           signature of all other files, where a key was given
+model.safetensors   the decrypted weights
+weights.key         data key of the sealed weights; links the proof to model.safetensors
+proof.json          shows that the model is on the record
+erasure.json        certificate of the request behind this version; absent for a first version
+model.sig           signature of all other files, if a key was given
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from blockful_py.whole_file import write_whole
 def write_folder(
     folder: Path, model: ExportedModel, licence: str, namespace: str | None = None, key: Path | None = None
 ) -> tuple[Path, ...]:
-    """Makes the folder; returns its files.  `key`: private key in PEM that signs it.
+    """Creates the folder; returns its files.  `key` is a private key in PEM for the signature.
 
-    Raises RunError when the folder exists or cannot be written, SettingsError for an unusable key; leaves no
-    folder behind then.
+    Raises RunError if the folder exists or cannot be written, and SettingsError for an unusable key.  Removes
+    the folder on failure.
     """
     card = model_card(model, licence, namespace)
     config = NetworkConfig.of(model.architecture).model_dump_json(indent=2) + "\n"
@@ -45,7 +45,7 @@ def write_folder(
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise RunError(f"{folder} exists and was left as it is: choose another --output.") from None
+        raise RunError(f"{folder} exists and was not changed: choose another --output.") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}; choose another --output.") from None
     try:

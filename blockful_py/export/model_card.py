@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model card of an exported model: README.md with front matter, as the Hugging Face hub reads it.
+"""The model card of an exported model: README.md with front matter for the Hugging Face hub.
 
-huggingface_hub makes the front matter and reads it back (extra `hf`).
+huggingface_hub writes and parses the front matter (extra `hf`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ HELD_OUT, OWN = "held-out data of the federation", "test data of the model's own
 def model_card(model: ExportedModel, licence: str, namespace: str | None) -> str:
     """The card, with its front matter between lines of three hyphens.
 
-    `licence`: an identifier of the hub.  `namespace`: account on the hub that has the referenced models;
-    without one, their plain names stand for them.
+    `licence` is an identifier of the hub.  `namespace` is the hub account that has the referenced models;
+    without it, they are listed by plain names.
     """
     with needed_by("`blockful export`"):
         from huggingface_hub import EvalResult, ModelCard, ModelCardData
@@ -60,7 +60,7 @@ def _task(model: ExportedModel) -> str:
 
 
 def _figures(node: ModelNode) -> list[tuple[str, str, float]]:
-    """Name, data and value of each accuracy that the record has of this version, in [0, 1]."""
+    """Name, data and value of each recorded accuracy of this version, in [0, 1]."""
     if node.redaction is None or node.redaction.claims is None:
         return [("Accuracy, as the owner states it", OWN, node.statement.accuracy)]
     claims = node.redaction.claims
@@ -103,8 +103,8 @@ network = read_network(".")  # a torch.nn.Module
 
 CHECK = """## Check it
 
-`proof.json` shows that these weights are on the federation's record; `weights.key` is the key that they
-are sealed under there. Take the hash of a block and the ids of the group keys from a source that you
+`proof.json` shows that these weights are on the federation's record; `weights.key` is the key under
+which they are sealed there. Take the hash of a block and the ids of the group keys from a source that you
 trust.
 
 ```
@@ -112,7 +112,7 @@ blockful verify-proof proof.json --weights model.safetensors --data-key weights.
     --block-hash HASH --key-id ID
 ```
 
-`model.sig`, if there is one, signs all other files. With the public key of whoever exported them:
+`model.sig`, if there is one, signs all other files. With the exporter's public key:
 
 ```
 model_signing verify key . --signature model.sig --public_key key.pub.pem

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder with one network: `config.json` says which architecture, `model.safetensors` has its weights."""
+"""A folder with one network: `config.json` has its architecture, `model.safetensors` its weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Size = Annotated[int, Field(ge=1)]
 
 
 class NetworkConfig(BaseModel):
-    """The architecture of a folder's network, as `Architecture` takes it."""
+    """The architecture of a folder's network, with the fields of `Architecture`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -44,23 +44,24 @@ class NetworkConfig(BaseModel):
         )
 
     def to_architecture(self) -> Architecture:
-        """Raises LearningError for a name that would import code; SettingsError as `Architecture`."""
+        """Converts to an Architecture.
+
+        Raises LearningError for a name that would import code, and SettingsError as `Architecture`.
+        """
         if ":" in self.architecture:
             raise LearningError(
-                f"this network is of {self.architecture!r}, code that this folder only names: read it, then "
-                "pass the Architecture that you make of it."
+                f"this network needs the external code {self.architecture!r}: review it, then "
+                "pass an Architecture that uses it."
             )
         options = tuple(sorted(self.options.items()))
         return Architecture(self.architecture, self.input_shape, self.class_count, self.vocabulary, options)
 
 
 def read_network(folder: Path | str, architecture: Architecture | None = None) -> nn.Module:
-    """The network in a folder that `blockful export` wrote, on the CPU, for evaluation.
+    """The network in a folder written by `blockful export`, on the CPU, in evaluation mode.
 
-    `architecture`: replaces that of `config.json`, and is needed where that names code of others.
-
-    Raises FormatError for files that are missing or damaged, LearningError for weights of another
-    architecture.
+    `architecture` replaces the one in `config.json`, and is required if that names external code.  Raises
+    FormatError for missing or damaged files, and LearningError for weights of another architecture.
     """
     folder = Path(folder)
     data = _read(folder / WEIGHTS)
@@ -70,20 +71,22 @@ def read_network(folder: Path | str, architecture: Architecture | None = None) -
 
 
 def network_of(data: bytes, architecture: Architecture) -> nn.Module:
-    """The network of an architecture with weights in safetensors; raises as `read_network`."""
+    """The network of an architecture with weights in safetensors.  Raises as `read_network`."""
     return architecture.module(from_bytes(data), torch.device("cpu")).eval()
 
 
 def parse_config(data: bytes) -> NetworkConfig:
-    """Raises FormatError, which names the field, for bytes that are no such configuration."""
+    """Parses config.json.  Raises FormatError, which names the invalid field."""
     if len(data) > MAX_CONFIG_BYTES:
-        raise FormatError(f"a {CONFIG} has at most {MAX_CONFIG_BYTES} bytes, this has {len(data)}.")
+        raise FormatError(f"a {CONFIG} has at most {MAX_CONFIG_BYTES} bytes, but this one has {len(data)}.")
     try:
         return NetworkConfig.model_validate_json(data)
     except ValidationError as error:
         first: Any = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "document"
-        raise FormatError(f"this {CONFIG} is of no network of ours: {place}: {first['msg']}.") from None
+        raise FormatError(
+            f"this {CONFIG} is not a valid blockful network: {place}: {first['msg']}."
+        ) from None
 
 
 def _read(path: Path) -> bytes:

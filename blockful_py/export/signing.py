@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs a folder as OpenSSF model signing does: a manifest of SHA-256 digests in a Sigstore bundle, under a
-key of one's own (extra `sign`)."""
+"""Signs a folder with OpenSSF model signing, under one's own key (extra `sign`).
+
+The signature is a manifest of SHA-256 digests in a Sigstore bundle.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ SIGNATURE = "model.sig"
 
 
 def sign_folder(folder: Path, key: Path) -> Path:
-    """Signs all files of a folder and writes the signature among them.
+    """Signs all files of a folder and adds the signature to it.
 
-    `key`: private key in PEM.  Raises SettingsError unless it is one on P-256, P-384 or P-521.
+    `key` is a private key in PEM.  Raises SettingsError unless it is on P-256, P-384 or P-521.
     """
     read_private_key(key)
     with needed_by("`blockful export --sign-key`"):

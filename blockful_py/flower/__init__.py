@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flower, both ways: `FlowerUser` trains participants by a Flower ClientApp, `BlockfulStrategy` records the
-rounds of a Flower federation (docs/how-to/use-flower.md; extra `flower`).
+"""Flower integration: `FlowerUser` trains participants with a Flower ClientApp, `BlockfulStrategy` records
+the rounds of a Flower federation.
 
-The names below are loaded when they are first used.
+See docs/how-to/use-flower.md; extra `flower`.  The names below are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Flower federation in one process: a grid that calls the ClientApp of each node in turn."""
+"""A Flower federation in one process: a grid that calls each node's ClientApp in turn."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from blockful_py.errors import LearningError
 from blockful_py.flower.messages import SERVER, answered
 
 RUN, TASK = 1, 1
-"""Numbers of the only run and of its server's task."""
+"""Ids of the only run and of its server's task."""
 
 RAISED = 2
-"""Flower's error code of a ClientApp that raised."""
+"""Flower's error code for a ClientApp that raised."""
 
 
 class LocalGrid(Grid):
     """Nodes 2, 3, ... on partitions 0, 1, ...; needs neither a SuperLink nor Ray.
 
-    Each node keeps its context, with its state, as long as the grid lives, as in a run of Flower's.
+    Each node keeps its context, with its state, as long as the grid lives, as in a Flower run.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class LocalGrid(Grid):
         run_config: Mapping[str, UserConfigValue] | None = None,
         absent: Iterable[int] = (),
     ) -> None:
-        """Takes the app of all nodes, their number, and the app's `[tool.flwr.app.config]`.
+        """Creates `nodes` nodes that run `app` with `run_config`, the app's `[tool.flwr.app.config]`.
 
-        `absent`: ids of nodes that are not connected.
+        `absent` lists ids of nodes that are not connected.
         """
         self._app = app
         self._contexts = {
@@ -56,7 +56,7 @@ class LocalGrid(Grid):
         self._run = Run.create_empty(RUN)
         self._replies: dict[str, Message] = {}
         self._numbers = count(1)
-        # Messages carry the identity of the process that writes them, which Flower's runtimes set.
+        # Messages carry the identity of the writing process, which Flower's runtimes set.
         TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = RUN, SERVER, TASK
 
     def set_run(self, run: Run) -> None:
@@ -80,7 +80,7 @@ class LocalGrid(Grid):
         return list(self._contexts)
 
     def push_messages(self, messages: Iterable[Message]) -> list[str]:
-        """Has each node answer at once; a node that is not there never answers."""
+        """Has each node answer at once; an absent node never answers."""
         numbers = []
         for message in messages:
             number = str(next(self._numbers))
@@ -97,7 +97,7 @@ class LocalGrid(Grid):
         return self.pull_messages(self.push_messages(messages))
 
     def _reply(self, message: Message, context: Context) -> Message:
-        """The node works on a copy, as it would after a transfer."""
+        """The node's reply; it works on a copy, as after a transfer."""
         try:
             return answered(self._app, deepcopy(message), context, f"node {context.node_id}")
         except LearningError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State dicts in Flower's messages, and calls of a ClientApp without a SuperLink."""
+"""State dicts in Flower messages, and calls of a ClientApp without a SuperLink."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from blockful_py.errors import LearningError
 from blockful_py.learning.weights import Weights
 
 ARRAYS, CONFIG = "arrays", "config"
-"""Names of the records in a message, as Flower's strategies have them unless told otherwise."""
+"""Default record names of Flower's strategies."""
 
 SERVER = 1
-"""Node id that instructions come from."""
+"""Node id of the sender of instructions."""
 
 
 def arrays_of(weights: Weights) -> ArrayRecord:
@@ -34,12 +34,12 @@ def weights_of(arrays: ArrayRecord, whose: str) -> dict[str, torch.Tensor]:
         return dict(arrays.to_torch_state_dict())
     except (TypeError, ValueError, RuntimeError) as error:
         raise LearningError(
-            f"the arrays of {whose} are no state dict ({error}): reply with ArrayRecord(model.state_dict())."
+            f"{whose}'s arrays are not a state dict ({error}): reply with ArrayRecord(model.state_dict())."
         ) from None
 
 
 def weights_in(reply: Message, whose: str) -> dict[str, torch.Tensor]:
-    """The state dict of a reply to a training.
+    """The state dict in a training reply.
 
     Raises LearningError for a reply with an error, or without exactly one ArrayRecord of tensors.
     """
@@ -60,7 +60,7 @@ def reason_of(reply: Message) -> str:
 
 
 def instruction(content: RecordDict, node: int, round_number: int) -> Message:
-    """A message that asks a node to train, as a SuperLink delivers it."""
+    """A message that asks a node to train, in the form that a SuperLink delivers."""
     metadata = Metadata(
         run_id=1,
         message_id=f"{round_number}-{node}",
@@ -77,10 +77,10 @@ def instruction(content: RecordDict, node: int, round_number: int) -> Message:
 
 
 def answered(app: ClientApp, message: Message, context: Context, whose: str) -> Message:
-    """The app's reply.  Raises LearningError where it raises, or replies with something else."""
+    """The app's reply.  Raises LearningError if the app raises or does not reply with a Message."""
     try:
         reply: Any = app(message, context)
-    except Exception as error:  # whatever the app raises
+    except Exception as error:  # an app may raise anything
         raise LearningError(
             f"{whose} was not trained: its ClientApp raised {type(error).__name__}: {error}"
         ) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs recorded rounds again through the strategy, without the nodes that are to be forgotten."""
+"""Replays recorded rounds through the strategy, without the nodes to be forgotten."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from blockful_py.learning.weights import Weights
 
 
 class Replay:
-    """A trainer for `retrain_ahead`: nodes train their models of a round again, the strategy aggregates.
+    """A trainer for `retrain_ahead`: nodes retrain their models of a round, then the strategy aggregates.
 
-    It is given the rounds in order, a node's models before the aggregate of them; never a forgotten node's,
-    which become the aggregates that they started from.  Nodes see the rounds' own numbers; the strategy,
-    whose memory is empty, aggregates its first round as round 1.
+    It receives the rounds in order, each round's node models before its aggregate.  It receives no models of
+    forgotten nodes, which are replaced by the aggregates that they started from.  Nodes see the original
+    round numbers; the strategy, whose memory is empty, aggregates its first round as round 1.
     """
 
     def __init__(
         self, strategy: Strategy, grid: Grid, config: ConfigRecord, nodes: Iterable[int], timeout: float
     ) -> None:
-        """Takes a strategy that has aggregated nothing, and the Flower nodes of the record.
+        """Takes a strategy that has not aggregated yet, and the Flower nodes of the record.
 
-        `timeout`: seconds that nodes have for a round.
+        `timeout` is the seconds that nodes have for a round.
         """
         self._strategy = strategy
         self._grid = grid
@@ -42,7 +42,10 @@ class Replay:
         self._aggregated = 0
 
     def train(self, assignments: Sequence[Assignment]) -> Sequence[Weights]:
-        """Raises UnlearningError when a node does not train again, or the strategy gives no aggregate."""
+        """Trains the models.
+
+        Raises UnlearningError if a node does not train again, or the strategy returns no aggregate.
+        """
         done: dict[str, Weights] = {}
         by_round: dict[int, dict[int, Assignment]] = {}
         for each in assignments:
@@ -76,11 +79,11 @@ class Replay:
         self._replies[number] = [replies[node] for node in wanted]
 
     def _messages(self, number: int, start: ArrayRecord, wanted: Iterable[int]) -> list[Message]:
-        """The strategy's own messages; where it samples others than those of the record, their content."""
+        """The strategy's own messages, addressed to the recorded nodes if it samples others."""
         made = list(self._strategy.configure_train(number, start, self._config, self._shown))
         if not made:
             raise UnlearningError(
-                f"{type(self._strategy).__name__} asks nobody to train in round {number}: give the strategy "
+                f"{type(self._strategy).__name__} asks no node to train in round {number}: give the strategy "
                 "that trained the models."
             )
         contents: dict[int, RecordDict] = {each.metadata.dst_node_id: each.content for each in made}
@@ -88,7 +91,10 @@ class Replay:
         return [Message(contents.get(node, made[0].content), node, kind) for node in wanted]
 
     def _aggregate(self, assignment: Assignment, number: int) -> Weights:
-        """Without a single reply, the aggregate stays what its forgotten models became."""
+        """Aggregates the replies of a round.
+
+        Without replies, the aggregate is the mean that its forgotten models were replaced by.
+        """
         replies = self._replies.pop(number, [])
         if not replies:
             return assignment.start
@@ -96,14 +102,14 @@ class Replay:
         arrays, _ = self._strategy.aggregate_train(self._aggregated, replies)
         if arrays is None:
             raise UnlearningError(
-                f"{type(self._strategy).__name__} makes no aggregate of the {len(replies)} models of round "
-                f"{number} that are left; nothing was replaced."
+                f"{type(self._strategy).__name__} returned no aggregate of the {len(replies)} remaining "
+                f"models of round {number}; nothing was replaced."
             )
         return like(weights_of(arrays, assignment.name), assignment.start)
 
 
 def like(weights: Weights, start: Weights) -> Weights:
-    """The weights in the dtypes of `start`: strategies average counters as floating-point numbers."""
+    """The weights in the dtypes of `start`, since strategies average counters in floating point."""
     return {name: _as(tensor, start[name]) if name in start else tensor for name, tensor in weights.items()}
 
 
@@ -113,7 +119,7 @@ def _as(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 class ShownGrid(Grid):
-    """A grid whose node ids are those of the record, so that strategies wait for nobody else."""
+    """A grid that shows only the recorded node ids, so that strategies do not wait for others."""
 
     def __init__(self, grid: Grid, nodes: Iterable[int]) -> None:
         self._grid = grid
@@ -152,10 +158,10 @@ class ShownGrid(Grid):
 
 
 class NoNodes:
-    """The trainer of a recorded Flower federation outside its ServerApp."""
+    """The trainer of a recorded Flower federation outside its ServerApp; it cannot train."""
 
     def train(self, assignments: Sequence[Assignment]) -> Sequence[Weights]:
-        """Raises LearningError: the data is with the Flower nodes."""
+        """Fails, since the data is with the Flower nodes.  Raises LearningError."""
         raise LearningError(
             "the models of this run are trained by Flower nodes: call BlockfulStrategy.unlearn in the "
             "ServerApp, where the grid reaches them."

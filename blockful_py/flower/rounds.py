@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rounds of a Flower federation as models of the graph.
+"""Rounds of a Flower federation as models of the inheritance graph.
 
-The ServerApp owns the initial arrays, `round-0`, and the aggregate of each round, `round-3`; a node owns the
-models that it replied with, `node-17-round-3`.  A node's model references the aggregate that it started from,
-an aggregate the models that it was made of.
+The ServerApp owns the initial arrays (`round-0`) and the aggregate of each round (`round-3`).  A node owns
+its replies (`node-17-round-3`).  A node's model references the aggregate from which it started; an aggregate
+references the models that it averages.
 """
 
 from __future__ import annotations
@@ -37,23 +37,25 @@ def model_name(node: int, number: int) -> str:
 
 
 def node_and_round(name: str) -> tuple[int | None, int]:
-    """The Flower node, None for the ServerApp, and the round of a model.
+    """The Flower node (None for the ServerApp) and the round of a model.
 
     Raises RunError for a model that no Flower federation recorded.
     """
     match = NAME.fullmatch(name)
     if match is None:
-        raise RunError(f"model {name} is of no Flower federation: record this one in a folder of its own.")
+        raise RunError(
+            f"model {name} does not belong to a Flower federation: record this one in a folder of its own."
+        )
     node = match["node"]
     return (None if node is None else int(node)), int(match["round"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BegunRound:
-    """A round whose nodes train.
+    """A round whose nodes are training.
 
     Attributes:
-        start: the recorded aggregate that they start from.
+        start: the recorded aggregate from which they start.
         weights: its state dict.
     """
 
@@ -62,16 +64,16 @@ class BegunRound:
     weights: Weights
 
     def require_sound(self, name: str, trained: Weights) -> None:
-        """Raises LearningError unless a model's weights have the form of the start's and are finite."""
+        """Checks that a model's weights are finite and have the form of the start's; raises LearningError."""
         require_trained(name, self.weights, trained)
 
 
 class FlowerRounds:
-    """Publishes the models of rounds, and says what the record has of them.
+    """Publishes the models of rounds, and queries the record for them.
 
     Attributes:
-        federation: the open federation that holds the record.
-        training: what is recorded as the models' training.
+        federation: the open federation that has the record.
+        training: recorded as the training settings of the models.
     """
 
     def __init__(self, federation: Federation, strategy: str) -> None:
@@ -80,7 +82,7 @@ class FlowerRounds:
 
     @property
     def server(self) -> int:
-        """The user that the ServerApp is: the last."""
+        """User number of the ServerApp: the last."""
         return self.federation.settings.federation.users
 
     def nodes(self, catalogue: Catalogue) -> dict[int, int]:
@@ -94,10 +96,10 @@ class FlowerRounds:
         return found
 
     def first_models(self, catalogue: Catalogue, node: int) -> list[str]:
-        """The starts of a request that forgets a node: its first models, and those of the other nodes that an
-        aggregate was made of with them, which the strategy needs again.
+        """Start models of a request that forgets a node.
 
-        Raises UnlearningError for a node without models.
+        These are the node's first models and the other models aggregated together with them, which the
+        strategy needs again.  Raises UnlearningError for a node without models.
         """
         graph = catalogue.graph
         own = {name for name in graph.names if node_and_round(name)[0] == node}
@@ -122,14 +124,14 @@ class FlowerRounds:
         return max(own, key=lambda name: node_and_round(name)[1], default=None)
 
     def next_round(self, catalogue: Catalogue) -> int:
-        """The number after that of every recorded round, whether or not that one has an aggregate."""
+        """The number after the last recorded round, even if that round has no aggregate."""
         return max((node_and_round(name)[1] for name in catalogue.models), default=0) + 1
 
     def begin(self, arrays: Weights) -> BegunRound:
-        """The round that starts from `arrays`.  Publishes them as `round-0` where the record is empty.
+        """The round that starts from `arrays`; publishes them as `round-0` if the record is empty.
 
-        Raises LearningError for arrays that the network of the settings does not take, or that are not the
-        newest aggregate of a record that has one.
+        Raises LearningError if the network of the settings does not accept the arrays, or if the record has a
+        newest aggregate that differs from them.
         """
         catalogue = self.federation.catalogue()
         newest = self.newest(catalogue)
@@ -141,15 +143,15 @@ class FlowerRounds:
         model = load_model(catalogue[newest], self.federation.weights)
         if not equal(model.weights, arrays):
             raise LearningError(
-                f"the record of {self.federation.run.path} ends with {newest}, and these arrays are others: "
+                f"the record of {self.federation.run.path} ends with {newest}, but these arrays differ: "
                 "start from BlockfulStrategy.arrays(), or record in another folder."
             )
         return BegunRound(self.next_round(catalogue), ScoredModel(newest, model.accuracy), arrays)
 
     def record(self, begun: BegunRound, replies: Mapping[int, Weights], aggregate: Weights | None) -> None:
-        """Publishes the models of a round, sound state dicts by node, and their aggregate, if there is one.
+        """Publishes the models of a round (checked state dicts by node) and their aggregate, if any.
 
-        Raises SettingsError for more nodes than the settings have users for.
+        Raises SettingsError if there are more nodes than users in the settings.
         """
         users = self._users(self.federation.catalogue(), replies)
         number = begun.number
@@ -165,13 +167,13 @@ class FlowerRounds:
         self._publish(*waves)
 
     def _users(self, catalogue: Catalogue, replies: Mapping[int, Weights]) -> dict[int, int]:
-        """The users of all nodes, recorded ones and those that replied for the first time."""
+        """Users of all nodes: recorded ones, and nodes that replied for the first time."""
         users = self.nodes(catalogue)
         for node in sorted(replies.keys() - users.keys()):
             users[node] = len(users) + 1
         if len(users) >= self.server:
             raise SettingsError(
-                f"{len(users)} nodes have taken part, the record has room for {self.server - 1}: raise "
+                f"{len(users)} nodes have taken part, but the record has room for {self.server - 1}: raise "
                 "federation.users, which counts the ServerApp too, and record in a new folder."
             )
         return users
@@ -185,9 +187,9 @@ class FlowerRounds:
 
     def _publish(self, *waves: Sequence[TrainedModel]) -> None:
         federation = self.federation
-        with federation.opened.leading(), federation.publishing(Kind.ADOPT), federation.stopwatch("publish"):
+        with federation.leading(), federation.publishing(Kind.ADOPT), federation.stopwatch("publish"):
             placed = {name: node.position for name, node in federation.catalogue().models.items()}
-            publisher = Publisher(federation.opened.context)
+            publisher = Publisher(federation.context)
             for wave in waves:
                 positions, _ = publisher.publish(wave, placed)
                 placed.update(positions)

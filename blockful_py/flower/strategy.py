@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Flower strategy that records every round of another one, and has its clients forgotten."""
+"""A Flower strategy that records every round of another strategy, and can forget clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 
 SECONDS = 3600.0
-"""Time that nodes have for a round, as in `Strategy.start`."""
+"""Seconds that nodes have for a round, as in `Strategy.start`."""
 
 NO_NODES = "blockful_py.flower.replay:no_nodes"
 
@@ -37,9 +37,9 @@ class ForgottenClient:
     """The outcome of `BlockfulStrategy.unlearn`.
 
     Attributes:
-        arrays: the newest aggregate without the client, for the ServerApp to go on with.
+        arrays: the newest aggregate without the client, from which the ServerApp continues.
         certificate: path of the erasure certificate (JSON), with its page beside it.
-        unlearned: what was replaced.
+        unlearned: the replaced models.
     """
 
     arrays: ArrayRecord
@@ -48,12 +48,12 @@ class ForgottenClient:
 
 
 class BlockfulStrategy(Strategy, Closable):
-    """Delegates to a strategy, and publishes each round's models before the next.
+    """Delegates to a strategy, and publishes each round's models before the next round.
 
-    A `with` block stops the chains that it started.
+    Used as a context manager, it stops the chains that it started.
 
     Attributes:
-        federation: the federation that holds the record.
+        federation: the federation that has the record.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class BlockfulStrategy(Strategy, Closable):
     ) -> None:
         """Opens the record in the folder `run`, or creates it there with `settings` (TOML file).
 
-        Raises SettingsError for settings that do not fit a Flower federation, otherwise as
+        Raises SettingsError for settings that do not fit a Flower federation; otherwise as
         `Federation.create` and `Federation.open`.
         """
         self._strategy = strategy
@@ -95,26 +95,25 @@ class BlockfulStrategy(Strategy, Closable):
         train_config: ConfigRecord | None = None,
         timeout: float = SECONDS,
     ) -> ForgottenClient:
-        """Has a node forgotten: runs every round from its first one on again without it.
+        """Forgets a node: repeats every round since its first one without it.
 
-        All other nodes of those rounds train again, from aggregates without the node, and a copy of the
-        strategy as it was passed aggregates.  The node's own models become the aggregates that they started
-        from.  One certificate replaces them all, and the node is asked for nothing any more.
+        All other nodes of those rounds train again, from aggregates without the node, with a copy of the
+        strategy as it was passed in.  The node's own models are replaced by the aggregates that they started
+        from.  One certificate covers all replacements, and the node is never asked again.
 
         Args:
-            train_config: what `start` was given; that of this process's rounds if left out.
+            train_config: as given to `start`; defaults to the one of this process's rounds.
             timeout: seconds that nodes have for a round.
 
         Raises:
-            UnlearningError, LearningError: no such node, or a node that does not train again; nothing was
-                replaced.
+            UnlearningError, LearningError: no such node, or a node fails to train; no model is replaced.
             QuorumError: the committee refused.
         """
         federation, catalogue = self.federation, self.federation.catalogue()
         nodes = self._rounds.nodes(catalogue)
         starts = self._rounds.first_models(catalogue, node_id)
         config = deepcopy(self._config if train_config is None else train_config)
-        federation.opened.train_by(Replay(deepcopy(self._unused), grid, config, nodes, timeout))
+        federation.train_by(Replay(deepcopy(self._unused), grid, config, nodes, timeout))
         forget, method = Forget.of_clients([nodes[node_id]]), RetrainAhead.name
         done = federation.completed(starts, forget, Paradigm.PARALLEL, method)
         unlearned = done[1] if done else federation.unlearn(starts, method=method, forget=forget)
@@ -124,7 +123,7 @@ class BlockfulStrategy(Strategy, Closable):
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """The strategy's messages, without those to forgotten nodes."""
+        """The strategy's messages, except messages to forgotten nodes."""
         self._begun = self._rounds.begin(weights_of(arrays, "the global model"))
         self._config = deepcopy(config)
         return self._kept(self._strategy.configure_train(server_round, arrays, config, grid))
@@ -132,10 +131,10 @@ class BlockfulStrategy(Strategy, Closable):
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """The strategy's aggregate, once the round is on the record.
+        """The strategy's aggregate, after the round is recorded.
 
-        Raises LearningError for a reply whose weights have another form than the round's start, or are not
-        finite; replies with errors are the strategy's to judge.
+        Raises LearningError if a reply's weights are not finite or do not have the form of the round's start.
+        The strategy handles replies with errors.
         """
         if self._begun is None:
             raise LearningError("aggregate_train was called before configure_train: call `start`.")
@@ -159,7 +158,7 @@ class BlockfulStrategy(Strategy, Closable):
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """The strategy's messages, without those to forgotten nodes."""
+        """The strategy's messages, except messages to forgotten nodes."""
         return self._kept(self._strategy.configure_evaluate(server_round, arrays, config, grid))
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
@@ -174,11 +173,14 @@ class BlockfulStrategy(Strategy, Closable):
 
 
 def _fitting(settings: Settings) -> Settings:
-    """Settings for a record: users that train elsewhere.  Raises SettingsError where members would refuse."""
+    """Adapts settings to a record whose users train elsewhere.
+
+    Raises SettingsError if members would refuse.
+    """
     if not settings.committee.attested:
         raise SettingsError(
-            "members cannot check that a client was forgotten, whose data they never see: set "
-            "committee.attested=true to have them take the ServerApp's word for it."
+            "members never see a client's data, so they cannot check that it was forgotten: set "
+            "committee.attested=true to have them accept the ServerApp's attestation."
         )
     federation = replace(settings.federation, scenario="organic", graph=None, rounds=1)
     return replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Participants of a BlockFUL federation that train by a Flower ClientApp."""
+"""Participants of a BlockFUL federation that train with a Flower ClientApp."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from blockful_py.learning.weights import Weights
 class FlowerUser:
     """Trains user i by one call of a ClientApp's train function, on the app's partition i - 1.
 
-    A trainer for `learning.trainer`.  Each call gets a context of its own with an empty state, so that
-    nothing of a model to be forgotten survives in the app.  torch's global generator is seeded by (seed,
-    user, round) for the call and restored after it.
+    A trainer for `learning.trainer`.  Each call gets its own context with an empty state, so the app keeps
+    nothing of a model to be forgotten. torch's global generator is seeded by (seed, user, round) for the call
+    and restored after it.
     """
 
     def __init__(
@@ -34,11 +34,11 @@ class FlowerUser:
         """Takes an app as `flwr run` would.
 
         Args:
-            partitions: what the app finds as `num-partitions`; at least the number of users.
+            partitions: the app's `num-partitions`; at least the number of users.
             run_config: the app's `[tool.flwr.app.config]`.
-            train_config: what its ServerApp sends with the arrays, such as {"lr": 0.1}.
+            train_config: settings that its ServerApp sends with the arrays, such as {"lr": 0.1}.
 
-        Raises SettingsError for an object that is no ClientApp.
+        Raises SettingsError for an object that is not a ClientApp.
         """
         if not isinstance(app, ClientApp):
             raise SettingsError(f"FlowerUser takes a flwr ClientApp, not a {type(app).__name__}.")
@@ -48,16 +48,19 @@ class FlowerUser:
         self._train_config = dict(train_config or {})
 
     def train(self, assignments: Sequence[Assignment]) -> Sequence[Weights]:
-        """State dicts as the app replies.  Raises SettingsError for a user without a partition, LearningError
-        where the app fails or replies with something else."""
+        """The state dicts in the app's replies.
+
+        Raises SettingsError for a user without a partition, and LearningError if the app fails or sends an
+        invalid reply.
+        """
         return [self._trained(assignment) for assignment in assignments]
 
     def _trained(self, assignment: Assignment) -> Weights:
         user, number = assignment.user, assignment.round
         if user > self._partitions:
             raise SettingsError(
-                f"user {user} has no partition: FlowerUser was given {self._partitions}, the federation has "
-                "more users; give it federation.users."
+                f"user {user} has no partition: FlowerUser was given {self._partitions} partitions, but the "
+                "federation has more users; give it federation.users."
             )
         config = ConfigRecord({**self._train_config, "server-round": number})
         content = RecordDict({ARRAYS: arrays_of(assignment.start), CONFIG: config})

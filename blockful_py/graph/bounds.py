@@ -12,15 +12,12 @@ from blockful_py.graph.inheritance import InheritanceGraph
 def depth_bound(update_norm: float, epsilon: float, single_reference_models: int = 0) -> int | None:
     """Depth from which one path passes at most epsilon: `max(1, ceil(log2(|grad|/epsilon))) + c`.
 
-    Equations 14 and 16, with `update_norm` = |alpha grad theta_s| and c = `single_reference_models`,
-    the models on the way that inherit from one model only and so pass everything on.  It bounds each
-    path by itself; where several paths meet, their sum can exceed epsilon deeper
-    (docs/explanation/unlearning.md).
+    Equations 14 and 16, with `update_norm` = |alpha grad theta_s| and c = `single_reference_models`, the
+    models on the path with a single reference, which pass everything on.  The bound holds for each path
+    alone; if several paths meet, their sum can exceed epsilon deeper (docs/explanation/unlearning.md).
+    Returns None if epsilon is 0: no update is ever cut.
 
-    Returns None when epsilon is 0: nothing is ever cut.
-
-    Raises:
-        GraphError: a norm or epsilon is negative or not finite.
+    Raises GraphError: a norm or epsilon is negative or not finite.
     """
     if not (math.isfinite(update_norm) and update_norm >= 0 and math.isfinite(epsilon) and epsilon >= 0):
         raise GraphError(
@@ -36,6 +33,6 @@ def depth_bound(update_norm: float, epsilon: float, single_reference_models: int
 
 
 def single_reference_models(graph: InheritanceGraph, starts: tuple[str, ...]) -> int:
-    """c of theorem 1: descendants of the starts that inherit from one model only."""
+    """The constant c of theorem 1: number of descendants of the starts with a single reference."""
     rows = graph.reached(starts)
     return int((graph.indptr[rows + 1] - graph.indptr[rows] == 1).sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inheritance graph: which model was aggregated from which (paper, section Training Models)."""
+"""The inheritance graph: the references that each model was aggregated from (section Training Models)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from blockful_py.errors import GraphError, UnknownModelError
 from blockful_py.graph.order import Indices, topological_order, transpose
 
 UNREACHED = -1
-"""Depth or wave of a model that has none."""
+"""Depth or wave of an unreached model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """Edges from the nearest start to a model, along the shortest and along the longest path."""
+    """Number of edges from the nearest start to a model, along the shortest and the longest path."""
 
     shortest: int
     longest: int
@@ -26,12 +26,12 @@ class Depth:
 class InheritanceGraph:
     """An immutable directed acyclic graph of named models; an edge goes from a reference to its heir.
 
-    References are held in CSR form: those of model i are `indices[indptr[i]:indptr[i + 1]]`, in the
-    order given.  No method recurses; all are O(V + E).
+    References are held in CSR form: model i has `indices[indptr[i]:indptr[i + 1]]`, in the given order.  No
+    method recurses; all are O(V + E).
     """
 
     def __init__(self, names: Sequence[str], indptr: Indices, indices: Indices) -> None:
-        """Check and take over a graph in CSR form.
+        """Checks and takes over a graph in CSR form.
 
         Raises:
             GraphError: a name or a reference occurs twice, or the arrays do not form a CSR graph.
@@ -46,7 +46,7 @@ class InheritanceGraph:
 
     @classmethod
     def from_references(cls, references: Mapping[str, Iterable[str]]) -> InheritanceGraph:
-        """Graph of `{model: its references}`; roots have none.
+        """Builds the graph of `{model: its references}`; roots have none.
 
         Raises:
             UnknownModelError: a reference is not a key of the mapping.
@@ -92,11 +92,11 @@ class InheritanceGraph:
         return tuple(self.names[i] for i in self.order)
 
     def descendants(self, starts: Iterable[str]) -> tuple[str, ...]:
-        """Models that inherit from any start, in topological order, without the starts themselves."""
+        """Models that inherit from any start, in topological order, without the starts."""
         return self._named(self._reached(self.numbers(starts), self._child_ptr, self._children))
 
     def ancestors(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Models that any of `names` inherits from, in topological order, without `names` themselves."""
+        """Models that any of `names` inherits from, in topological order, without `names`."""
         return self._named(self._reached(self.numbers(names), self.indptr, self.indices))
 
     def depth(self, starts: Iterable[str]) -> dict[str, Depth]:
@@ -105,7 +105,7 @@ class InheritanceGraph:
         ends, references = self.indptr.tolist(), self.indices.tolist()
         shortest, longest = [UNREACHED] * len(self), [UNREACHED] * len(self)
         found: dict[str, Depth] = {}
-        shared: dict[tuple[int, int], Depth] = {}  # most models have the depth of another
+        shared: dict[tuple[int, int], Depth] = {}  # most models share their depth with another
         for i in self.order.tolist():
             if i in sources:
                 least = most = 0
@@ -122,8 +122,11 @@ class InheritanceGraph:
         return found
 
     def waves(self, subset: Iterable[str] | None = None) -> tuple[tuple[str, ...], ...]:
-        """Groups that can be computed together: each model's references inside `subset` (default: all
-        models) lie in earlier groups, and every group is as early as possible."""
+        """Groups of models that can be computed together.
+
+        Each model's references inside `subset` (default: all models) lie in earlier groups, and every group
+        is as early as possible.
+        """
         wanted = set(range(len(self))) if subset is None else set(self.numbers(subset).tolist())
         ends, references = self.indptr.tolist(), self.indices.tolist()
         level = [UNREACHED] * len(self)
@@ -148,11 +151,11 @@ class InheritanceGraph:
     def _reached(self, sources: Indices, indptr: Indices, indices: Indices) -> Indices:
         if len(sources) == 0:
             return np.empty(0, dtype=np.int64)
-        # Imported here, as it takes longer than reading a record, which searches no graph.
+        # Imported here because it takes longer than reading a record, which searches no graph.
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import breadth_first_order
 
-        # One search for all sources: from an extra node V that has an edge to each of them.
+        # One search for all sources, from an extra node V with an edge to each of them.
         size = len(self)
         ptr = np.append(indptr, len(indices) + len(sources))
         edges = csr_array(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layout of an inheritance graph: positions of the models, and edges that avoid them.
 
-Layered drawing after Sugiyama, Tagawa and Toda (1981): a model's layer is its longest chain of references;
-an edge over several layers is led through bend points, one a layer; the order within a layer follows the
-barycentres of the neighbours, and in small graphs pairs are exchanged while that takes crossings away
-(Gansner, Koutsofios, North and Vo, 1993); coordinates minimise the squared length of the edges under a fixed
+Layered drawing after Sugiyama, Tagawa and Toda (1981).  A model's layer is its longest chain of references.
+An edge over several layers gets one bend point per layer.  The order within a layer follows the barycentres
+of the neighbours; in small graphs, adjacent pairs are also exchanged while that reduces crossings (Gansner,
+Koutsofios, North and Vo, 1993).  Coordinates minimise the squared length of the edges under a fixed
 separation (isotonic regression, pool adjacent violators).
 """
 
@@ -22,7 +22,7 @@ from blockful_py.errors import CycleError, UnknownModelError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Place = tuple[float, float]
+Point2D = tuple[float, float]
 
 ORDER_SWEEPS = 16
 PLACE_SWEEPS = 24
@@ -30,14 +30,12 @@ NODE_SEPARATION = 1.0
 BEND_SEPARATION = 0.6
 QUICK_SWEEPS = 6
 EXCHANGED = 600
-"""Maximum number of models and bend points of a graph whose neighbours are exchanged."""
+"""Maximum number of models and bend points for exchanging adjacent pairs."""
 EXCHANGE_SWEEPS = 8
 LEVEL = 0.3
-"""Edges are level this far, in layers, on both sides of models and bend points, so that they keep off what is
-written there."""
-BENDS_PER_ELEMENT = (
-    8  # long edges share at most this many bend points per node and edge, the rest run straight
-)
+"""Length, in layers, of the level part of an edge beside models and bend points, which keeps it off labels.
+"""
+BENDS_PER_ELEMENT = 8  # bend points shared by all long edges, per node and edge; further edges run straight
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +47,17 @@ class Drawing:
         routes: bend points of each edge (reference, inheritor), both ends included.
     """
 
-    places: dict[str, Place]
-    routes: dict[tuple[str, str], tuple[Place, ...]]
+    places: dict[str, Point2D]
+    routes: dict[tuple[str, str], tuple[Point2D, ...]]
 
     @property
-    def curves(self) -> dict[tuple[str, str], tuple[Place, ...]]:
-        """Each edge as cubic Bézier curves: its start, then two control points and an end for each curve."""
+    def curves(self) -> dict[tuple[str, str], tuple[Point2D, ...]]:
+        """Each edge as cubic Bézier curves: its start, then two control points and an end per curve."""
         return {edge: _curve(route) for edge, route in self.routes.items()}
 
 
-def _curve(route: Sequence[Place]) -> tuple[Place, ...]:
-    """Level beside each point of a route, and an S between two that are not of one row."""
+def _curve(route: Sequence[Point2D]) -> tuple[Point2D, ...]:
+    """Curve through a route: level at each point, and S-shaped between points of different rows."""
     points = [route[0]]
     for (start, above), (end, below) in pairwise(route):
         leaves, comes = (start + LEVEL, above), (end - LEVEL, below)
@@ -71,7 +69,7 @@ def _curve(route: Sequence[Place]) -> tuple[Place, ...]:
 
 
 class _Neighbours:
-    """Lists of neighbours, end to end, in the order of the nodes they belong to."""
+    """Lists of neighbours, concatenated in the order of the nodes."""
 
     def __init__(self, nodes: int, of: Ints, neighbour: Ints) -> None:
         self._flat = neighbour[np.argsort(of, kind="stable")]
@@ -93,13 +91,11 @@ class _Neighbours:
 
 
 def quick_layout(names: Sequence[str], sources: Ints, targets: Ints) -> Floats:
-    """(layer, row) of each model, shape (models, 2), for graphs of 100,000 models.
+    """Places (layer, row) of the models, shape (models, 2), for graphs of 100,000 models.
 
-    `sources`, `targets`: rows of the two ends of each edge.  As `layered_drawing`, with straight edges: the
-    models of a layer follow the barycentres of their neighbours and stand at equal distances around row 0.
-    O(V + E) a sweep.
-
-    Raises CycleError if the references form a cycle.
+    `sources` and `targets` are the rows of each edge's two ends.  Like `layered_drawing`, but with straight
+    edges: the models of a layer follow the barycentres of their neighbours and are evenly spaced around row
+    0.  O(V + E) per sweep. Raises CycleError if the references form a cycle.
     """
     layers = _longest_path_layers(names, sources, targets)
     above = _Neighbours(len(names), targets, sources)
@@ -122,11 +118,11 @@ def quick_layout(names: Sequence[str], sources: Ints, targets: Ints) -> Floats:
 
 
 def layered_drawing(references: Mapping[str, Sequence[str]]) -> Drawing:
-    """Places of the models and routes of the edges, the same for the same input; O(V + E) a sweep.
+    """Places of the models and routes of the edges, deterministic; O(V + E) per sweep.
 
     Raises:
-        CycleError: if the references form a cycle.
-        UnknownModelError: if a reference is not a model.
+        CycleError: the references form a cycle.
+        UnknownModelError: a reference is not a model.
     """
     names = tuple(references)
     sources, targets = _edges(names, references)
@@ -140,7 +136,7 @@ def layered_drawing(references: Mapping[str, Sequence[str]]) -> Drawing:
     both = _Neighbours(len(all_layers), np.append(heads, tails), np.append(tails, heads))
     rows = _rows(order, bend_of < 0, both)
 
-    def place(node: int) -> Place:
+    def place(node: int) -> Point2D:
         return float(all_layers[node]), float(rows[node])
 
     places = {name: place(node) for node, name in enumerate(names)}
@@ -180,7 +176,7 @@ def _longest_path_layers(names: Sequence[str], sources: Ints, targets: Ints) -> 
 
 
 def _a_cycle(names: Sequence[str], sources: Ints, targets: Ints, waiting: Ints) -> list[str]:
-    """Some cycle among the nodes that still wait: each of them has a reference that waits too."""
+    """A cycle among the waiting nodes, each of which has a reference that waits too."""
     reference_of = {
         int(target): int(source) for source, target in zip(sources, targets, strict=True) if waiting[source]
     }
@@ -193,7 +189,7 @@ def _a_cycle(names: Sequence[str], sources: Ints, targets: Ints, waiting: Ints) 
 
 
 def _bend(nodes: int, sources: Ints, targets: Ints, layers: Ints) -> tuple[list[list[int]], Ints, Ints]:
-    """Chains of nodes and bend points per edge, the edge of each bend point (-1: a node), all layers."""
+    """Chains of nodes and bend points per edge, the edge of each bend point (-1: a node), and all layers."""
     spans = layers[targets] - layers[sources]
     shortest_first = np.argsort(spans, kind="stable")
     budget = BENDS_PER_ELEMENT * (nodes + len(sources))
@@ -211,7 +207,7 @@ def _bend(nodes: int, sources: Ints, targets: Ints, layers: Ints) -> tuple[list[
 
 
 def _order(layers: Ints, heads: Ints, tails: Ints, above: _Neighbours, below: _Neighbours) -> list[Ints]:
-    """Nodes of each layer from top to bottom: the order with the fewest crossings that the sweeps met."""
+    """Nodes of each layer from top to bottom, in the order with the fewest crossings of all sweeps."""
     count = int(layers.max(initial=-1)) + 1
     order = [np.flatnonzero(layers == layer) for layer in range(count)]
     rank = np.zeros(len(layers))
@@ -253,11 +249,11 @@ def _ends(heads: Ints, tails: Ints, nodes: int) -> Ends:
 
 
 def _exchanged(order: Sequence[Ints], rank: Floats, ends: Ends) -> list[Ints]:
-    """The order after exchanges of nodes that follow each other, as long as fewer edges cross for it."""
+    """Exchanges adjacent nodes as long as that reduces crossings; returns the new order."""
     ranks, lists = rank.tolist(), [members.tolist() for members in order]
 
     def crossing(first: int, second: int) -> int:
-        """Crossings of the edges of two nodes of a layer, where the first stands before the second."""
+        """Crossings between the edges of two nodes of a layer, if the first is above the second."""
         total = 0
         for neighbours in ends:
             seconds = sorted(ranks[node] for node in neighbours[second])
@@ -279,7 +275,7 @@ def _exchanged(order: Sequence[Ints], rank: Floats, ends: Ends) -> list[Ints]:
 
 
 def _crossings(rank: Floats, layers: Ints, heads: Ints, tails: Ints) -> int:
-    """Crossings between segments of adjacent layers: inversions, O(E log E)."""
+    """Crossings between segments of adjacent layers, counted as inversions, O(E log E)."""
     adjacent = layers[tails] - layers[heads] == 1
     heads, tails = heads[adjacent], tails[adjacent]
     by_head = np.lexsort((rank[tails], rank[heads], layers[heads]))
@@ -293,7 +289,7 @@ def _crossings(rank: Floats, layers: Ints, heads: Ints, tails: Ints) -> int:
 
 
 def _rows(order: Sequence[Ints], is_model: NDArray[np.bool_], neighbours: _Neighbours) -> Floats:
-    """Row of each node: sweeps that pull it to the mean of its neighbours and keep order and separation."""
+    """Row of each node: sweeps move nodes to the mean of their neighbours, keeping order and separation."""
     rows = np.zeros(len(is_model))
     size = np.where(is_model, NODE_SEPARATION, BEND_SEPARATION)
     weight = np.where(is_model, 1.0, 3.0)
@@ -310,7 +306,7 @@ def _rows(order: Sequence[Ints], is_model: NDArray[np.bool_], neighbours: _Neigh
 
 
 def _isotonic(wanted: Floats, weight: Floats) -> Floats:
-    """argmin sum w (y - wanted)^2 with y nondecreasing, by pooling adjacent violators."""
+    """Solves argmin sum w (y - wanted)^2 with y nondecreasing, by pooling adjacent violators."""
     blocks: list[tuple[float, float, int]] = []
     for value, mass in zip(wanted.tolist(), weight.tolist(), strict=True):
         mean, total, length = value, mass, 1

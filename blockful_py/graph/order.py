@@ -12,7 +12,7 @@ Indices = NDArray[np.int64]
 
 
 def transpose(indptr: Indices, indices: Indices) -> tuple[Indices, Indices]:
-    """CSR of the reversed edges; each row ascending.  O(V + E)."""
+    """CSR of the reversed edges, each row ascending.  O(V + E)."""
     size = len(indptr) - 1
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(indptr))
     by_column = np.argsort(indices, kind="stable")
@@ -23,10 +23,10 @@ def transpose(indptr: Indices, indices: Indices) -> tuple[Indices, Indices]:
 def topological_order(names: tuple[str, ...], indptr: Indices, indices: Indices) -> Indices:
     """Node numbers, every model after all its references (int64, shape (V,)).
 
-    The order of `names` itself where that is one; else Kahn's (1962), first come first served.
+    Keeps the order of `names` if it is topological; otherwise uses Kahn's algorithm (1962), first come first
+    served.
 
-    Raises:
-        CycleError: names the models of one cycle in order.
+    Raises CycleError, which names the models of one cycle in order.
     """
     size = len(indptr) - 1
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(indptr))
@@ -46,7 +46,7 @@ def topological_order(names: tuple[str, ...], indptr: Indices, indices: Indices)
 
 
 def _a_cycle(waiting: list[int], indptr: Indices, indices: Indices) -> list[int]:
-    """Follow references among the nodes that Kahn's order could not place until one repeats."""
+    """Follows references among the nodes that Kahn's algorithm could not place until one repeats."""
     node = next(node for node, count in enumerate(waiting) if count)
     seen: dict[int, int] = {}
     path: list[int] = []

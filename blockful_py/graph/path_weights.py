@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path weights: how much of each start's change reaches each model (paper, eq. 7 and 8)."""
+"""Path weights: the share of each start's change that reaches each model (paper, eq. 7 and 8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from blockful_py.graph.inheritance import InheritanceGraph
 
 @dataclass(frozen=True)
 class PathWeights:
-    """C of eq. 8: `matrix[i, k]` is the sum over the paths p from `starts[k]` to `names[i]` of
+    """Path weights C of eq. 8, by model and start.
+
+    `matrix[i, k]` is the sum over the paths p from `starts[k]` to `names[i]` of
     `1 / prod(N_j for j on p, except the start)`.
 
     Attributes:
@@ -41,11 +43,11 @@ class PathWeights:
 
 
 def path_weights(graph: InheritanceGraph, starts: Sequence[str]) -> PathWeights:
-    """Solve `C[y] = (1/N_y) sum over references j of C[j]`, `C[s] = e_s`, for all affected models.
+    """Solves `C[y] = (1/N_y) sum over references j of C[j]`, `C[s] = e_s`, for all affected models.
 
-    With D the descendants in topological order, A[y, j] = 1/N_y, S the starts: (I - A_DD) C_D = A_DS,
-    a sparse unit lower triangular system, O(E k).  A start's row is its unit vector, so a path that
-    runs through another start is cut there: that start's own change is already its total change.
+    With D the descendants in topological order, A[y, j] = 1/N_y, S the starts: (I - A_DD) C_D = A_DS, a
+    sparse unit lower triangular system, O(E k).  A start's row is its unit vector, so a path through another
+    start is cut there: that start's own change is already its total change.
 
     Raises:
         UnknownModelError: a start is not in the graph.

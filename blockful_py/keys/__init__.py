@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data keys of sealed weights: who keeps, reads and destroys them."""
+"""Data keys of sealed weights: storage, access and destruction."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access control: the checks that a member makes before it gives a reader a data key.
+"""Access control: a member's checks before it gives a data key to a reader.
 
-The live chain decides: its registry holds the readers and the heights since which they are registered, and
-its transactions hold the current versions.  A reader's own claims do not count.
+The live chain decides: its registry holds the readers and their registration heights, and its transactions
+hold the current versions.  A reader's own claims do not count.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from __future__ import annotations
 from typing import Protocol
 
 from blockful_py.chain.reader_registry import Reader
-from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import words
 from blockful_py.errors import ContractError, RefusedError
 from blockful_py.keys.sealing import Keyring
+from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.settings import AccessSettings
-from blockful_py.types import ModelTransaction, Point, Position, Uri
+from blockful_py.types import Address, ModelTransaction, Point, Position, Uri
 
 DST_READER = tag("reader")
 
 
 class Readers(Protocol):
-    """The registry, as a member reads it."""
+    """A member's view of the reader registry."""
 
-    def reader(self, account: bytes) -> Reader: ...
+    def reader(self, account: Address) -> Reader: ...
 
 
 class Access:
-    """Applies the rule of the settings to the state of the live chain."""
+    """Applies the access rule of the settings to the state of the live chain."""
 
     def __init__(
         self,
@@ -45,23 +45,23 @@ class Access:
         self._store = store
         self._settings = settings
 
-    def wrapped(self, account: bytes, wanted: ReadRequest, keyring: Keyring) -> bytes:
-        """The version's data key, wrapped to the reader's registered key.
+    def wrapped(self, account: Address, wanted: ReadRequest, keyring: Keyring) -> bytes:
+        """The version's data key, wrapped for the reader's registered key.
 
-        Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError where the
-        keyring has no key of it.
+        Raises RefusedError, with the reason, unless the account may read it; KeyDestroyedError if the keyring
+        lacks its key.
         """
         reader = self._admitted(account, wanted.position)
         weights = self._current_weights(wanted)
         context = self.context(account, wanted)
         return envelope.wrap(keyring.find((weights,))[weights], reader, context)
 
-    def context(self, account: bytes, wanted: ReadRequest) -> bytes:
+    def context(self, account: Address, wanted: ReadRequest) -> bytes:
         """Context of a key wrapped for a reader: chain, contract, position, version and reader."""
         place = (self._live.chain_id, self._live.address, wanted.position.packed, wanted.version)
         return words(DST_READER, *place, account)
 
-    def _admitted(self, account: bytes, position: Position) -> Point:
+    def _admitted(self, account: Address, position: Position) -> Point:
         """The encryption key of a reader that may read the model."""
         reader, name = self._readers.reader(account), "0x" + account.hex()
         if reader.barred:

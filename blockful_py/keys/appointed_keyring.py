@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keyrings over the appointed members' vaults, which are in the run directory."""
+"""Keyrings over the appointed members' vaults in the run directory."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ NO_KEYS = NoKeys()
 
 
 class AppointedKeyring:
-    """The keyring of all appointed members; `find` looks into one vault after the other."""
+    """The keyring of all appointed members; `find` searches one vault after the other."""
 
     def __init__(self, directory: Path, secrets: Mapping[int, int]) -> None:
-        """`secrets`: voting secrets by member, numbered from 1."""
+        """Opens the members' vaults; `secrets` holds the voting secrets by member, numbered from 1."""
         self._vaults = {
             curve.address(curve.multiply_base(secret)): Vault(directory / f"member{index}", secret)
             for index, secret in secrets.items()
         }
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """Raises the error of a vault that failed, unless the others have all keys."""
+        """Finds keys in all vaults.  Raises a failed vault's error unless the others have all keys."""
         found: dict[Uri, bytes] = {}
         problem: BlockfulError | None = None
         for vault in self._vaults.values():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's keys: the data key of each version, wrapped to every registered auditor.
+"""The archive's keys: the data key of each version, wrapped for every registered auditor.
 
     auditors/<cid>.json   {"format": ..., "keys": {"0x<account>": "<wrapped key>", ...}}
 
-The files are written when a version is published and again before its other keys are destroyed, so that the
-auditors of that time can read it.  A later auditor gets the keys of current versions but none of replaced
+A file is written when its version is published, and again before the version's other keys are destroyed, so
+the auditors of that time can read it.  A later auditor gets the keys of current versions but not of replaced
 ones, which only the earlier auditors have.
 """
 
@@ -22,7 +22,7 @@ from blockful_py.crypto.keccak import words
 from blockful_py.errors import FormatError, RefusedError
 from blockful_py.storage.blockstore import readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Point, Uri
+from blockful_py.types import Address, Point, Uri
 from blockful_py.whole_file import replace, sync
 
 FORMAT = "blockful-auditors/1"
@@ -30,22 +30,22 @@ DST_AUDITOR = tag("auditor")
 
 
 class AuditorKeys:
-    """The files in a directory."""
+    """The auditors' key files in a directory."""
 
     def __init__(self, directory: Path, archive: ArchiveRegistryContract) -> None:
         self._directory = directory
         self._archive = archive
 
     def auditors(self) -> dict[bytes, Point]:
-        """Encryption keys of the auditors that the archive chain has now, by account."""
+        """Encryption keys of the auditors currently registered on the archive chain, by account."""
         accounts = {event.arguments["auditor"] for event in self._archive.events("AuditorRegistered")}
         keys = {account: self._archive.auditor_key(account) for account in sorted(accounts)}
         return {account: Point(*key) for account, key in keys.items() if any(key)}
 
     def wrap(self, keys: Mapping[Uri, bytes]) -> None:
-        """Wraps data keys to the current auditors; former auditors lose theirs.
+        """Wraps data keys for the current auditors; former auditors lose theirs.
 
-        Raises StorageError when a file cannot be written.
+        Raises StorageError if a file cannot be written.
         """
         auditors = self.auditors()
         for uri, key in keys.items():
@@ -55,17 +55,17 @@ class AuditorKeys:
             }
             self._write(uri, wrapped)
 
-    def drop(self, account: bytes) -> None:
+    def drop(self, account: Address) -> None:
         """Removes an auditor's wrapped keys of every version."""
         for uri in self:
             wrapped = self._read(uri)
             if wrapped.pop("0x" + account.hex(), None) is not None:
                 self._write(uri, wrapped)
 
-    def unwrap(self, uri: Uri, account: bytes, secret: int) -> bytes:
-        """The data key of a version.
+    def unwrap(self, uri: Uri, account: Address, secret: int) -> bytes:
+        """Unwraps the data key of a version.
 
-        Raises RefusedError when it is not wrapped to this account, EnvelopeError for another secret.
+        Raises RefusedError if it is not wrapped for this account, EnvelopeError for another secret.
         """
         wrapped = self._read(uri).get("0x" + account.hex())
         if wrapped is None:
@@ -76,7 +76,7 @@ class AuditorKeys:
         return envelope.unwrap(wrapped, secret, self._context(uri, account))
 
     def holders(self, uri: Uri) -> tuple[bytes, ...]:
-        """Accounts that a version's key is wrapped to."""
+        """Accounts that a version's key is wrapped for."""
         return tuple(bytes.fromhex(account.removeprefix("0x")) for account in self._read(uri))
 
     def destroy(self, uri: Uri) -> bool:
@@ -90,15 +90,15 @@ class AuditorKeys:
         return True
 
     def __iter__(self) -> Iterator[Uri]:
-        """Every version that has keys."""
+        """Iterates over the versions that have keys."""
         for path in sorted(self._directory.glob("*.json")):
             yield parse_cid(path.stem)
 
     def destroy_all(self, uris: Collection[Uri]) -> tuple[Uri, ...]:
-        """Removes the keys of versions; returns those that had any."""
+        """Removes the keys of versions; returns the versions that had any."""
         return tuple(uri for uri in uris if self.destroy(uri))
 
-    def _context(self, uri: Uri, account: bytes) -> bytes:
+    def _context(self, uri: Uri, account: Address) -> bytes:
         """Context of a key wrapped for an auditor: chain, contract, version and auditor."""
         place = (self._archive.chain_id, self._archive.address)
         return words(DST_AUDITOR, *place, uri.digest, int(uri.codec), account)

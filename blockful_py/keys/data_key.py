@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files with one data key, which a reader takes along to check a proof elsewhere."""
+"""Files with one data key, for checking a proof on another machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from blockful_py.whole_file import write_secret
 
 
 def write_data_key(path: Path, key: bytes) -> None:
-    """Writes a new file that only its user can read.  Raises SettingsError when it cannot."""
+    """Writes a new file that only its owner can read.  Raises SettingsError if that fails."""
     write_secret(path, key.hex() + "\n", SettingsError)
 
 
 def read_data_key(path: Path) -> bytes:
-    """Reads a data key.  Raises SettingsError unless the file holds one."""
+    """Reads a data key.  Raises SettingsError for other content."""
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii"))
     except OSError as error:
@@ -25,6 +25,6 @@ def read_data_key(path: Path) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise SettingsError(
-            f"{path} is no data key of {KEY_BYTES} bytes in hex, as `blockful read --data-key` writes it."
+            f"{path} is not a data key of {KEY_BYTES} bytes in hex, as `blockful read --data-key` writes it."
         )
     return key

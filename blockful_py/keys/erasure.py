@@ -2,7 +2,6 @@
 """Erasure of replaced versions: finds them and destroys their data keys.
 
 Guarantees and limits: docs/explanation/erasure.md.
-
 A version is replaced once the archive records it as superseded and the live chain points to another one.
 """
 
@@ -11,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from blockful_py.committee.protocols import Store
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.sealing import CommitteeKeyring, Destruction
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
@@ -27,8 +26,8 @@ class ReplacedVersion:
 
     Attributes:
         weights: URI of its sealed file.
-        increments: URIs of the sealed increments, or of the disclosure, that were stored with it.
-        since: when the archive recorded that it was to be replaced, in seconds.
+        increments: URIs of the sealed increments, or of the disclosure, stored with it.
+        since: time of the archive's record of its replacement, in seconds.
     """
 
     name: str
@@ -46,12 +45,12 @@ class ReplacedVersion:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The outcome of an erasure: the versions, and what the members did.
+    """The outcome of an erasure: the versions, and the members' answers.
 
     Attributes:
-        left: sealed files of them that the live store still has.
+        left: sealed files of these versions that the live store still has.
         auditors: accounts that have keys of some of them.
-        retention_days: how long auditors keep those; None without end.
+        retention_days: how long auditors keep these keys; None for ever.
     """
 
     versions: tuple[ReplacedVersion, ...]
@@ -61,7 +60,7 @@ class Erasure:
     retention_days: float | None = None
 
     def account(self) -> str:
-        """A plain description of the outcome."""
+        """A plain-language description of the outcome."""
         if not self.versions:
             return "No version was replaced, so no key was destroyed."
         done, silent = self.destruction.destroyed, self.destruction.silent
@@ -89,7 +88,7 @@ class Erasure:
 
 
 class ReplacedVersions:
-    """Finds the versions that were replaced."""
+    """Finds replaced versions."""
 
     def __init__(self, catalogue: CatalogueReader, archive: ArchiveReader, archive_store: Store) -> None:
         self._catalogue = catalogue
@@ -101,9 +100,9 @@ class ReplacedVersions:
         return _sealed(self._catalogue.read())
 
     def of(self, names: Collection[str]) -> tuple[ReplacedVersion, ...]:
-        """Replaced versions of the models named, oldest first.
+        """Replaced versions of the named models, oldest first.
 
-        Raises StorageError when the archive's store lacks one of their nodes.
+        Raises StorageError if the archive's store lacks one of their nodes.
         """
         catalogue = self._catalogue.read()
         places = {catalogue[name].position: catalogue[name] for name in names}
@@ -115,7 +114,7 @@ class ReplacedVersions:
             if placed is None or record.reason is not ArchiveReason.SUPERSEDED:
                 continue
             sealed = parse_node(self._store.read(record.uri, MAX_NODE_BYTES)).sealed
-            if not sealed:  # it was withdrawn
+            if not sealed:  # a withdrawn model
                 continue
             weights, *increments = sealed
             if record.version < placed.version and weights not in current:
@@ -129,10 +128,9 @@ class ReplacedVersions:
         return self.of(tuple(self._catalogue.read().models))
 
     def require_another_look(self, versions: Collection[ReplacedVersion]) -> None:
-        """Looks again before keys of replaced versions are destroyed, at both chains, by other nodes where
-        several are named.
+        """Reads both chains again, through other nodes if configured, before keys are destroyed.
 
-        Raises NodeError unless both looks agree.
+        Raises NodeError unless both readings agree.
         """
         newest: dict[Position, int] = {}
         for each in versions:
@@ -143,14 +141,14 @@ class ReplacedVersions:
 
 
 def _sealed(catalogue: Catalogue) -> frozenset[Uri]:
-    """Files that the models of a catalogue point to."""
+    """Sealed files of a catalogue's models."""
     return frozenset(uri for placed in catalogue.models.values() for uri in placed.node.sealed)
 
 
 def expire(replaced: ReplacedVersions, auditors: AuditorKeys, before: int) -> tuple[ReplacedVersion, ...]:
-    """Destroys the auditors' keys of versions that were replaced before a time (seconds); returns them.
+    """Destroys the auditors' keys of versions replaced before a time (seconds); returns these versions.
 
-    After that nobody can read these versions.  Raises NodeError where a second look does not agree.
+    Afterwards nobody can read them.  Raises NodeError if a second reading of the chains does not agree.
     """
     old = [version for version in replaced.all() if version.since < before]
     replaced.require_another_look(old)
@@ -166,12 +164,12 @@ def erase(
     store: FileStore,
     retention_days: float | None = None,
 ) -> Erasure:
-    """Has every member destroy the keys of all replaced versions; tells of those that were replaced last.
+    """Has every member destroy the keys of all replaced versions; the outcome covers the last replacements.
 
-    First the keys of weights are wrapped to the current auditors; auditors never get keys of increments.
-    After a crash, a second call completes it.  `current`: the versions that replaced them, by model.
-    `store`: the live store, which has deleted their blocks.  Raises NodeError, before anything is destroyed,
-    where a second look at the chains does not agree.
+    First the keys of weights are wrapped for the current auditors; auditors never get keys of increments.
+    After a crash, a second call completes the erasure.  `current` holds the replacing versions, by model.
+    `store` is the live store, which has deleted the blocks.  Raises NodeError, before anything is destroyed,
+    if a second reading of the chains does not agree.
     """
     every = replaced.of(current)
     versions = tuple(each for each in every if each.version == current[each.name] - 1)
@@ -190,7 +188,7 @@ def erase(
 
 
 def _hand_over(weights: Collection[Uri], keyring: CommitteeKeyring, auditors: AuditorKeys) -> None:
-    """Wraps the keys that members still have to the current auditors."""
+    """Wraps the keys that members still have for the current auditors."""
     if not auditors.auditors():
         auditors.destroy_all(weights)
         return

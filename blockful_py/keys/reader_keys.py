@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secrets of a reader or an auditor in one file under a passphrase (`crypto.passphrase`)."""
+"""The secrets of a reader or an auditor, in one passphrase-protected file (`crypto.passphrase`)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Point, Rng
 from blockful_py.whole_file import write_secret
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderKeys:
-    """An account, which registers and signs, and the key that data keys are wrapped to.
+    """An account secret, which registers and signs, and an encryption secret, which unwraps data keys.
 
     Raises ValueError for secrets out of range, or one secret in both roles.
     """
@@ -36,7 +36,7 @@ class ReaderKeys:
         return cls(curve.random_scalar(rng), curve.random_scalar(rng))
 
     @property
-    def account(self) -> bytes:
+    def account(self) -> Address:
         """Address of the account, 20 bytes."""
         return curve.address(curve.multiply_base(self.account_secret))
 
@@ -45,13 +45,13 @@ class ReaderKeys:
         return curve.multiply_base(self.encryption_secret)
 
     def save(self, path: Path, words: str, cost: KdfCost | None = None) -> None:
-        """Writes a new file that only its user can read.  Raises KeystoreError when the file exists."""
+        """Writes a new file that only its owner can read.  Raises KeystoreError if the file exists."""
         document = passphrase.lock(codec.encode(self), words, "0x" + self.account.hex(), cost)
         write_secret(path, document, KeystoreError)
 
     @classmethod
     def load(cls, path: Path, words: str) -> ReaderKeys:
-        """Raises KeystoreError."""
+        """Reads a file of secrets.  Raises KeystoreError."""
         data = read_own(path, passphrase.MAX_SIZE, "make one with `blockful reader keygen`.")
         try:
             return codec.decode(cls, passphrase.unlock(data, words))

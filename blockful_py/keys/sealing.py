@@ -2,9 +2,8 @@
 """Encrypts and decrypts stored weights: each version is sealed under a data key of its own.
 
 Access rights: docs/explanation/threat-model.md.
-
-The model node is not encrypted and names the sealed file, so that everybody can verify a model but only
-holders of its data key can read it.
+The model node is not encrypted and names the sealed file: everybody can verify a model, but only holders of
+its data key can read it.
 """
 
 from __future__ import annotations
@@ -14,44 +13,44 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from blockful_py.committee.protocols import Store
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
 from blockful_py.learning.form import WeightsForm
 from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
 
 NewKey = Callable[[bytes], bytes]
-"""Returns the data key for a content; a key seals one content, and a content has one key."""
+"""Returns the data key for a content; keys and contents correspond one to one."""
 
 
-ERASED = "no member has it, as this version was erased; what is left of it is unreadable."
+ERASED = "no member has it, as this version was erased; remaining copies are unreadable."
 
 
 @dataclass(frozen=True, slots=True)
 class FoundKeys:
-    """Those data keys of sealed files that a keyring found.
+    """The data keys of sealed files that a keyring found.
 
     Attributes:
-        keys: by sealed file.
-        reason: why it did not find the others.
+        keys: data keys by sealed file.
+        reason: why the others were not found.
     """
 
     keys: Mapping[Uri, bytes] = field(repr=False)
     reason: str = ERASED
 
     def __getitem__(self, uri: Uri) -> bytes:
-        """Raises KeyDestroyedError for a file whose key was not found."""
+        """The key of a file.  Raises KeyDestroyedError if it was not found."""
         if uri not in self.keys:
             raise KeyDestroyedError(f"there is no key of the weights {cid_string(uri)}: {self.reason}")
         return self.keys[uri]
 
     def require(self, uris: Iterable[Uri]) -> None:
-        """Raises KeyDestroyedError for the first file whose key was not found."""
+        """Checks that all keys were found.  Raises KeyDestroyedError for the first missing one."""
         for uri in uris:
             self[uri]
 
@@ -60,23 +59,23 @@ class Keyring(Protocol):
     """A source of data keys: one member's vault, or all members."""
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """The data keys of sealed files, asked for at once."""
+        """Finds the data keys of sealed files, in one query."""
 
     def holds(self, uri: Uri) -> bool:
-        """Whether it has the key itself, without asking others."""
+        """Whether the keyring has the key itself, without asking others."""
 
 
 class CommitteeKeyring(Keyring, Protocol):
     """The keyring of a committee: the members that store data keys."""
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
-        """Gives data keys to every member.  Raises QuorumError when too few accept."""
+        """Gives data keys to every member.  Raises QuorumError if too few accept."""
 
     def withdraw(self, uris: Collection[Uri]) -> None:
         """Withdraws the keys of unpublished versions."""
 
     def destroy(self, uris: Collection[Uri]) -> Destruction:
-        """Has every member destroy the keys of versions that were replaced."""
+        """Has every member destroy the keys of replaced versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Destruction:
 
     Attributes:
         destroyed: members (voting addresses) that no longer have any of the keys.
-        silent: members that did not answer, with the reason; they destroy the keys when they are back.
+        silent: members that did not answer, with the reason; they destroy the keys once they are back.
     """
 
     destroyed: tuple[bytes, ...] = ()
@@ -111,27 +110,27 @@ def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
 
 
 def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
-    """Whether `uri` is the Uri of `weights` sealed under `key`; fetches nothing."""
+    """Whether sealing `weights` under `key` gives `uri`; fetches nothing."""
     return _sealed(to_bytes(weights), key).uri == uri
 
 
 class SealedWeights:
-    """Reads and decrypts weights of a store with the keys of a keyring."""
+    """Reads weights from a store and decrypts them with the keys of a keyring."""
 
     def __init__(self, store: Store, keyring: Keyring, form: WeightsForm) -> None:
-        """`form`: of the federation's weights."""
+        """Reads files whose weights have the federation's `form`."""
         self._store = store
         self.keyring = keyring
         self._form = form
 
     def read(self, uri: Uri) -> Weights:
-        """The weights in a sealed file; errors as `read_each`."""
+        """The weights in a sealed file.  Raises as `read_each`."""
         return next(self.read_each((uri,)))
 
     def read_each(self, uris: Sequence[Uri]) -> Iterator[Weights]:
-        """The weights in sealed files, in their order: all keys are asked for at once, then file after file.
+        """Yields the weights in sealed files, in order; finds all keys first, then reads file by file.
 
-        Raises KeyDestroyedError without a file's key, StorageError when it cannot be read,
+        Raises KeyDestroyedError without a file's key, StorageError if a file cannot be read,
         UnusableWeightsError for weights of another form.
         """
         keys = self.keyring.find(uris)
@@ -139,12 +138,12 @@ class SealedWeights:
             yield self._opened(keys[uri], uri)
 
     def read_disclosure(self, uri: Uri) -> Weights:
-        """The tensors that an owner shows of a training; errors as `read_each`."""
+        """The tensors of an owner's disclosure of a training.  Raises as `read_each`."""
         key = self.keyring.find((uri,))[uri]
         return decrypted(key, self._store.read(uri, envelope.MAX_SEALED_BYTES), uri)
 
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
-        """As `read_each`, each file when its weights are asked for."""
+        """Like `read_each`, but reads each file when its weights are accessed."""
         keys = self.keyring.find(uris)
         return OnDemand(uris, lambda uri: self._opened(keys[uri], uri))
 
@@ -159,7 +158,7 @@ def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
-    """Raises FormatError unless the file is sealed under the key; reads only its beginning."""
+    """Checks that the file is sealed under the key; reads only its beginning.  Raises FormatError."""
     try:
         next(envelope.unseal(key, pieces))
     except CryptoError as error:

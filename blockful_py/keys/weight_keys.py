@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data keys of a federation's weights: made, handed to members and auditors, withdrawn."""
+"""The data keys of a federation's weights: creation, delivery to members and auditors, withdrawal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WeightKeys:
     """The source of data keys, and the members and auditors that keep them.
 
     Attributes:
-        new_key: makes the data key of weights to be sealed.
+        new_key: makes a data key for weights.
         keyring: the committee's members.
         auditors: the archive's auditors.
     """
@@ -27,13 +27,14 @@ class WeightKeys:
     auditors: AuditorKeys
 
     def seal(self, weights: Weights) -> SealedFile:
-        """Weights under a data key of their own, which no member has yet."""
+        """Seals weights under a new data key, which no member has yet."""
         return seal_weights(weights, self.new_key)
 
     def give(self, keys: Mapping[Uri, bytes]) -> None:
         """Gives the data keys of sealed files to the members and to the archive's auditors.
 
-        Raises QuorumError when too few members take them, StorageError when the auditors' cannot be written.
+        Raises QuorumError if too few members accept them, StorageError if the auditors' files cannot be
+        written.
         """
         self.keyring.deliver(keys)
         self.auditors.wrap(keys)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data, partitions, models, aggregation, training and evaluation.  Imports torch, but no chain."""
+"""Data, partitions, models, aggregation, training and evaluation.  Imports torch, but no chain software."""

@@ -10,12 +10,11 @@ from blockful_py.learning.weights import Weights, mean, require_same_form
 
 
 def aggregate(references: Sequence[Weights]) -> Weights:
-    """`W~ = (1/N) sum of w_n` over the N references (paper, eq. 2): the element-wise mean.
+    """Element-wise mean of the N references, `W~ = (1/N) sum of w_n` (paper, eq. 2).
 
-    Returns a state dict in the references' form; integer tensors are those of the first reference.
+    Returns a state dict in the references' form; integer tensors come from the first reference.
 
-    Raises:
-        LearningError: no reference, or references of different architectures.
+    Raises LearningError: no reference, or references of different architectures.
     """
     if not references:
         raise LearningError("an aggregate needs at least one reference; roots start from initial weights.")

@@ -17,17 +17,16 @@ from blockful_py.learning.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class ScoredModel:
-    """A candidate or reference, and its accuracy, from 0 to 1, on the referencing user's test data."""
+    """A candidate or reference with its accuracy, from 0 to 1, on the referencing user's test data."""
 
     name: str
     accuracy: float
 
 
 def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) -> tuple[str, ...]:
-    """Draws `count` names of the pool without replacement (all names, where it has fewer).
+    """Draws `count` names of the pool without replacement, or all names if it has fewer.
 
-    Raises:
-        SettingsError: count is below 1.
+    Raises SettingsError: count is below 1.
     """
     if count < 1:
         raise SettingsError(f"candidates must be at least 1, not {count}.")
@@ -41,11 +40,10 @@ def score(
     """Accuracy of each named model on the user's own test samples: (AC_test, W*) of the paper's eq. 1.
 
     Args:
-        models: state dicts, at least those of `names`.
+        models: state dicts, at least of the models in `names`.
         samples: n test samples, n at least 1.
 
-    Raises:
-        LearningError: no samples, or weights of another architecture.
+    Raises LearningError: no samples, or weights of another architecture.
     """
     scored = accuracies(architecture, {name: models[name] for name in names}, samples)
     return tuple(ScoredModel(name, scored[name]) for name in names)
@@ -54,12 +52,11 @@ def score(
 def select(
     scored: Sequence[ScoredModel], count: int, forced: Collection[str] = ()
 ) -> tuple[ScoredModel, ...]:
-    """The `count` most accurate models, best first; equally accurate ones keep their order.
+    """Selects the `count` most accurate models, best first; ties keep their order.
 
-    Every scored model that `forced` names is selected, in place of the least accurate of the others.
+    Every scored model in `forced` is selected, in place of the least accurate other models.
 
-    Raises:
-        SettingsError: count is below 1.
+    Raises SettingsError: count is below 1.
     """
     if count < 1:
         raise SettingsError(f"references must be at least 1, not {count}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accuracy up to which a model is no better than chance."""
+"""The highest accuracy that chance explains."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from torch import Tensor
 
 
 def chance_level(labels: Tensor) -> float | None:
-    """What naming the commonest class can reach on n samples: `q + 2 sqrt(q (1 - q) / n)`, q its share.
+    """Accuracy that guessing the commonest class can reach: `q + 2 sqrt(q (1 - q) / n)`.
 
-    With k classes equally common, q is 1 / k.  None where that reaches 1, as for a single class.
+    q is the class's share of the n samples; with k equally common classes, q is 1 / k.  Returns None if the
+    result reaches 1, as for a single class.
 
     Args:
         labels: int64 (n,), n at least 1.

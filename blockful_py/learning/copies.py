@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies: samples whose inputs are equal, whoever holds them and whatever their labels.
+"""Copies: samples with equal inputs, of any user and with any label.
 
-They decide what forgetting a sample means: a model that a copy trains goes on knowing it.
+They limit the forgetting of a sample: a model that trained on a copy still knows it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.forget_sets import rows_after
 
 NAMED = 5
-"""Maximum number of copies that a sentence names."""
+"""Maximum number of copies listed in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Training samples that are copies.
+    """Number of training samples that are copies.
 
     Attributes:
-        within: of an earlier sample of the same user.
-        across: of a sample that another user trains on; each counts.
-        tested: of a test sample.
+        within: copies of an earlier sample of the same user.
+        across: copies of another user's training sample; each one counts.
+        tested: copies of a test sample.
     """
 
     within: int
@@ -34,7 +34,7 @@ class Copies:
     tested: int
 
     def said(self) -> str | None:
-        """One line; None where there are none."""
+        """A one-line summary; None if there are no copies."""
         if not (self.within or self.across or self.tested):
             return None
         return (
@@ -44,7 +44,7 @@ class Copies:
 
 
 def copies_in(users: Iterable[UserData], test: Samples) -> Copies:
-    """The copies among the users' training samples, and those of the test samples.
+    """Counts the copies among the users' training samples, and their copies of test samples.
 
     Inputs are compared by 16 bytes of BLAKE2b: 1 GB takes about a second.
     """
@@ -58,11 +58,11 @@ def copies_in(users: Iterable[UserData], test: Samples) -> Copies:
 
 
 def copies_left(forget: Forget, users: Sequence[UserData], public: Iterable[Samples]) -> str | None:
-    """Says which copies of the samples to be forgotten stay; None where none does, or a row is not there.
+    """Lists the copies of forgotten samples that stay; None if no copy stays or a row is out of range.
 
     Args:
-        users: those whose data is here.
-        public: samples that everybody has; they are left out for classes, all of which they hold.
+        users: the users whose data is available here.
+        public: samples that everybody has; ignored at level class, which forgets all samples of a class.
     """
     if any(row >= len(user.train) for user in users for row in forget.rows(user.index)):
         return None
@@ -85,9 +85,9 @@ def copies_left(forget: Forget, users: Sequence[UserData], public: Iterable[Samp
     places = [f"as {', '.join(found[:NAMED])}{more} (user:row)"] if found else []
     places += [f"{shared:,} among the public samples"] if shared else []
     advice = ": models that train on them know it; ask for them too, with --sample user:row" if found else ""
-    return f"copies of what is forgotten stay, {' and '.join(places)}{advice}"
+    return f"copies of forgotten samples stay, {' and '.join(places)}{advice}"
 
 
 def digests(samples: Samples) -> list[bytes]:
-    """16 bytes of each of the n inputs; equal inputs have equal ones."""
+    """BLAKE2b digest, 16 bytes, of each of the n inputs; equal inputs have equal digests."""
     return [blake2b(row, digest_size=16).digest() for row in samples.x.flatten(1).cpu().numpy()]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learning curves beside a run: a line for each model, written before the model is published.
+"""File of a run's learning curves: one line per model, written before the model is published.
 
-They stay on the machine that trained: no node, store or chain holds them.
+It stays on the machine that trained; curves go to no node, store or chain.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from blockful_py.learning.federation import TrainedModel
 
 
 def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
-    """Appends a line for each model that has a curve, and removes a line that a crash left unfinished.
+    """Appends a line for each model that has a curve, after removing a line that a crash left unfinished.
 
-    A model that is trained again after a crash gets a second line with the same curve.
+    A model trained again after a crash gets a second line with the same curve.
 
-    Raises:
-        RunError: the file cannot be written.
+    Raises RunError: the file cannot be written.
     """
     lines = "".join(
         json.dumps({"name": model.name, "loss": model.curve.loss, "accuracy": model.curve.accuracy}) + "\n"
@@ -35,13 +34,12 @@ def keep_curves(path: Path, models: Iterable[TrainedModel]) -> None:
             file.write(lines.encode())
     except OSError as error:
         raise RunError(
-            f"{path} cannot be written: {error.strerror}; make room, then train again: "
-            "it goes on where it was."
+            f"{path} cannot be written: {error.strerror}; make room, then train again: the training resumes."
         ) from None
 
 
 def kept_curves(path: Path) -> dict[str, Curve]:
-    """Curves by model name; none where the run kept none.  Raises RunError for a damaged file."""
+    """Curves by model name; empty if the run has no curve file.  Raises RunError for a damaged file."""
     try:
         whole = path.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:

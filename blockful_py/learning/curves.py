@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learning curves: loss and accuracy of a training, epoch by epoch."""
+"""Learning curves: loss and accuracy per epoch of a training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Loss and accuracy on the training samples, each measured just before the step on its batch.
+    """Loss and accuracy on the training samples, measured just before the step on each batch.
 
     Attributes:
         loss: mean cross-entropy of each epoch, in nats.
@@ -24,11 +24,11 @@ class Curve:
 
 
 HELD_STEPS = 64
-"""Steps whose logits are compared with the labels at once, which is faster than step by step."""
+"""Number of steps whose logits are compared with the labels at once, faster than step by step."""
 
 
 class Tally:
-    """Collects losses and hits of the steps of M models on their device, and reads them once at the end."""
+    """Collects losses and hits of M models on their device, and reads them back once, at the end."""
 
     def __init__(self) -> None:
         self._losses: list[Tensor] = []
@@ -61,8 +61,8 @@ class Tally:
         """The curve of each model, in order.
 
         Args:
-            sizes: number of samples of each of the M models; rows beyond them are padding and do not count.
-            epochs: number of epochs that the steps made up.
+            sizes: number of samples of each of the M models; further rows are padding and do not count.
+            epochs: number of epochs in the recorded steps.
         """
         self._judge()
         losses, right = (self._by_model(each, len(sizes), epochs) for each in (self._losses, self._right))
@@ -71,7 +71,7 @@ class Tally:
         )
 
     def _by_model(self, steps: Sequence[Tensor], models: int, epochs: int) -> Tensor:
-        """(M, epochs, samples of an epoch), float64, on the CPU."""
+        """Joins the steps into (M, epochs, samples per epoch), float64, on the CPU."""
         whole = torch.cat([step.view(models, -1) for step in steps], 1)
         return whole.view(models, epochs, -1).cpu().double()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labelled samples, held as tensors on one device."""
+"""Labelled samples as tensors on one device."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Dataset", "Samples"]
 class Samples:
     """n labelled samples on one device.
 
-    Arrays and other numeric types are converted where no value changes but by rounding to float32.
+    Arrays and other numeric types are converted if rounding to float32 is the only change of values.
 
     Attributes:
         x: images, float32 (n, channels, height, width), or token ids of texts, int64 (n, length).
         y: labels, int64 (n,).
 
-    Raises LearningError (when made) for what is no array, for labels that are no whole numbers, and unless
-    each input has one label.
+    The constructor raises LearningError unless x is an array, y holds whole numbers and each input has one
+    label.
     """
 
     x: Tensor
@@ -62,7 +62,7 @@ class Samples:
         return labels_in(self.y)
 
     def to(self, device: torch.device) -> Samples:
-        """The samples on a device; tensors that are there already are shared."""
+        """The samples on a device; tensors already there are shared."""
         return Samples(self.x.to(device), self.y.to(device))
 
     def _of(self, classes: Collection[int]) -> Tensor:
@@ -71,7 +71,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserData:
-    """Samples that one user holds.
+    """Samples of one user.
 
     Attributes:
         index: number of the user, counted from 1 as in the paper.
@@ -87,16 +87,16 @@ class Dataset:
     """A data set before it is partitioned.
 
     Attributes:
-        train, test: samples to share out among users.
-        proxy: samples that belong to no user and no test.
-        vocabulary: number of token ids, where the inputs are texts.
-        spare: more samples that no user has and no accuracy is measured on, where there are any: the audit's
-            AUC needs many of one class.
-        rule: how parties' own files became samples (`learning.datasets.parties.rule`), in JSON, if they did.
-        holdings: train and test samples of each party, in their order, where rows belong to parties.
+        train, test: samples to divide among users.
+        proxy: samples outside the users' data and the tests.
+        vocabulary: number of token ids, for texts.
+        spare: optional samples that no user holds and no accuracy is measured on; the audit's AUC needs many
+            samples of one class.
+        rule: JSON of the rule that turned parties' own files into samples (`learning.datasets.parties.rule`).
+        holdings: numbers of train and test samples of each party, in order, if rows belong to parties.
 
-    Raises LearningError (when made): labels or token ids out of range, parts of different shapes, or inputs
-    of a type that does not say how large a value is.
+    The constructor raises LearningError for labels or token ids out of range, parts of different shapes, or
+    inputs whose type has no defined range.
     """
 
     name: str
@@ -135,21 +135,21 @@ class Dataset:
 
     @property
     def parts(self) -> dict[str, Samples]:
-        """Its samples, by the name of their part: train, test, proxy, and spare where there are any."""
+        """The data set's samples by part: train, test, proxy, and spare if there are any."""
         parts = {"train": self.train, "test": self.test, "proxy": self.proxy}
         return parts if self.spare is None else {**parts, "spare": self.spare}
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """(channels, height, width) of images, (length,) of texts."""
+        """Shape of one input: (channels, height, width) of images, (length,) of texts."""
         return tuple(self.train.x.shape[1:])
 
     def to(self, device: torch.device) -> Dataset:
-        """The data set on a device; tensors that are there already are shared."""
+        """The data set on a device; tensors already there are shared."""
         return self.each(lambda part: part.to(device))
 
     def each(self, change: Callable[[Samples], Samples]) -> Dataset:
-        """The data set with its parts changed, in the order of `parts`."""
+        """Applies `change` to each part, in the order of `parts`."""
         train, test, proxy, *spare = (change(part) for part in self.parts.values())
         return replace(self, train=train, test=test, proxy=proxy, spare=spare[0] if spare else None)
 
@@ -160,7 +160,7 @@ def labels_in(labels: Tensor) -> tuple[int, ...]:
 
 
 def pooled(samples: Iterable[Samples]) -> Samples:
-    """One or more sets of samples joined in order: (n_1 + n_2 + ..., ...)."""
+    """Joins one or more sets of samples in order: (n_1 + n_2 + ..., ...)."""
     listed = tuple(samples)
     return Samples(torch.cat([part.x for part in listed]), torch.cat([part.y for part in listed]))
 
@@ -169,12 +169,12 @@ def _require_range(what: str, values: Tensor, count: int) -> None:
     if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
         raise LearningError(
             f"data set {what} from {int(values.min())} to {int(values.max())}; "
-            f"they must be from 0 to {count - 1}: correct the file, or name the data set that it is of."
+            f"they must be from 0 to {count - 1}: correct the file, or name its own data set."
         )
 
 
 def require_finite_inputs(whose: str, samples: Samples) -> None:
-    """Raises LearningError, naming the first row, for inputs that are NaN or infinite."""
+    """Checks that inputs are finite.  Raises LearningError with the first row that is NaN or infinite."""
     if samples.x.is_floating_point() and not bool(torch.isfinite(samples.x).all()):
         rows = ~torch.isfinite(samples.x.flatten(1)).all(1)
         first = int(torch.nonzero(rows)[0])
@@ -200,7 +200,7 @@ def _tensor(what: str, values: Any) -> Tensor:
 
 
 def _inputs(values: Any) -> Tensor:
-    """Numbers as float32, whole ones of more than a byte as int64; bytes and truth values as they are."""
+    """Converts floats to float32 and integers of more than a byte to int64; keeps uint8 and bool."""
     x = _tensor("inputs", values)
     if x.is_complex():
         raise LearningError(

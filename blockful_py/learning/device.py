@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the device of tensors, and reports its errors."""
+"""Device selection, reproducibility settings, and device errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockful_py.learning.plugins import failing_as
 Backend = str | Callable[..., Any]
 
 NO_MEMORY = "can't allocate memory"
-"""Words of torch's CPU allocator in its RuntimeError, which has no class of its own."""
+"""Part of the message of torch's CPU allocator, whose RuntimeError has no class of its own."""
 
 
 def use_threads(count: int) -> None:
@@ -26,19 +26,19 @@ def use_threads(count: int) -> None:
 
 
 def use_portable_products() -> None:
-    """Asks MKL for matrix products that round alike on every x86-64 processor.
+    """Makes MKL round matrix products alike on every x86-64 processor.
 
-    See "The same bits" in docs/reference/learning.md.  Works before the first product of the process; an
-    MKL_CBWR that is set already stays.
+    See "The same bits" in docs/reference/learning.md.  Call it before the process's first product.  An
+    MKL_CBWR already set is kept.
     """
     os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
 
 
 def use_repeatable_kernels(device: torch.device) -> None:
-    """On a GPU, asks torch for kernels that give the same bits each time, and for convolutions in float32.
+    """Makes torch use deterministic GPU kernels, and float32 for convolutions.
 
-    See "On a GPU" in docs/reference/learning.md.  Works before the first product of the process on a GPU; a
-    CUBLAS_WORKSPACE_CONFIG that is set already stays.  Operations without such a kernel warn.
+    See "On a GPU" in docs/reference/learning.md.  Call it before the process's first product on a GPU.  A
+    CUBLAS_WORKSPACE_CONFIG already set is kept.  Operations without a deterministic kernel warn.
     """
     if device.type != "cuda":
         return
@@ -55,10 +55,9 @@ def use_repeatable_kernels(device: torch.device) -> None:
 
 
 def resolve_device(name: str) -> torch.device:
-    """`"auto"` is the GPU where there is one, else the CPU.
+    """The device of a name; "auto" is the GPU if there is one, else the CPU.
 
-    Raises:
-        SettingsError: not a device of torch, or not one of this machine.
+    Raises SettingsError: not a device of torch, or not one of this machine.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -68,14 +67,14 @@ def resolve_device(name: str) -> torch.device:
         raise SettingsError(f"device must be auto, cpu or cuda[:n], not {name!r}.") from None
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise SettingsError(
-            f"device {name!r} is not there ({torch.cuda.device_count()} GPUs found): use device = auto."
+            f"device {name!r} does not exist ({torch.cuda.device_count()} GPUs found): use device = auto."
         )
     return device
 
 
 @contextmanager
 def network_errors(device: torch.device) -> Iterator[None]:
-    """Turns what a network raises into a LearningError; out of memory, it names the settings to lower."""
+    """Turns a network's errors into LearningError; an out-of-memory message names the settings to lower."""
     with failing_as(LearningError, "the network"):
         try:
             yield
@@ -89,9 +88,9 @@ def network_errors(device: torch.device) -> Iterator[None]:
 
 
 def compiled(module: nn.Module, backend: Backend = "inductor") -> Callable[[Tensor], Tensor]:
-    """The network through torch.compile: inputs (B, ...) to logits (B, classes).
+    """Compiles the network by torch.compile: inputs (B, ...) to logits (B, classes).
 
-    The first call compiles the network; a call that cannot be compiled raises SettingsError.
+    Compilation happens on the first call, which raises SettingsError if it fails.
     """
     run = torch.compile(module, backend=backend)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an owner shows of a training: states and samples of some intervals, and their commitments."""
+"""Disclosure of a training: states and samples of some intervals, and commitments to all samples."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Disclosure:
     """A disclosure, which travels as a sealed file like weights.
 
     Attributes:
-        trace: what the owner committed to (`record.training_trace`), as bytes.
-        leaves: of all its n samples, uint8 (n, 32).
-        rows: u of those that it trained on, by their place among them; int64 (u,), ascending.
-        salts: theirs, uint8 (u, 32).
-        samples: what they hold, (u, ...), on the CPU.
-        states: at the beginning of intervals.
+        trace: the trace that the owner committed to (`record.training_trace`), as bytes.
+        leaves: leaves of all n samples of the owner, uint8 (n, 32).
+        rows: positions of the u disclosed samples among the samples trained on; int64 (u,), ascending.
+        salts: salts of the disclosed samples, uint8 (u, 32).
+        samples: the disclosed samples, (u, ...), on the CPU.
+        states: states at the beginning of intervals, by interval.
     """
 
     trace: bytes
@@ -55,7 +55,7 @@ class Disclosure:
 
     @classmethod
     def of(cls, tensors: Weights) -> Disclosure:
-        """Inverse of `tensors`.  Raises FormatError for tensors that are no disclosure."""
+        """Inverse of `tensors`.  Raises FormatError for tensors that are not a disclosure."""
         parts = {name: each for name, each in tensors.items() if not name.startswith(STATE)}
         if parts.keys() != PARTS:
             raise FormatError(f"a disclosure has {', '.join(sorted(PARTS))}, not {', '.join(parts)[:200]}")
@@ -80,7 +80,7 @@ class Disclosure:
             if key.startswith(STATE):
                 number, _, name = key.removeprefix(STATE).partition("/")
                 if not (number.isascii() and number.isdigit() and len(number) < 6):
-                    raise FormatError(f"{key[:80]!r} is no tensor of a disclosure")
+                    raise FormatError(f"{key[:80]!r} is not a tensor of a disclosure")
                 states.setdefault(int(number), {})[name] = tensor
         return cls(
             trace.numpy().tobytes(),
@@ -101,11 +101,11 @@ def disclosed_training(
     trace: bytes,
     intervals: Sequence[int],
 ) -> Disclosure:
-    """The disclosure of some intervals of a recorded training.
+    """Discloses some intervals of a recorded training.
 
     Args:
         samples: all n samples of the owner.
-        kept: rows of those that it trained on, ascending.
+        kept: rows of the samples trained on, ascending.
         salts: n salts.
     """
     rows = recorder.rows(intervals)
@@ -126,12 +126,12 @@ def leaves_of(samples: Samples, salts: Sequence[bytes]) -> tuple[bytes, ...]:
 
 
 def _packed(listed: Sequence[bytes]) -> Tensor:
-    """uint8 (n, 32)."""
+    """Packs n values of 32 bytes: uint8 (n, 32)."""
     return torch.frombuffer(bytearray(b"".join(listed)), dtype=torch.uint8).view(-1, 32)
 
 
 def sample_bytes(samples: Samples, row: int) -> bytes:
-    """A sample as leaves are made of it: its input's numbers, then its label, little-endian."""
+    """A sample as its leaf hashes it: its input's numbers, then its label, little-endian."""
     return samples.x[row].cpu().numpy().tobytes() + samples.y[row].cpu().numpy().tobytes()
 
 

@@ -16,16 +16,16 @@ from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stack_weights, st
 from blockful_py.learning.weights import Weights
 
 BATCH = 2048
-"""Samples that a model scores at once on a GPU."""
+"""Number of samples per batch on a GPU."""
 
 CPU_BATCH = 128
-"""The same on a CPU, whose cache then holds a layer's outputs."""
+"""Number of samples per batch on a CPU, whose cache then holds a layer's outputs."""
 
 STACKED_PIXELS = 2**14
-"""Pixels that a stack of models scores at once."""
+"""Number of pixels that a stack of models scores at once."""
 
 Scorer = Callable[[Architecture, Mapping[str, Weights], Samples], dict[str, Tensor]]
-"""`hits`, or what takes its place and gives the same bits (`learning.scoring_task`)."""
+"""Interface of `hits`, also for substitutes that give the same bits (`learning.scoring_task`)."""
 
 
 def accuracies(
@@ -37,8 +37,7 @@ def accuracies(
         models: state dicts by name.
         samples: n samples, n at least 1.
 
-    Raises:
-        LearningError: no samples, weights of another architecture, or no memory left on the device.
+    Raises LearningError: no samples, weights of another architecture, or the device is out of memory.
     """
     if not len(samples):
         raise LearningError("accuracy needs at least one sample; this user or class has none.")
@@ -46,21 +45,20 @@ def accuracies(
 
 
 def accuracy(architecture: Architecture, weights: Weights, samples: Samples) -> float:
-    """Accuracy of one model, from 0 to 1; raises as `accuracies`."""
+    """Accuracy of one model, from 0 to 1.  Raises as `accuracies`."""
     return accuracies(architecture, {"": weights}, samples)[""]
 
 
 def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Samples) -> dict[str, Tensor]:
-    """1.0 for each sample that a model classifies correctly, else 0.0: float64 (n,) by model.
+    """Hits by model, float64 (n,): 1.0 for each sample that the model classifies correctly, else 0.0.
 
-    Models that stack well are scored in stacks; the predictions do not depend on which are stacked.
+    Models are scored in stacks where stacking is faster; the grouping does not change predictions.
 
     Args:
         models: state dicts by name.
-        samples: n samples, n at least 1; the result lies on their device.
+        samples: n samples, n at least 1; the result is on their device.
 
-    Raises:
-        LearningError: weights of another architecture, or no memory left on the device.
+    Raises LearningError: weights of another architecture, or the device is out of memory.
     """
     if not models:
         return {}
@@ -73,14 +71,14 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
 
 
 def outputs(module: nn.Module, x: Tensor) -> Tensor:
-    """Logits (n, classes) of a network on n samples, as `batched_outputs`."""
+    """Logits (n, classes) of a network on n samples, computed by `batched_outputs`."""
     return torch.cat(list(batched_outputs(module, x)))
 
 
 def batched_outputs(module: nn.Module, x: Tensor) -> Iterator[Tensor]:
-    """Logits (batch, classes) of a network on n samples, batch after batch.
+    """Yields the logits (batch, classes) of a network on n samples, batch by batch.
 
-    On a CPU, images and weights take the memory format in which pooling is fastest; the module keeps it.
+    On a CPU, images and weights take the memory format with the fastest pooling; the module keeps it.
     """
     batch = BATCH
     if x.device.type == "cpu":

@@ -29,12 +29,11 @@ class FederationSpec:
 
     Attributes:
         training: phi of the paper's eq. 3, for models with references.
-        root_factor: epochs of a root, in multiples of those of `training`.
+        root_factor: epochs of a root, as a multiple of the epochs in `training`.
         starting_users: indices of the users that own the starts.
-        initial: the shared initialisation that roots start from; the seed and the architecture determine it
-            where it is None.
-        trainer: what trains the models, where the users' samples are not here.
-        fitter: has the models trained that a wave, or a method of unlearning, trains at once.
+        initial: the shared initialisation of the roots; None derives it from the seed and the architecture.
+        trainer: trains the models if the users' samples are not here.
+        fitter: trains the models of a wave, or of an unlearning method, together.
     """
 
     architecture: Architecture
@@ -48,7 +47,7 @@ class FederationSpec:
     fitter: Fitter = fit_together
 
     def plan(self) -> Plan:
-        """Its models in waves.  Raises as `scenario.plan` does."""
+        """The federation's models in waves.  Raises as `scenario.plan`."""
         return plan(self.scenario, self.starting_users)
 
 
@@ -58,13 +57,13 @@ class TrainedModel:
 
     Attributes:
         user, round: counted from 1.
-        references: best first, with their accuracies on the owner's test data; none for a root.
+        references: best first, with their accuracies on the owner's test data; empty for a root.
         weights: state dict, on the CPU.
         accuracy: on the owner's test data, from 0 to 1.
-        training: phi of the paper's eq. 3 as it was used.
-        privacy: what differentially private training spent.
-        curve: its learning curve; None for a private training, for one by a trainer, and for a model that was
-            loaded.
+        training: the phi of the paper's eq. 3 that trained it.
+        privacy: privacy spent by differentially private training.
+        curve: learning curve; None after private training, after training by a trainer, and for a loaded
+            model.
     """
 
     name: str
@@ -79,11 +78,11 @@ class TrainedModel:
 
 
 Wave = tuple[TrainedModel, ...]
-"""Models that were trained side by side, to be published together."""
+"""Models trained side by side, to be published together."""
 
 
 def initial_weights(settings: FederationSpec) -> Weights:
-    """State dict of the shared initialisation that roots start from, on the CPU."""
+    """State dict of the roots' shared initialisation, on the CPU."""
     if settings.initial is not None:
         return settings.initial
     return settings.architecture.initial(generator(settings.seed, "initial"))
@@ -95,23 +94,22 @@ def train_federation(
     published: Iterable[TrainedModel] = (),
     left: Collection[int] = (),
 ) -> Iterator[Wave]:
-    """Yield wave after wave, each to be published before those that come after it.
+    """Yields wave after wave; publish each wave before the next is trained.
 
-    Models in `published` are kept and not yielded again, so an interrupted run resumes with the same
-    bits.  Users in `left` publish no further models.
+    Models in `published` are kept and not yielded again, so an interrupted run resumes with the same bits.
+    Users in `left` publish no further models.
 
     Args:
         users: data of user i at position i - 1.
         left: indices of users that have left.
 
     Raises:
-        SettingsError, LearningError, GraphError: before anything is trained, where the settings do not
-            fit together.
+        SettingsError, LearningError, GraphError: the settings are inconsistent; raised before any training.
     """
     waves = settings.plan()
     if len(users) != settings.scenario.users:
         raise LearningError(
-            f"the scenario has {settings.scenario.users} users, data is there for {len(users)}: "
+            f"the scenario has {settings.scenario.users} users, but {len(users)} have data: "
             "partition the data among as many users."
         )
     done = {model.name: model for model in published}
@@ -128,11 +126,11 @@ def train_wave(
     users: Sequence[UserData],
     published: Mapping[str, TrainedModel],
 ) -> Wave:
-    """Train the models of a wave; companions do not change a model's bits.
+    """Trains the models of a wave; each model's bits are independent of the others in the wave.
 
     Args:
-        users: data of the owners of `specs`, at least.
-        published: models by name, at least those that `specs` refer to; only those that are scored are read.
+        users: data of at least the owners of `specs`.
+        published: models by name, at least all references of `specs`; only the models to score are read.
 
     Raises:
         LearningError: a needed model is not in `published`, a user has no samples, or weights are not finite.
@@ -209,8 +207,7 @@ def choose_references(
 ) -> tuple[ScoredModel, ...]:
     """The scripted references, or the top N of K candidates (paper, eq. 1), scored on the user's test data.
 
-    Raises:
-        LearningError: a needed model is not in `published`, or there is no candidate.
+    Raises LearningError: a needed model is not in `published`, or there is no candidate.
     """
     if spec.is_root:
         return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forget set and the retain set of a user: its training samples that a request names, and the others."""
+"""A user's forget set, the training samples that a request names, and retain set, its other samples."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blockful_py.learning.data import Samples, UserData
 
 
 def forget_set(forget: Forget, user: UserData) -> Samples:
-    """The user's training samples that are to be forgotten: (m, ...) of its (n, ...)."""
+    """The user's training samples to forget: (m, ...) of its (n, ...)."""
     return user.train.at(_mask(forget, user))
 
 
 def retain_set(forget: Forget, user: UserData) -> Samples:
-    """The user's training samples that stay: (n - m, ...)."""
+    """The user's training samples to retain: (n - m, ...)."""
     return user.train.at(~_mask(forget, user))
 
 
@@ -36,7 +36,7 @@ def rows_after(user: UserData, forgets: Iterable[Forget]) -> Tensor:
 
 
 def _mask(forget: Forget, user: UserData) -> Tensor:
-    """True for each training sample that the request names: (n,), bool."""
+    """Mask of the training samples that the request names: (n,), bool."""
     labels = user.train.y
     if forget.level is Level.CLASS:
         return torch.isin(labels, torch.tensor(forget.classes, dtype=labels.dtype, device=labels.device))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of an architecture's weights, which every stored model of a federation must have.
 
-A file is compared with it by the header of its safetensors, before any tensor is read.
+A file is checked by its safetensors header, before any tensor is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights, from_bytes, require_finite
 
 HEADER_SLACK = 1 << 12
-"""Bytes by which the header of a file may be longer than the one that `to_bytes` writes."""
+"""Number of bytes by which a file's header may exceed the header that `to_bytes` writes."""
 SAFETENSORS_NAMES: Mapping[torch.dtype, str] = {
     torch.int64: "I64",
     torch.float64: "F64",
@@ -34,14 +34,14 @@ SAFETENSORS_NAMES: Mapping[torch.dtype, str] = {
     torch.uint8: "U8",
     torch.bool: "BOOL",
 }
-"""Types of tensors as headers of safetensors name them, in the order in which it writes them."""
+"""Safetensors' names of tensor types, in the order in which it writes tensors."""
 _TOLD = 3
-"""Tensors that an error names."""
+"""Maximum number of tensors listed in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorForm:
-    """Type, as safetensors names it, and shape of a tensor."""
+    """Type, by its safetensors name, and shape of a tensor."""
 
     kind: str
     shape: tuple[int, ...]
@@ -58,12 +58,12 @@ class WeightsForm:
 
     @property
     def size(self) -> int:
-        """Bytes of the file that `weights.to_bytes` makes of such weights."""
+        """Size in bytes of the file that `weights.to_bytes` writes."""
         return 8 + self._header_size + sum(map(_bytes_of, self.tensors.values()))
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that a file of such weights may have."""
+        """Maximum size in bytes of a file of such weights."""
         return self.size + HEADER_SLACK
 
     @property
@@ -79,9 +79,9 @@ class WeightsForm:
         return -(-len(header) // 8) * 8
 
     def read(self, data: bytes, whose: str) -> Weights:
-        """The weights in a file, of this form and with every number finite.
+        """Reads weights of this form from a file, all numbers finite.
 
-        Raises UnusableWeightsError, which says what was expected and what was found.
+        Raises UnusableWeightsError with the expectation and the finding.
         """
         self._require_same(dict(self._named(data, whose)), whose)
         try:
@@ -92,7 +92,7 @@ class WeightsForm:
         return weights
 
     def require(self, weights: Weights, whose: str) -> None:
-        """Raises UnusableWeightsError unless weights have this form and every number is finite."""
+        """Checks that weights have this form and finite numbers.  Raises UnusableWeightsError."""
         self._require_same(_forms_of(weights), whose)
         try:
             require_finite(weights, whose)
@@ -100,7 +100,7 @@ class WeightsForm:
             raise UnusableWeightsError(str(error)) from None
 
     def _named(self, data: bytes, whose: str) -> Iterator[tuple[str, TensorForm]]:
-        """The tensors that the header of a file names."""
+        """The tensors listed in a file's header."""
         size, most = int.from_bytes(data[:8], "little"), self._header_size + HEADER_SLACK
         if not 0 < size <= min(most, len(data) - 8):
             raise UnusableWeightsError(
@@ -111,7 +111,7 @@ class WeightsForm:
             for name, entry in parse_json(data[8 : 8 + size]).items():
                 yield name, _form_in(entry)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UnusableWeightsError(f"{whose} is no safetensors file of weights ({error}).") from None
+            raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
 
     def _require_same(self, found: Mapping[str, TensorForm], whose: str) -> None:
         names = dict.fromkeys((*self.tensors, *found))
@@ -130,7 +130,7 @@ class WeightsForm:
 
 @lru_cache(maxsize=16)
 def form_of(architecture: Architecture) -> WeightsForm:
-    """The form of an architecture's weights.  Raises LearningError for tensors that are not stored."""
+    """The form of an architecture's weights.  Raises LearningError for an unstorable tensor type."""
     state = architecture.state()
     odd = [name for name, each in state.items() if each.dtype not in SAFETENSORS_NAMES]
     if odd:
@@ -151,7 +151,7 @@ def _forms_of(weights: Weights) -> dict[str, TensorForm]:
 
 
 def _form_in(entry: Any) -> TensorForm:
-    """The form in an entry of a header.  Raises TypeError or KeyError."""
+    """The form in a header entry.  Raises TypeError or KeyError."""
     kind, shape = entry["dtype"], entry["shape"]
     if not isinstance(kind, str) or not all(type(length) is int for length in shape):
         raise TypeError("an entry of its header is malformed")

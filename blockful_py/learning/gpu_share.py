@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share of a GPU that a task takes, by the memory that its first step takes on this machine's.
+"""Share of a GPU that a task needs, estimated from the memory of its first step on this machine's GPU.
 
-Tasks share a card where their shares allow it, as each is a process of its own with its own context.
+Each task is a process of its own with its own context, so several may share a card if their shares fit.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from blockful_py.learning.together import TrainingJob, fit_together
 from blockful_py.learning.weights import Weights
 
 CONTEXT = 800 * 2**20
-"""Bytes that a process takes on a GPU beside torch's allocator (docs/reference/performance.md)."""
+"""Bytes of GPU memory per process outside torch's allocator (docs/reference/performance.md)."""
 
 MARGIN = 1.2
-"""Factor for what later steps take beyond the first."""
+"""Safety factor for later steps that need more memory than the first."""
 
 
 def training_share(architecture: Architecture, jobs: Sequence[TrainingJob]) -> float:
-    """Share of a GPU, from 0 (on a CPU) to 1, that training these jobs at once takes.
+    """Share of a GPU, from 0 (on a CPU) to 1, for training these jobs at once.
 
-    Trains each on its first batch for one step, and adds the rest of the samples.
+    Trains each job for one step on its first batch, and adds the size of its other samples.
     """
     batch = jobs[0].settings.batch_size
     brief = [
@@ -44,13 +44,13 @@ def training_share(architecture: Architecture, jobs: Sequence[TrainingJob]) -> f
 
 
 def scoring_share(architecture: Architecture, weights: Weights, samples: Samples) -> float:
-    """Share of a GPU, from 0 (on a CPU) to 1, that scoring one model takes."""
+    """Share of a GPU, from 0 (on a CPU) to 1, for scoring one model."""
     some = samples.at(torch.arange(min(BATCH, len(samples))))
     return measured_share([samples], lambda: hits(architecture, {"": weights}, some))
 
 
 def measured_share(samples: Sequence[Samples], step: Callable[[], object]) -> float:
-    """Share of a GPU, from 0 (on a CPU) to 1, that `step` takes beside one or more sets of samples."""
+    """Share of a GPU, from 0 (on a CPU) to 1, for `step` plus one or more sets of samples."""
     device = samples[0].x.device
     if device.type != "cuda":
         return 0.0
@@ -67,7 +67,7 @@ def share_of(peak: int, samples: int, total: int) -> float:
     """Share of a card with `total` bytes, rounded up to hundredths, at most 1.
 
     Args:
-        peak: bytes that torch's allocator takes for a step at most.
+        peak: peak bytes in torch's allocator during a step.
         samples: bytes of the samples.
     """
     return min(1.0, math.ceil(100 * MARGIN * (CONTEXT + peak + samples) / total) / 100)

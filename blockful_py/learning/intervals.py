@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training in intervals: the state at each end, and an interval again from its batches alone.
+"""Training in intervals: records the state at each boundary, and replays one interval from its batches.
 
-Stacks only, with one model: their bits are the same on every x86-64 processor (docs/reference/learning.md).
+Only for stacks of one model, whose bits are the same on every x86-64 processor (docs/reference/learning.md).
 """
 
 from __future__ import annotations
@@ -25,26 +25,29 @@ from blockful_py.learning.weights import Weights, require_finite, to_bytes
 from blockful_py.settings import TrainingSettings
 
 INTERVALS = 128
-"""Most intervals of a training.  With fewer, the least that an owner can show is more; with more, so are the
-states to send."""
+"""Maximum number of intervals of a training.
+
+Fewer intervals increase the minimum that an owner must disclose; more intervals increase the number of
+states.
+"""
 VELOCITY = "sgd/velocity"
 """Name of the velocity among a state's tensors; no network's tensor has a slash in its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A model between two steps.
+    """State of a training between two steps.
 
     Attributes:
         weights: state dict, on the CPU.
-        velocity: of SGD, float32 (D,), in the order in which the weights are stacked.
+        velocity: SGD's velocity, float32 (D,), in the order of the stacked weights.
     """
 
     weights: Weights
     velocity: Tensor
 
     def digest(self) -> str:
-        """SHA-256 of the weights, then of the velocity; 128 hexadecimal digits."""
+        """SHA-256 of the weights, followed by SHA-256 of the velocity; 128 hexadecimal digits."""
         return weights_digest(self.weights) + sha256(self.velocity.numpy().tobytes()).hexdigest()
 
     def tensors(self) -> Weights:
@@ -52,7 +55,7 @@ class State:
 
     @classmethod
     def of(cls, tensors: Weights) -> State:
-        """Inverse of `tensors`.  Raises FormatError without a velocity, float32 (D,)."""
+        """Inverse of `tensors`.  Raises FormatError unless the velocity is float32 (D,)."""
         velocity = tensors.get(VELOCITY)
         if velocity is None or velocity.dtype != torch.float32 or velocity.dim() != 1:
             raise FormatError("a state has no velocity, or one of another form")
@@ -60,7 +63,7 @@ class State:
 
     @classmethod
     def first(cls, weights: Weights) -> State:
-        """Before the first step."""
+        """The state before the first step."""
         size = sum(tensor.numel() for tensor in weights.values())
         return cls(weights, torch.zeros(size))
 
@@ -71,12 +74,12 @@ def weights_digest(weights: Weights) -> str:
 
 
 def can_be_replayed(architecture: Architecture, settings: TrainingSettings) -> bool:
-    """Whether others compute the same bits of a training on their CPUs.  Raises as `is_stacked`."""
+    """Whether others can reproduce the bits of a training on their CPUs.  Raises as `is_stacked`."""
     return settings.trainer is None and is_stacked(architecture, settings, torch.device("cpu"))
 
 
 def ends_of(schedule: Schedule) -> tuple[int, ...]:
-    """The steps between m intervals, both ends included: `floor(i S / m)`, `m = min(S, INTERVALS)`."""
+    """Boundary steps of the m intervals, 0 and S included: `floor(i S / m)`, `m = min(S, INTERVALS)`."""
     count = min(schedule.steps, INTERVALS)
     return tuple(i * schedule.steps // count for i in range(count + 1))
 
@@ -84,7 +87,7 @@ def ends_of(schedule: Schedule) -> tuple[int, ...]:
 def fit_in_intervals(
     architecture: Architecture, job: TrainingJob, visit: Callable[[int, State], None]
 ) -> Fitted:
-    """`fit_together` of one job; `visit` is given the number of each end, from 0, and the state there."""
+    """Trains one job as `fit_together` does; calls `visit` with each boundary's number, from 0, and state."""
     size = len(job.samples)
     schedule = Schedule.of(job.settings, size)
     training = StackTraining(architecture, schedule, [job.weights], [job.samples])
@@ -99,11 +102,11 @@ def fit_in_intervals(
 
 
 class Recorder:
-    """A `Fitter` of one model that notes the digests of its states.
+    """A `Fitter` of one model that records the digests of its states.
 
     Attributes:
-        job: the training; None before there was one.
-        states: digests of the states at all ends.
+        job: the training; None before the first one.
+        states: digests of the states at all boundaries.
     """
 
     def __init__(self) -> None:
@@ -119,12 +122,12 @@ class Recorder:
         return (fit_in_intervals(architecture, self._fresh(), note),)
 
     def rows(self, intervals: Sequence[int]) -> Tensor:
-        """As `rows_of`.  Raises LearningError before a training."""
+        """Rows read by some intervals, as in `rows_of`.  Raises LearningError before a training."""
         job = self._fresh()
         return rows_of(job.settings, len(job.samples), job.stream, intervals)
 
     def starts(self, architecture: Architecture, intervals: Sequence[int]) -> dict[int, State]:
-        """States at the beginning of some intervals, by training again.  Raises LearningError before one."""
+        """States at the beginning of some intervals, by training again.  Raises as `rows`."""
         found: dict[int, State] = {}
 
         def keep(number: int, state: State) -> None:
@@ -160,20 +163,21 @@ def replay(
     rows: Tensor,
     samples: Samples,
 ) -> State:
-    """The state at the end of an interval.
+    """Replays an interval; returns the state at its end.
 
     Args:
         size: number of all samples of the training.
-        stream: fresh, as the training had it.
-        begin: state at its beginning.
-        rows, samples: u rows among all samples, ascending, those of `rows_of` among them, and what they hold.
+        stream: fresh, seeded as in the training.
+        begin: state at the interval's beginning.
+        rows: u positions among all samples, ascending, at least the positions that `rows_of` returns.
+        samples: the u samples at `rows`.
 
-    Raises LearningError for a state of another architecture, or an end that is not finite.
+    Raises LearningError for a state of another architecture, or an end state that is not finite.
     """
     schedule = Schedule.of(settings, size)
     training = StackTraining(architecture, schedule, [begin.weights], [samples])
     if begin.velocity.shape != training.optimiser.velocity.shape:
-        raise LearningError("a state's velocity is of another network.")
+        raise LearningError("a state's velocity belongs to another network.")
     require_finite({VELOCITY: begin.velocity}, "a state")
     training.optimiser.velocity.copy_(begin.velocity)
     first, last = ends_of(schedule)[interval : interval + 2]

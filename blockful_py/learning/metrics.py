@@ -19,7 +19,7 @@ from blockful_py.learning.weights import Weights
 __all__ = ["Quality", "quality"]
 
 BINS = 15
-"""Of the calibration error (Guo et al. 2017)."""
+"""Number of intervals of the calibration error (Guo et al. 2017)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Bin:
     """Samples whose confidence lies in one interval.
 
     Attributes:
-        samples: their number.
+        samples: number of samples.
         confidence, accuracy: means, from 0 to 1; None without samples.
     """
 
@@ -59,10 +59,10 @@ class Quality:
     Attributes:
         accuracy: from 0 to 1.
         per_class: accuracy on the samples of each class, (classes,); None for a class without samples.
-        confusion: (true class, predicted class, samples) of each pair that occurs, ascending; at most as many
-            as samples, however many classes there are.
+        confusion: (true class, predicted class, samples) of each pair that occurs, ascending; at most one
+            entry per sample, for any number of classes.
         calibration_error: expected calibration error, from 0 to 1.
-        reliability: intervals that the calibration error sums over, by ascending confidence.
+        reliability: intervals of the calibration error, by ascending confidence.
     """
 
     accuracy: float
@@ -75,8 +75,7 @@ class Quality:
 def predict(architecture: Architecture, weights: Weights, samples: Samples) -> Predictions:
     """Predictions of a model on n samples, in evaluation mode.
 
-    Raises:
-        LearningError: no samples, weights of another architecture, or no memory left on the device.
+    Raises LearningError: no samples, weights of another architecture, or the device is out of memory.
     """
     if not len(samples):
         raise LearningError("metrics need at least one sample; this user or class has none.")
@@ -88,7 +87,7 @@ def predict(architecture: Architecture, weights: Weights, samples: Samples) -> P
 
 
 def quality(architecture: Architecture, weights: Weights, samples: Samples) -> Quality:
-    """All figures of a model on samples.  Raises what `predict` raises."""
+    """All figures of a model on samples.  Raises as `predict`."""
     made = predict(architecture, weights, samples)
     return Quality(
         accuracy=float((made.labels == made.truth).double().mean()),
@@ -102,26 +101,29 @@ def quality(architecture: Architecture, weights: Weights, samples: Samples) -> Q
 def qualities(
     architecture: Architecture, models: Mapping[str, Weights], samples: Samples
 ) -> dict[str, Quality]:
-    """All figures of every model.  Raises what `predict` raises."""
+    """All figures of every model.  Raises as `predict`."""
     return {name: quality(architecture, weights, samples) for name, weights in models.items()}
 
 
 def confusion(made: Predictions) -> tuple[tuple[int, int, int], ...]:
-    """The cells above zero of the confusion matrix: (true class, predicted class, samples), ascending."""
+    """Nonzero cells of the confusion matrix: (true class, predicted class, samples), ascending."""
     pairs, counts = torch.unique(torch.stack([made.truth, made.labels], 1), dim=0, return_counts=True)
     return tuple((*pair, count) for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True))
 
 
 def per_class_accuracy(made: Predictions) -> tuple[float | None, ...]:
-    """Share of each class's samples that are predicted correctly; None for a class without samples."""
+    """Share of each class's samples predicted correctly; None for a class without samples."""
     of_right, of_all = made.truth[made.labels == made.truth], made.truth
     right, total = (each.bincount(minlength=made.class_count).tolist() for each in (of_right, of_all))
     return tuple(hit / count if count else None for hit, count in zip(right, total, strict=True))
 
 
 def calibration_error(made: Predictions, bins: int = BINS) -> float:
-    """`sum_b n_b / n |accuracy_b - confidence_b|` over `bins` intervals of equal width (Guo et al.
-    2017, eq. 3), from 0 (confidence equals accuracy) to 1."""
+    """Expected calibration error, from 0 to 1: `sum_b n_b / n |accuracy_b - confidence_b|`.
+
+    b runs over `bins` intervals of equal width (Guo et al. 2017, eq. 3); 0 means that confidence equals
+    accuracy.
+    """
     _, confident, right = _binned(made, bins)
     return float((right - confident).abs().sum() / len(made.truth))
 
@@ -135,7 +137,7 @@ def reliability(made: Predictions, bins: int = BINS) -> tuple[Bin, ...]:
 
 
 def _binned(made: Predictions, bins: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Sums by interval, float64 (bins,): samples, confidences, correct labels."""
+    """Sums per interval, float64 (bins,): samples, confidences, correct labels."""
     confidence = made.confidence.double()
     bin_of = (confidence * bins).ceil().long().clamp(1, bins) - 1
     parts = (torch.ones_like(confidence), confidence, (made.labels == made.truth).double())

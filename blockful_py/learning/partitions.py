@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Divides a data set among the users.
+"""Partitions a data set among the users.
 
-Each partition first draws a rule (which user gets which classes, and how much of them), then shares out
-the train and the test samples by it.
+Each partition first draws a rule, which assigns classes and their shares to users.  The rule then divides the
+train samples and the test samples.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from blockful_py.learning.streams import generator
 from blockful_py.settings import FederationSettings, Situation
 
 AS_HELD: Situation = "parties"
-"""The situation where the data set says whose rows are whose."""
+"""Situation in which the data set itself assigns rows to users."""
 
 Rows = list[list[int]]
-"""Row numbers of each user, at its index - 1."""
+"""Row numbers of the user with index i, at position i - 1."""
 
 Rule = Callable[[Samples, torch.Generator], Rows]
-"""Shares out n samples (n, ...) as row numbers below n; the generator shuffles."""
+"""Divides n samples (n, ...) into rows per user; the generator shuffles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def all_hold(train: Samples, division: Division, stream: torch.Generator) -> Rul
 def few_hold(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     """Gives `division.classes` to the holders alone, and spreads the other classes as `all_hold` does.
 
-    Each holder gets 2/users of each class, or an equal share where that is less; nobody gets the remainder.
+    Each holder gets 2/users of each class, or an equal share if that is less; the remainder is unused.
     """
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
@@ -81,7 +81,7 @@ def few_hold(train: Samples, division: Division, stream: torch.Generator) -> Rul
 
 
 def iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Shares samples out at random in equal numbers: every user draws from the same distribution."""
+    """Divides samples at random in equal numbers: every user draws from the same distribution."""
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         rows = torch.randperm(len(samples), generator=shuffle).tolist()
@@ -93,8 +93,8 @@ def iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
 def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     """Gives every user every class, but a different region of it.
 
-    A class is ordered along the principal direction of its train inputs and cut into one slice a user; the
-    order of the users is drawn anew for each class.
+    Each class is sorted along the principal direction of its train inputs and cut into one slice per user;
+    the order of the users is drawn anew for each class.
     """
     directions = principal_directions(train, stream)
     slices = {label: torch.randperm(division.users, generator=stream).tolist() for label in directions}
@@ -103,7 +103,7 @@ def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) 
         shares: Rows = [[] for _ in range(division.users)]
         for label in labels_in(samples.y):
             rows = torch.nonzero(samples.y == label).flatten()
-            ordered = rows[_along(directions.get(label), samples.x[rows])]
+            ordered = rows[_sorted_along(directions.get(label), samples.x[rows])]
             order = slices.get(label, range(division.users))
             for user, part in zip(order, torch.tensor_split(ordered, division.users), strict=True):
                 shares[user] += part.tolist()
@@ -113,8 +113,9 @@ def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) 
 
 
 def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Spreads each class evenly over the users that `federation.missing` does not deny it, as in the paper
-    ("client 1 does not have classes 70-74").
+    """Spreads each class evenly over the users, without those listed for it in `federation.missing`.
+
+    This follows the paper ("client 1 does not have classes 70-74").
 
     Raises:
         SettingsError: no user lacks a class, an unknown user does, or every user lacks the same class.
@@ -137,7 +138,7 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
     }
     nobody = sorted(label for label, users in having.items() if not users)
     if nobody:
-        raise SettingsError(f"federation.missing leaves class {nobody[0]} to nobody: let a user have it.")
+        raise SettingsError(f"federation.missing gives class {nobody[0]} to no user: let a user have it.")
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         shares: Rows = [[] for _ in range(division.users)]
@@ -157,7 +158,7 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
 def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     """Divides each class by shares drawn from Dirichlet(concentration) (Hsu, Qi and Brown 2019).
 
-    A user that is left without samples gets one from the user with the most.
+    A user without samples gets one from the user with the most.
     """
     draws = np.random.default_rng(int(torch.randint(2**62, (1,), generator=stream)))
     alpha = np.full(division.users, division.settings.concentration)
@@ -183,8 +184,9 @@ def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Ru
 
 
 def shards(train: Samples, division: Division, stream: torch.Generator) -> Rule:
-    """Cuts samples, ordered by class, into `users * shards` pieces of equal size and gives each user `shards`
-    of them (McMahan et al. 2017): most users know few classes.
+    """Cuts class-sorted samples into `users * shards` equal pieces and gives each user `shards` of them.
+
+    Most users therefore know few classes (McMahan et al. 2017).
     """
     pieces = division.users * division.settings.shards
     owner = (torch.randperm(pieces, generator=stream) % division.users).tolist()
@@ -210,11 +212,13 @@ PARTITIONS: Mapping[Situation, Callable[[Samples, Division, torch.Generator], Ru
         "shards": shards,
     }
 )
-"""Makers of rules by situation, but AS_HELD; the generator draws what train and test have in common."""
+"""Functions that build rules, by situation, without AS_HELD; the generator draws the randomness shared by
+train and test samples.
+"""
 
 
 def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData, ...]:
-    """Share out the train and the test samples by the same rule, disjoint between users.
+    """Divides the train and the test samples by the same rule, disjoint between users.
 
     Returns the data of user i at position i - 1, on the device of the data set.
 
@@ -238,7 +242,7 @@ def partition(dataset: Dataset, division: Division, seed: int) -> tuple[UserData
 
 
 def _as_held(dataset: Dataset, division: Division) -> tuple[UserData, ...]:
-    """Each party's own rows.  Raises SettingsError unless they belong to as many parties as users."""
+    """Gives each user a party's rows.  Raises SettingsError unless there are as many parties as users."""
     if len(dataset.holdings) != division.users:
         raise SettingsError(
             f"partition 'parties' gives each user a file; data set {dataset.name!r} has "
@@ -255,7 +259,7 @@ def _as_held(dataset: Dataset, division: Division) -> tuple[UserData, ...]:
 
 
 def require_classes(classes: Collection[int], held: Collection[int], holder: str) -> None:
-    """Raise UnknownClassError, listing the classes there are, unless `held` has all of `classes`."""
+    """Checks that `held` has all of `classes`.  Raises UnknownClassError, which lists the known classes."""
     missing = sorted(set(classes) - set(held))
     if missing:
         raise UnknownClassError(
@@ -281,13 +285,13 @@ def _share(samples: Samples, rows: Sequence[int], index: int, which: str) -> Sam
     return samples.at(torch.tensor(rows, dtype=torch.int64))
 
 
-def _along(direction: Direction | None, x: Tensor) -> Tensor:
-    """Rows of x by ascending position along a direction; as they are without one."""
+def _sorted_along(direction: Direction | None, x: Tensor) -> Tensor:
+    """Rows of x by ascending position along a direction; unsorted if the direction is None."""
     return torch.arange(len(x)) if direction is None else torch.argsort(direction.of(x), stable=True)
 
 
 def _by_class(labels: Tensor, classes: Sequence[int], stream: torch.Generator) -> list[int]:
-    """Rows class after class, shuffled within each."""
+    """Rows sorted by class, shuffled within each class."""
     rows: list[int] = []
     for label in classes:
         of_class = torch.nonzero(labels == label).flatten()
@@ -296,7 +300,7 @@ def _by_class(labels: Tensor, classes: Sequence[int], stream: torch.Generator) -
 
 
 def _deal(rows: Sequence[int], receivers: Sequence[int], users: int) -> Rows:
-    """Row i to receiver i mod n, like cards."""
+    """Deals rows like cards: row i goes to receiver i mod n."""
     shares: Rows = [[] for _ in range(users)]
     for i, row in enumerate(rows):
         shares[receivers[i % len(receivers)]].append(row)

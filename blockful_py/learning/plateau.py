@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many epochs a federation needs: until the accuracy on held-out training samples rises no more."""
+"""Finds the number of epochs after which the accuracy on held-out training samples stops rising."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ HELD_OUT = 0.2
 """Share of a user's training samples that is held out."""
 
 MOST_EPOCHS = 64
-"""A power of 2."""
+"""Maximum number of epochs tried, a power of 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plateau:
-    """The epochs that were found, and what they were found by.
+    """The epochs found, with the accuracies behind them.
 
     Attributes:
-        epochs: those of a model with references; a root trains `root_factor` times as many.
-        accuracies: mean accuracy on the held-out samples, from 0 to 1, by the epochs that were tried
-            (as text, which JSON needs).
-        held_out: number of these samples.
+        epochs: epochs of a model with references; a root trains `root_factor` times as many.
+        accuracies: mean accuracy on the held-out samples, from 0 to 1, by number of epochs (as text, for
+            JSON).
+        held_out: number of held-out samples.
     """
 
     epochs: int
@@ -39,21 +39,19 @@ class Plateau:
 
 
 def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau:
-    """The epochs after which neither twice nor four times as many raise the held-out accuracy by more than
-    its standard error.
+    """Finds the smallest number of epochs whose doubling and quadrupling raise the accuracy insignificantly.
 
-    Each user holds out a fifth of its training samples, drawn by seed, and the federation is trained on the
-    others, for 1, 2, 4, ... epochs, with the held-out samples in the place of the users' test samples, which
-    nothing reads.  With a(E) the mean accuracy of all models on all n held-out samples, the result is the
-    first E of 1, 2, 4, ... 32 with
+    Each user holds out a fifth of its training samples, drawn by seed.  The federation is trained on the
+    others for 1, 2, 4, ... epochs, with the held-out samples in place of the users' test samples, which stay
+    unread.  With a(E) the mean accuracy of all models on all n held-out samples, the result is the first E of
+    1, 2, 4, ... 32 with
 
-    `a(F) - a(E) <= sqrt(a (1 - a) / n)`, a the larger of both, for F = 2E and F = 4E, if that is at most 64,
+    `a(F) - a(E) <= sqrt(a (1 - a) / n)`, a the larger of both, for F = 2E and, if that is at most 64, F = 4E,
 
-    and a(E) more than such an error above the share of the commonest class; 64 where there is none.  One
-    doubling does not suffice: accuracy can rest before it rises.
+    and with a(E) more than such an error above the share of the commonest class.  If there is no such E, the
+    result is 64.  One doubling does not suffice, because accuracy can rest before it rises.
 
-    Raises:
-        SettingsError, LearningError: a user has no two samples, or as `train_federation`.
+    Raises SettingsError, LearningError: a user has fewer than two samples, or as `train_federation`.
     """
     split = [_split(user, settings.seed) for user in users]
     held = pooled(user.test for user in split)
@@ -70,11 +68,11 @@ def find_plateau(settings: FederationSpec, users: Sequence[UserData]) -> Plateau
 
 
 def level_of(found: Mapping[int, float], count: int, chance: float) -> int | None:
-    """The first epochs known to suffice by the rule of `find_plateau`; None where more have to be tried.
+    """The first number of epochs known to suffice by the rule of `find_plateau`; None if more must be tried.
 
     Args:
         found: accuracies by epochs: 1, 2, 4, ...
-        count: number of the samples that they were measured on.
+        count: number of samples behind the accuracies.
         chance: share of the commonest class.
     """
     for epochs in found:
@@ -85,7 +83,7 @@ def level_of(found: Mapping[int, float], count: int, chance: float) -> int | Non
 
 
 def is_level(found: Mapping[int, float], epochs: int, more: int, count: int, chance: float) -> bool:
-    """Whether more epochs bring no more than an error, and these more than chance."""
+    """Whether `more` epochs gain at most one standard error, and `epochs` beat chance by more than one."""
     larger = max(found[epochs], found[more])
     error = math.sqrt(larger * (1 - larger) / count)
     return found[more] - found[epochs] <= error and found[epochs] > chance + error
@@ -99,11 +97,11 @@ def _accuracy(settings: FederationSpec, users: Sequence[UserData], held: Samples
 
 
 def _split(user: UserData, seed: int) -> UserData:
-    """The user with a part of its training samples as test samples, and the others as training samples."""
+    """Moves a part of the user's training samples to its test samples."""
     size = len(user.train)
     if size < 2:
         raise LearningError(
-            f"user {user.index} has {size} training samples, of which none can be held out: give it more."
+            f"user {user.index} has {size} training samples, too few to hold one out: give it more."
         )
     order = torch.randperm(size, generator=generator(seed, "held out", user.index))
     count = max(1, round(HELD_OUT * size))

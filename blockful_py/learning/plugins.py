@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds models, data sets, methods and callbacks by name: built in, registered by other packages, or given by
-import path (`package.module:object`)."""
+"""Finds models, data sets, methods and callbacks by name.
+
+A name is built in, registered by another package, or an import path (`package.module:object`).
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,12 @@ def known(builtin: Mapping[str, Plugin], group: str) -> tuple[str, ...]:
 
 
 def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plugin:
-    """The object of a name: built in, of an entry point of `group`, or of an import path.
+    """The object of a name: built in, an entry point of `group`, or an import path.
 
     Args:
-        what: what the object is, for errors, such as "model".
+        what: kind of object, for error messages, such as "model".
 
-    Raises:
-        SettingsError: no object has this name (lists the known ones), or it cannot be imported.
+    Raises SettingsError: no object has this name (lists the known ones), or it cannot be imported.
     """
     if name in builtin:
         return builtin[name]
@@ -42,7 +43,7 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     if not entries and ":" not in name:
         raise SettingsError(
             f"there is no {what} {name!r}. Known: {', '.join(known(builtin, group))}; "
-            "one of your own is named as package.module:object."
+            "name custom code as package.module:object."
         )
     with _importing(name, what):
         loaded: Plugin = next(iter(entries)).load() if entries else imported(name)
@@ -50,25 +51,27 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
 
 
 def require_importable(names: Iterable[str], what: str) -> None:
-    """Raises SettingsError unless all are import paths whose objects can be imported."""
+    """Checks that all names are import paths of importable objects.  Raises SettingsError."""
     for name in names:
         if ":" not in name:
-            raise SettingsError(f"{name!r} is no {what} of your own: name it as package.module:object.")
+            raise SettingsError(
+                f"{name!r} is not custom code for a {what}: name it as package.module:object."
+            )
         with _importing(name, what):
             imported(name)
 
 
 def imported(path: str) -> Any:
-    """The object of an import path.  Raises ImportError or AttributeError where there is none."""
+    """The object of an import path.  Raises ImportError or AttributeError if it cannot be imported."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
 
 
 @contextmanager
 def failing_as(kind: type[BlockfulError], what: str) -> Iterator[None]:
-    """Turns whatever people's own code raises into an error of this package, so that a job ends by it.
+    """Turns any error of users' own code into an error of this package, which ends the job.
 
-    A full disk is not theirs: the job stays, and goes on once there is room.
+    A full disk is not an error of that code: it propagates, and the job resumes once there is room.
     """
     try:
         yield
@@ -93,9 +96,9 @@ def _importing(name: str, what: str) -> Iterator[None]:
 
 
 def folders(names: Iterable[str]) -> tuple[Path, ...]:
-    """Folders outside the interpreter's own in which the modules of import paths are found, ascending.
+    """Folders of the modules of import paths, without the interpreter's own folders, ascending.
 
-    Imports nothing, and leaves out what is not found.
+    Imports no module, and skips modules that it cannot find.
     """
     modules = {name.partition(":")[0].partition(".")[0] for name in names if ":" in name}
     found = {folder for module in modules if (folder := _folder(module)) is not None}
@@ -103,7 +106,7 @@ def folders(names: Iterable[str]) -> tuple[Path, ...]:
 
 
 def _folder(module: str) -> Path | None:
-    """The folder that a top-level module or package is in."""
+    """The folder of a top-level module or package."""
     try:
         spec = find_spec(module)
     except (ImportError, ValueError):

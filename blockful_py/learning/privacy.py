@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentially private training, DP-SGD (Abadi et al. 2016), through Opacus.
 
-Each sample's gradient is scaled down to an L2 norm of at most `clip`, and noise of standard deviation
-`noise * clip` is added to their sum.  Each sample joins a batch independently with probability
-`q = batch / n`, as the accountant assumes (Mironov, Talwar and Zhang 2019).
+Each sample's gradient is scaled down to an L2 norm of at most `clip`, and noise of standard deviation `noise
+* clip` is added to the sum.  Each sample joins a batch independently with probability `q = batch / n`, as the
+accountant assumes (Mironov, Talwar and Zhang 2019).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from blockful_py.settings import PrivacySettings, TrainingSettings
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Privacy that one training spent: (epsilon, delta)-differential privacy of the user's training samples.
+    """Privacy spent by one training: (epsilon, delta)-differential privacy of the user's training samples.
 
     Attributes:
         noise: standard deviation of the noise, in multiples of `clip`.
-        clip: largest L2 norm of a sample's gradient.
+        clip: maximum L2 norm of a sample's gradient.
         sample_rate: probability that a sample joins a batch.
         steps: number of batches.
-        epsilon: follows from the others by `epsilon_of`, so anyone can verify it.
+        epsilon: computed from the other attributes by `epsilon_of`, so anyone can verify it.
     """
 
     noise: float
@@ -45,7 +45,7 @@ class Spent:
 
 
 def spent(settings: TrainingSettings, size: int) -> Spent | None:
-    """Privacy that training on `size` samples spends, None without noise.  Raises as `epsilon_of`."""
+    """Privacy spent by training on `size` samples; None without noise.  Raises as `epsilon_of`."""
     privacy = settings.privacy
     if privacy is None:
         return None
@@ -60,8 +60,7 @@ def epsilon_of(noise: float, sample_rate: float, steps: int, delta: float) -> fl
     Args:
         noise: standard deviation of the noise, in multiples of the clipping norm.
 
-    Raises:
-        SettingsError: Opacus is not installed.
+    Raises SettingsError: Opacus is not installed.
     """
     _opacus()
     from opacus.accountants import RDPAccountant
@@ -69,7 +68,7 @@ def epsilon_of(noise: float, sample_rate: float, steps: int, delta: float) -> fl
     accountant = RDPAccountant()
     accountant.history = [(noise, sample_rate, steps)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the best order may be the first or last one tried
+        warnings.simplefilter("ignore")  # the best order may be the first or last candidate
         return float(accountant.get_epsilon(delta))
 
 
@@ -81,13 +80,13 @@ def train_privately(
     privacy: PrivacySettings,
     stream: torch.Generator,
 ) -> Weights:
-    """As `training.train`, with clipped and noisy gradients (Abadi et al. 2016, algorithm 1).
+    """Trains as `training.train` does, with clipped and noisy gradients (Abadi et al. 2016, algorithm 1).
 
-    The noise follows from `stream`: epsilon holds against those who do not know the seed.
+    The noise is drawn from `stream`: epsilon protects only against parties that do not know the seed.
 
     Args:
-        weights: state dict to start from.
-        samples: n samples; their device trains.
+        weights: initial state dict.
+        samples: n samples; training runs on their device.
 
     Returns a state dict on the CPU.
 
@@ -136,7 +135,7 @@ def _schedule(settings: TrainingSettings, size: int) -> tuple[float, int]:
 
 
 def _gradients(wrapped: Any, batch: Samples) -> None:
-    """Sets `grad_sample`, (B, *shape), of each parameter; an empty batch gets noise alone."""
+    """Sets `grad_sample`, (B, *shape), of each parameter; an empty batch has B = 0 and gets only noise."""
     if len(batch):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Full backward hook is firing")  # inputs need no gradients

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A softmax that has the same bits on every processor.
+"""A softmax with the same bits on every processor.
 
-Libraries compute exp and sum in ways that depend on the vector unit.  Here each operation is a single
-sum, product or quotient of float64 numbers, which IEEE 754 fixes, or a sum that is exact in any order.
+In libraries, exp and sum depend on the vector unit.  Here each operation is a single sum, product or quotient
+of float64 numbers, which IEEE 754 fixes, or a sum that is exact in any order.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import torch
 from torch import Tensor
 
 HALVINGS = 6
-"""exp(x) is computed as exp(x / 2^6)^(2^6)."""
+"""Number of halvings of x: exp(x) is computed as exp(x / 2^6)^(2^6)."""
 
 COEFFICIENTS = tuple(1 / math.factorial(k) for k in range(12, -1, -1))
 """Taylor coefficients of exp, highest first; the remainder is below 1e-12 on [-5/8, 0]."""
 
 LOWEST = -40.0
-"""Smallest difference from the largest logit; smaller ones are raised to it, as exp(-40) < 1e-17."""
+"""Minimum difference from the largest logit; smaller ones are raised to it, as exp(-40) < 1e-17."""
 
 RESOLUTION = 2.0**-40
-"""exp is rounded to multiples of it."""
+"""Step to which exp is rounded."""
 
 SHIFT = 1.5 * 2.0**12
-"""Adding and subtracting it rounds to multiples of RESOLUTION, of which 2^12 in [0, 1] have exact sums."""
+"""Adding and subtracting SHIFT rounds to RESOLUTION; 2^12 such multiples in [0, 1] have an exact sum."""
 
 
 def softmax(logits: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples in one safetensors file: the public samples of a federation, and a participant's own.
+"""Samples in one safetensors file: a federation's public samples, or a participant's own.
 
 The tensors are `train.x`, `train.y`, `test.x`, `test.y`, `proxy.x` and `proxy.y`, shaped as in `Samples`; a
-part may have no samples.  The header's metadata name the data set, say how many classes and token ids there
-are, and have the rule by which parties' own files become such samples, if there is one.
+part may be empty.  The header's metadata hold the data set's name, its numbers of classes and token ids, and,
+for parties' own files, the rule that turned them into samples.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def samples_to_bytes(dataset: Dataset) -> bytes:
 
 
 def samples_from_bytes(data: bytes) -> Dataset:
-    """The data set in a file, on the CPU.
+    """Reads the data set in a file, on the CPU.
 
     Raises:
-        FormatError: the bytes are no such file.
+        FormatError: the bytes are not a file of samples.
         LearningError: labels or token ids out of range, or parts of different shapes.
     """
     try:
@@ -67,15 +67,15 @@ def samples_from_bytes(data: bytes) -> Dataset:
         )
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise FormatError(
-            f"{len(data)} bytes are no samples ({error}): take a file that `blockful data --save` wrote."
+            f"{len(data)} bytes are not a file of samples ({error}): take one "
+            "that `blockful data --save` wrote."
         ) from None
 
 
 def own_data(name: str, seed: int, options: DataOptions) -> Dataset:
     """A participant's data, on the CPU: a file of samples, or a data set by name.
 
-    Raises:
-        SettingsError, LearningError, FormatError: it cannot be loaded, or has no samples.
+    Raises SettingsError, LearningError, FormatError: it cannot be loaded, or lacks samples.
     """
     if name.endswith(SUFFIX):
         try:
@@ -93,7 +93,7 @@ def own_data(name: str, seed: int, options: DataOptions) -> Dataset:
 
 
 def public_part(dataset: Dataset) -> Dataset:
-    """The same without training samples."""
+    """The data set without its training samples."""
     none = torch.zeros(0, dtype=torch.int64)
     return Dataset(
         dataset.name,
@@ -107,7 +107,7 @@ def public_part(dataset: Dataset) -> Dataset:
 
 
 def _metadata(data: bytes) -> dict[str, str]:
-    """The header's metadata, which safetensors' loader for bytes leaves out."""
+    """The header's metadata, which safetensors' loader for bytes drops."""
     size = int.from_bytes(data[:8], "little")
     if not 0 < size <= min(MAX_HEADER, len(data) - 8):
         raise ValueError(f"a header of {size} bytes")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios: the user, the round and the possible references of every model.
 
-`paper14` is scripted: 14 users with one model each, r5 and r7 the starts, r5 -> r6 -> r8 at growing
-depth.  The paper describes that much, but its published source lacks the figure: the rest of the graph
-is our reconstruction.  `organic` lets accuracy choose (eq. 1) among the newest models; a start
-that nobody has chosen is forced on the third model after it, since otherwise nothing would descend
-from models that know the forgotten class best.
+`paper14` is scripted: 14 users with one model each, with starts r5 and r7, and r5 -> r6 -> r8 at growing
+depth. The paper states this much, but its published source lacks the figure: the rest of the graph is our
+reconstruction.  In `organic`, accuracy selects references (eq. 1) among the newest models.  A start that no
+model has referenced is forced on the third model after it; otherwise the models that know the forgotten class
+best would have no descendants.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ PAPER14: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """References by model.  Affected by r5 and r7: r6, r8 to r12, r14.  Untouched: r1 to r4, r13."""
 
 FORCED_WITHIN = 3
-"""A start is referenced by one of this many models after it."""
+"""Number of later models one of which must reference a start."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastChance:
-    """A start that a model must reference unless one of the earlier models `others` did."""
+    """A start that a model must reference if none of the earlier models `others` has."""
 
     start: str
     others: tuple[str, ...]
@@ -58,7 +58,7 @@ class ModelSpec:
 
     Attributes:
         user, round: counted from 1.
-        references: scripted ones; None where eq. 1 chooses; empty for a root.
+        references: scripted ones; None if eq. 1 selects them; empty for a root.
         pool: models that eq. 1 may draw from, oldest first.
         last_chances: starts that this model must reference unless an earlier one did.
     """
@@ -76,14 +76,14 @@ class ModelSpec:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Models that have to be published before this one can be trained."""
+        """Models that must be published before this one can be trained."""
         names = self.pool if self.references is None else self.references
         chances = (name for chance in self.last_chances for name in (chance.start, *chance.others))
         return frozenset({*names, *chances})
 
 
 Plan = tuple[tuple[ModelSpec, ...], ...]
-"""Waves of models, each to be published before the next is trained."""
+"""Waves of models; each wave is published before the next is trained."""
 
 
 def plan(settings: FederationSettings, starting_users: Collection[int] = ()) -> Plan:
@@ -101,7 +101,7 @@ def plan(settings: FederationSettings, starting_users: Collection[int] = ()) -> 
 
 
 def without_users(waves: Plan, users: Collection[int], published: Collection[str]) -> Plan:
-    """The plan without the models that the leaving `users` have not published yet."""
+    """The plan without the unpublished models of the leaving `users`."""
     gone = {spec.name for wave in waves for spec in wave if spec.user in users} - set(published)
 
     def going_on(spec: ModelSpec) -> ModelSpec:
@@ -119,13 +119,13 @@ def without_users(waves: Plan, users: Collection[int], published: Collection[str
 
 
 def next_of(user: int, waves: Plan, published: Collection[str]) -> ModelSpec | None:
-    """The user's first model that is not published; None when there is none."""
+    """The user's first unpublished model; None if all are published."""
     specs = (spec for wave in waves for spec in wave if spec.user == user)
     return next((spec for spec in specs if spec.name not in published), None)
 
 
 def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
-    """The spec without the references, the models of its pool, and the forced starts that are not there."""
+    """The spec restricted to published models: references, pool and forced starts."""
     references = spec.references
     return replace(
         spec,
@@ -140,7 +140,7 @@ def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
 
 
 def holders_of(settings: Settings) -> tuple[int, ...]:
-    """Users that publish the starts of the settings' request, ascending.
+    """Indices of the users that publish the starts of the settings' request, ascending.
 
     Raises SettingsError for a start that is not planned.
     """
@@ -148,7 +148,7 @@ def holders_of(settings: Settings) -> tuple[int, ...]:
 
 
 def starting_user(settings: Settings, name: str) -> int:
-    """User that publishes the model `name`. Raises SettingsError for a name that is not planned."""
+    """Index of the user that publishes the model `name`.  Raises SettingsError for an unplanned name."""
     names = settings.federation.names
     if name not in names:
         raise SettingsError(
@@ -168,7 +168,7 @@ def scripted(references: Mapping[str, tuple[str, ...]]) -> Plan:
 
 
 def organic(settings: FederationSettings, starting_users: Collection[int]) -> Plan:
-    """Plan where eq. 1 chooses: model i by user (i - 1) mod users + 1; the first wave holds the roots."""
+    """Plan with selection by eq. 1: model i by user (i - 1) mod users + 1; the first wave holds the roots."""
     total = settings.users * settings.rounds
     owner = {f"r{i}": (i - 1) % settings.users + 1 for i in range(1, total + 1)}
     names = list(owner)
@@ -195,7 +195,7 @@ def organic(settings: FederationSettings, starting_users: Collection[int]) -> Pl
 def _last_chances(
     names: list[str], owner: Mapping[str, int], wave: int, starting_users: Collection[int]
 ) -> dict[str, list[LastChance]]:
-    """By model: the starts for which it is the last of the next three that can reference them."""
+    """Last chances by model: the model is the last of the next three that can reference the start."""
     chances: dict[str, list[LastChance]] = {}
     for i, start in enumerate(names):
         if owner[start] in starting_users:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements of models as tasks of an engine: each model that is scored alone is one task."""
+"""Scoring of models as tasks of an engine: each model outside a stack is one task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blockful_py.learning.weights import Weights, from_bytes, to_bytes
 
 
 class TaskScorer:
-    """Takes the place of `hits` and has an engine score the models, but those that are scored in stacks."""
+    """Substitute for `hits` that scores models on an engine; models that stack well are scored here."""
 
     def __init__(self, tasks: JournaledTasks) -> None:
         self._tasks = tasks
@@ -29,7 +29,7 @@ class TaskScorer:
     def __call__(
         self, architecture: Architecture, models: Mapping[str, Weights], samples: Samples
     ) -> dict[str, Tensor]:
-        """Raises as `hits` and `JournaledTasks.results`."""
+        """Hits of every model.  Raises as `hits` and `JournaledTasks.results`."""
         device = samples.x.device
         if not models or stacks_well(architecture, device):
             return hits(architecture, models, samples)
@@ -51,7 +51,7 @@ class TaskScorer:
 
 
 def score_model(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """A `TaskFunction`: a byte for each sample, 1 where the model classifies it correctly.
+    """A `TaskFunction` that returns one byte per sample, 1 if the model classifies it correctly.
 
     Args:
         inputs: weights and samples.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The direction along which the samples of a class vary most."""
+"""The direction of the largest variance of a class's samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from blockful_py.learning.data import Samples
 
 STEPS = 20
-"""Steps of the power iteration; the direction only orders samples, so it need not converge."""
+"""Steps of the power iteration; the direction only sorts samples, so it need not converge."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,8 @@ class Direction:
 def principal_directions(samples: Samples, stream: torch.Generator) -> dict[int, Direction]:
     """First principal component of each class, by power iteration from a random start.
 
-    The samples lie on the CPU.  Inputs of texts are token ids, whose spread is mostly that of their lengths.
+    The samples are on the CPU.  Inputs of texts are token ids; their variance mostly reflects the texts'
+    lengths.
     """
     directions = {}
     for label in samples.classes():

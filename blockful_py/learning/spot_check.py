@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's check of a training: what the owner discloses of it is computed again, bit for bit.
+"""A member's spot check of a training: recomputes the disclosed intervals, bit for bit.
 
-Source: Jia et al. 2021 (proof of learning); what is different here, and why: docs/explanation/spot-checks.md.
+Source: Jia et al. 2021 (proof of learning).  Differences and their reasons: docs/explanation/spot-checks.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PURPOSE = "retrain"
 
 
 class CommittedTrace(Protocol):
-    """What the owner committed to (`record.training_trace`)."""
+    """The trace that the owner committed to (`record.training_trace`)."""
 
     @property
     def samples(self) -> str: ...
@@ -48,15 +48,15 @@ class CommittedTrace(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimedTraining:
-    """A training for a request as its owner must have done it, by what members know without the owner.
+    """A training for a request, as members know it without relying on the owner.
 
     Attributes:
         training: phi of the standing statement.
-        user, round: of the model.
-        samples: the owner's commitment to its samples, by the standing statement.
-        seed: of the schedule (`record.training_trace.schedule_seed`).
-        forgets: what the model must not be trained on: this request, then earlier ones.
-        start: mean of the references as they stand.
+        user, round: owner and round of the model.
+        samples: the owner's commitment to its samples, from the standing statement.
+        seed: seed of the schedule (`record.training_trace.schedule_seed`).
+        forgets: data excluded from the training: this request's, then earlier ones'.
+        start: mean of the current references.
         result: the proposed weights.
     """
 
@@ -78,12 +78,14 @@ class ClaimedTraining:
 def check_disclosure(
     claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace, committed: bytes, beacon: bytes
 ) -> None:
-    """Raises LearningError, which names the first thing that is wrong.
+    """Checks a disclosure against the claimed training.
 
     Args:
-        trace: the one in the disclosure; the caller compares it with what was committed to.
-        committed: digest of its CID.
+        trace: the disclosure's trace; the caller compares it with the commitment.
+        committed: digest of the commitment's CID.
         beacon: hash of the block that holds the commitment, 32 bytes.
+
+    Raises LearningError, which names the first fault.
     """
     _check_samples(claim, disclosure, trace)
     _check_states(claim, trace)
@@ -94,7 +96,7 @@ def check_disclosure(
     )
     size = len(trace.kept)
     rows = rows_of(claim.training, size, claim.stream(), intervals)
-    _require(torch.equal(disclosure.rows, rows), "the shown samples are not those of the challenged batches")
+    _require(torch.equal(disclosure.rows, rows), "the disclosed samples are not the challenged batches'")
     _check_shown(claim, disclosure, trace)
     for i in intervals:
         begin = disclosure.states[i]
@@ -117,20 +119,20 @@ def _check_samples(claim: ClaimedTraining, disclosure: Disclosure, trace: Commit
     leaves = [row.tobytes() for row in disclosure.leaves.numpy()]
     _require(
         trace.samples == claim.samples == commitment(leaves).hex(),
-        "the samples are not those that the owner's statement commits to",
+        "the samples differ from the owner's commitment in its statement",
     )
     _require(trace.kept[-1] < len(leaves), f"row {trace.kept[-1]} is kept, of {len(leaves)} there are")
     kept = set(trace.kept)
     for forget in claim.forgets:
-        _require(claim.user not in forget.clients, f"nothing of user {claim.user} may be kept")
+        _require(claim.user not in forget.clients, f"no data of user {claim.user} may be kept")
         found = sorted(kept.intersection(forget.rows(claim.user)))
-        _require(not found, f"row {_listed(found)} is kept, which is to be forgotten")
+        _require(not found, f"row {_listed(found)} is kept, but must be forgotten")
 
 
 def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
     _require(
         can_be_replayed(claim.architecture, claim.training),
-        "nobody can compute this training again, bit for bit",
+        "this training cannot be reproduced bit for bit",
     )
     expected = len(ends_of(Schedule.of(claim.training, len(trace.kept)))) - 1
     _require(
@@ -142,7 +144,7 @@ def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
     )
     _require(
         trace.states[-1].startswith(weights_digest(claim.result)),
-        "the new weights are not those that the training ends with",
+        "the new weights are not the training's final weights",
     )
 
 
@@ -165,7 +167,7 @@ def _check_shown(claim: ClaimedTraining, disclosure: Disclosure, trace: Committe
         )
         _require(
             labels[place] not in gone,
-            f"the sample at row {trace.kept[row]} is of class {labels[place]}, which is to be forgotten",
+            f"the sample at row {trace.kept[row]} is of class {labels[place]}, which must be forgotten",
         )
 
 

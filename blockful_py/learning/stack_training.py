@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of models in a stack, a step at a time: what draws their batches, and what a step does."""
+"""Training of a stack of models, step by step: the draws of batches, and the update of a step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from blockful_py.learning.weights import Weights, detached, require_finite
 from blockful_py.settings import TrainingSettings
 
 SIZES_OF_LAST_BATCH = 4
-"""Last batches are padded to a multiple of this part of a batch, so that users with nearly equal numbers of
-samples train in one stack."""
+"""Fraction of a batch that sizes of last batches are rounded up to.
+
+Users with nearly equal numbers of samples then train in one stack.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Schedule:
 
     @classmethod
     def of(cls, settings: TrainingSettings, size: int) -> Schedule:
-        """`size`: number of a model's samples, at least 1."""
+        """The schedule of a model with `size` samples, at least 1."""
         batch = settings.batch_size
         batches = -(-size // batch)
         step = max(1, batch // SIZES_OF_LAST_BATCH)
@@ -52,8 +54,11 @@ class Schedule:
 def batches(
     schedule: Schedule, sizes: Sequence[int], streams: Sequence[torch.Generator]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Of each step, row numbers among all models' samples, int64 (M, B), and each row's share of its model's
-    loss, float32 (M, B): `1 / own rows`, 0 for padding, which repeats the model's first sample."""
+    """Yields each step's row numbers, int64 (M, B), and loss shares, float32 (M, B).
+
+    Row numbers count through the samples of all models.  A row's share of its model's loss is `1 / own rows`,
+    and 0 for padding, which repeats the model's first sample.
+    """
     offsets = [sum(sizes[:i]) for i in range(len(sizes))]
     batch = schedule.settings.batch_size
     length = (schedule.batches - 1) * batch + schedule.last
@@ -83,7 +88,11 @@ class StackTraining:
         weights: Sequence[Weights],
         samples: Sequence[Samples],
     ) -> None:
-        """`weights`: M state dicts to start from; `samples`: of M models, on the device that trains.
+        """Stacks M models for training.
+
+        Args:
+            weights: M initial state dicts.
+            samples: samples of the M models, on the training device.
 
         Raises LearningError for weights of another architecture.
         """
@@ -97,9 +106,10 @@ class StackTraining:
         self._labels = torch.cat([each.y for each in samples])
 
     def step(self, number: int, rows: Tensor, shares: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Step `number`, from 0, on a batch of `batches`; losses (M B,), logits (M B, classes), labels.
+        """Runs step `number`, from 0, on one batch of `batches`.
 
-        A loss is at most 40 ln 2 nats, as probabilities are multiples of 2^-40.
+        Returns losses (M B,), logits (M B, classes) and labels (M B,).  A loss is at most 40 ln 2 nats,
+        because probabilities are multiples of 2^-40.
         """
         flat = rows.to(self._device).reshape(-1)
         x = self._prepared.index_select(0, flat).view(*rows.shape, *self._prepared.shape[1:])
@@ -115,7 +125,7 @@ class StackTraining:
         return of_label.squeeze(1).clamp(min=RESOLUTION).log().neg(), logits, y
 
     def weights(self) -> list[Weights]:
-        """The M state dicts as they are now, on the CPU.  Raises LearningError unless they are finite."""
+        """The current M state dicts, on the CPU.  Raises LearningError unless they are finite."""
         unpacked = self._form.unpacked(self.optimiser.stack)
         each = [
             detached({name: tensor[i].cpu() for name, tensor in unpacked.items()})
@@ -129,12 +139,12 @@ class StackTraining:
 class StackedSgd:
     """The update of `training._Sgd` on all weights of a stack, with the same rounding at every position.
 
-    Products and sums are separate operations: a vector unit would fuse them for most numbers, but not for
-    the last few.
+    Products and sums are separate operations; a vector unit would fuse them for most numbers, but not for the
+    last few.
 
     Attributes:
         stack: weights of M models by name, float32 (M, ...), leaves with gradients; views of one vector.
-        velocity: of all weights, float32 (M D,), in the stack's order.
+        velocity: velocities of all weights, float32 (M D,), in the stack's order.
     """
 
     def __init__(self, stack: Stack, settings: TrainingSettings) -> None:

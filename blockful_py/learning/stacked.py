@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks that compute M models at once: every tensor has M as an additional first dimension.
 
-Each model's numbers come from matrix products of its own shapes alone (`torch.bmm`, one product a model)
-and from exact or element-wise operations.  On a CPU its bits therefore do not depend on the
-models stacked with it (tests/learning/test_together.py).  Grouped convolutions, which
-`torch.func.vmap` uses too, are a quarter faster and lack this property.
+Each model's numbers come only from matrix products of its own shapes (`torch.bmm`, one product per model) and
+from exact or element-wise operations.  On a CPU its bits therefore do not depend on the models stacked with
+it (tests/learning/test_together.py).  Grouped convolutions, which `torch.func.vmap` uses too, are a quarter
+faster but lack this property.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights, require_same_form
 
 LARGEST_STACK = 8
-"""Models in a stack; more are no faster and need more memory."""
+"""Maximum number of models in a stack; more are no faster and need more memory."""
 
 LARGEST_IMAGE = 16 * 16
-"""Pixels up to which stacks are faster on a CPU."""
+"""Maximum number of pixels for which stacks are faster on a CPU."""
 
 Stack = Mapping[str, Tensor]
 """Weights of M models by name, each tensor (M, ...)."""
 
 
 class Form(Protocol):
-    """One architecture computed for M models at once, with float32 weights."""
+    """One architecture, computed for M models at once, with float32 weights."""
 
     def packed(self, weights: Stack) -> Stack:
-        """Stacked state dicts, (M, ...), in the layout that `logits` reads."""
+        """Converts stacked state dicts, (M, ...), to the layout that `logits` reads."""
         ...
 
     def unpacked(self, stack: Stack) -> Stack:
@@ -43,12 +43,14 @@ class Form(Protocol):
         ...
 
     def prepared(self, x: Tensor) -> Tensor:
-        """Inputs of the first layer, float32 (n, ...), for inputs x (n, channels, height, width)."""
+        """Converts inputs x (n, channels, height, width) to inputs of the first layer, float32 (n, ...)."""
         ...
 
     def logits(self, stack: Stack, prepared: Tensor) -> Tensor:
-        """Logits, float32 (M, B, classes), of prepared samples (M, B, ...); on a CPU the same bits in any
-        stack."""
+        """Logits, float32 (M, B, classes), of prepared samples (M, B, ...).
+
+        On a CPU, a model's bits are the same in any stack.
+        """
         ...
 
 
@@ -64,8 +66,7 @@ def stacks_well(architecture: Architecture, device: torch.device) -> bool:
 def stack_weights(architecture: Architecture, models: Mapping[str, Weights], device: torch.device) -> Stack:
     """Stacks M state dicts: each tensor (...) becomes (M, ...), on the device.
 
-    Raises:
-        LearningError: weights of another architecture.
+    Raises LearningError: weights of another architecture.
     """
     first = next(iter(models.values()))
     architecture.module(first, torch.device("cpu"))
@@ -74,7 +75,7 @@ def stack_weights(architecture: Architecture, models: Mapping[str, Weights], dev
 
 
 class StackedCnn:
-    """`models.cnn`; convolutions are products of patches (M, B H W, 9 C) and weights (M, 9 C, out)."""
+    """The network of `models.cnn`; convolutions multiply patches (M, B H W, 9 C) by weights (M, 9 C, out)."""
 
     def packed(self, weights: Stack) -> Stack:
         return {
@@ -105,11 +106,11 @@ class StackedCnn:
 CONVOLUTIONS = frozenset({"conv1.weight", "conv2.weight"})
 
 FORMS: Mapping[str, Form] = MappingProxyType({"cnn": StackedCnn()})
-"""Stacked forms by name of the architecture."""
+"""Stacked forms, by architecture name."""
 
 
 def _to_columns(weight: Tensor) -> Tensor:
-    """(M, O, C, 3, 3) to (M, 9 C, O): row, column, channel."""
+    """Reshapes (M, O, C, 3, 3) to (M, 9 C, O), in the order row, column, channel."""
     return weight.permute(0, 3, 4, 2, 1).reshape(len(weight), -1, weight.shape[1])
 
 
@@ -118,7 +119,7 @@ def _from_columns(weight: Tensor) -> Tensor:
 
 
 def _patches(x: Tensor) -> Tensor:
-    """Every 3x3 neighbourhood, zeros outside: (N, H, W, C) to (N, H, W, 9 C), row, column, channel."""
+    """Every 3x3 neighbourhood, zero-padded: (N, H, W, C) to (N, H, W, 9 C), row, column, channel."""
     count, height, width, channels = x.shape
     framed = functional.pad(x, (0, 0, 1, 1, 1, 1)).contiguous()
     image, row, column, _ = framed.stride()
@@ -132,7 +133,7 @@ def _pooled(x: Tensor) -> Tensor:
 
 
 def _rows_summed(g: Tensor) -> Tensor:
-    """(M, R, O) to (M, O), as products: the order in which `sum` adds may depend on M."""
+    """Sums over rows, (M, R, O) to (M, O), by matrix products: the order of `sum` may depend on M."""
     return torch.bmm(g.new_ones(len(g), 1, g.shape[1]), g).squeeze(1)
 
 
@@ -173,7 +174,7 @@ class _Convolution(torch.autograd.Function):
         turned = turned.reshape(count, 9 * out, -1)
         of_x = g.new_empty(count, own.shape[1], turned.shape[2])
         for each, weights, result in zip(g.view(count, -1, *g.shape[1:]), turned, of_x, strict=True):
-            torch.mm(_patches(each).view(-1, 9 * out), weights, out=result)  # one model's fit the cache
+            torch.mm(_patches(each).view(-1, 9 * out), weights, out=result)  # one model fits the cache
         return of_x.view(*g.shape[:3], -1), torch.bmm(rows.transpose(1, 2), own), _rows_summed(own)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random streams by label.  Nothing here moves torch's or numpy's global generators."""
+"""Labelled random streams, independent of the global generators of torch and numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def generator(seed: int, *labels: str | int) -> torch.Generator:
     """A CPU generator for one purpose, e.g. `generator(seed, "train", user, round)`.
 
     Its seed is the first 8 bytes of SHA-256 over the decimal seed and the labels, each preceded by its
-    length, so that different label lists never meet in one text.
+    length, so that different lists of labels give different texts.
     """
     text = "".join(f"{len(part)}:{part}" for part in map(str, (seed, *labels)))
     digest = hashlib.sha256(text.encode()).digest()
@@ -25,8 +25,10 @@ def generator(seed: int, *labels: str | int) -> torch.Generator:
 
 @contextmanager
 def drawing_from(stream: torch.Generator, device: torch.device) -> Iterator[None]:
-    """Has what draws from torch's global generators within the block, as dropout does, depend on the state of
-    a CPU stream, which stays as it is, as do the global generators."""
+    """Seeds torch's global generators, used by dropout, from the state of a CPU stream within the block.
+
+    Leaves the stream unchanged, and restores the global generators afterwards.
+    """
     state = hashlib.sha256(stream.get_state().numpy().tobytes()).digest()
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(int.from_bytes(state[:8], "big"))

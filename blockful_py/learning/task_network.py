@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of an engine's task, and the set-up of torch that gives it the driver's bits on any worker."""
+"""The network of an engine's task, and the torch settings that reproduce the driver's bits on any worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blockful_py.learning.training_setup import set_torch_up
 
 
 def told(architecture: Architecture, device: torch.device) -> dict[str, Any]:
-    """Settings of a task, JSON, that `network_of` reads."""
+    """Task settings, as JSON, for `network_of`."""
     return {
         "architecture": asdict(architecture),
         "source": source_digest(architecture),
@@ -34,11 +34,11 @@ def told(architecture: Architecture, device: torch.device) -> dict[str, Any]:
 
 
 def network_of(settings: Mapping[str, Any]) -> tuple[Architecture, torch.device]:
-    """What `told` told; sets torch up in this process as the driver did.
+    """Rebuilds the network and device of `told`, and configures torch in this process as in the driver.
 
     Raises:
         EngineError: this host has another version of the network.
-        SettingsError: it has no such device.
+        SettingsError: this host lacks the device.
     """
     device = resolve_device(settings["device"])
     architecture = _architecture(settings["architecture"])
@@ -48,17 +48,17 @@ def network_of(settings: Mapping[str, Any]) -> tuple[Architecture, torch.device]
 
 
 def source_digest(architecture: Architecture) -> str:
-    """SHA-256, in hexadecimal, of the file that builds a network, which may be of another package."""
+    """SHA-256, in hexadecimal, of the source file of a network's builder, which may be in another package."""
     return file_digest(find(architecture.name, "model", MODELS, GROUP))
 
 
 def file_digest(code: Callable[..., object]) -> str:
-    """SHA-256, in hexadecimal, of the file that a class or function is of."""
+    """SHA-256, in hexadecimal, of the source file of a class or function."""
     return sha256(Path(inspect.getfile(code)).read_bytes()).hexdigest()
 
 
 def require_source(here: str, told: str, what: str) -> None:
-    """Raise EngineError where the digest of a file on this host is not the one that the driver told."""
+    """Compares this host's file digest with the driver's.  Raises EngineError if they differ."""
     if here != told:
         raise EngineError(
             f"a worker on {platform.node()} has another version of {what}: give every host the same module."
@@ -71,7 +71,7 @@ def samples_bytes(samples: Samples) -> bytes:
 
 
 def samples_from(data: bytes, device: torch.device) -> Samples:
-    """The samples that `samples_bytes` wrote, on a device."""
+    """Reads the output of `samples_bytes` onto a device."""
     tensors = safetensors_torch.load(data)
     return Samples(tensors["x"].to(device), tensors["y"].to(device))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of many models of one architecture: in stacks where that is faster, else one after the other.
+"""Trains many models of one architecture: in stacks if that is faster, else one after the other.
 
-A model's bits depend on its own weights, samples, settings and stream alone, not on its companions: a stack
-holds only models with the same settings and sizes of batches, and `stacked` keeps their numbers apart.
+A model's bits depend only on its own weights, samples, settings and stream, not on the other models.  A stack
+holds only models with the same settings and batch sizes, and `stacked` keeps their numbers separate.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class TrainingJob:
     """One model to train.
 
     Attributes:
-        weights: state dict to start from.
-        samples: n training samples; their device trains.
+        weights: initial state dict.
+        samples: n training samples; training runs on their device.
         settings: phi of the paper's eq. 3.
-        stream: generator on the CPU that draws the batches.
+        stream: CPU generator that draws the batches.
     """
 
     weights: Weights
@@ -43,13 +43,13 @@ class TrainingJob:
 
 
 Fitter = Callable[[Architecture, Sequence[TrainingJob]], tuple[Fitted, ...]]
-"""`fit_together`, or what takes its place and gives the same bits (`learning.training_task`)."""
+"""Interface of `fit_together`, also for substitutes that give the same bits (`learning.training_task`)."""
 
 
 def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
-    """`fit` for every job, in order.
+    """Trains every job as `fit` does; returns the results in order.
 
-    Models trained one by one have the bits of `fit`; stacked ones agree with it to rounding
+    Models trained one by one have the bits of `fit`; stacked ones agree with it up to rounding
     (docs/reference/learning.md).
 
     Raises:
@@ -70,12 +70,12 @@ def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tup
 def train_together(
     architecture: Architecture, jobs: Sequence[TrainingJob], fitter: Fitter = fit_together
 ) -> tuple[Weights, ...]:
-    """The weights of `fit_together`, or of the `fitter` in its place."""
+    """Trains every job by `fitter`; returns the weights alone."""
     return tuple(fitted.weights for fitted in fitter(architecture, jobs))
 
 
 def units_of(architecture: Architecture, jobs: Sequence[TrainingJob]) -> list[list[int]]:
-    """Positions of the jobs that train at once: those of a stack, or one.
+    """Positions of the jobs that train at once: the jobs of a stack, or a single one.
 
     Raises SettingsError as `fit_together`.
     """
@@ -94,16 +94,16 @@ def _schedule(job: TrainingJob) -> Schedule:
 
 
 def _stacks(architecture: Architecture, job: TrainingJob) -> bool:
-    """`is_stacked` for a job; one without samples, which cannot be trained, is in no stack."""
+    """Whether a job trains in a stack; False without samples, which cannot be trained on."""
     return len(job.samples) > 0 and is_stacked(architecture, job.settings, job.samples.x.device)
 
 
 def is_stacked(architecture: Architecture, settings: TrainingSettings, device: torch.device) -> bool:
-    """Whether a model trains in a stack, possibly alone: decided by the settings, the network, the size of
-    its inputs and the kind of device, never by the number of models.
+    """Whether a model trains in a stack, possibly alone.
 
-    Raises:
-        SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
+    The settings, the network, its input size and the kind of device decide, never the number of models.
+
+    Raises SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
     """
     if settings.together == "loop":
         return False
@@ -119,13 +119,13 @@ def is_stacked(architecture: Architecture, settings: TrainingSettings, device: t
 
 
 def _split(members: list[int]) -> list[list[int]]:
-    """Stacks of nearly equal size."""
+    """Splits jobs into stacks of nearly equal size."""
     parts = math.ceil(len(members) / LARGEST_STACK)
     return [members[k * len(members) // parts : (k + 1) * len(members) // parts] for k in range(parts)]
 
 
 def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[TrainingJob]) -> list[Fitted]:
-    """Models of one schedule at once."""
+    """Trains models of one schedule in one stack."""
     sizes = [len(job.samples) for job in jobs]
     with network_errors(jobs[0].samples.x.device):
         training = StackTraining(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training by a program of the participants' own, on data that only it reaches."""
+"""Training by the participants' own program, on data that only this program can access."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Assignment:
     """One model to train.
 
     Attributes:
-        name: of the model.
+        name: name of the model.
         user, round: counted from 1.
         start: W~ of the paper's eq. 3, a state dict on the CPU.
-        seed: of the federation.
+        seed: seed of the federation.
     """
 
     name: str
@@ -35,21 +35,21 @@ class Assignment:
 
 
 class Trainer(Protocol):
-    """Takes the place of SGD on samples that are here (setting `learning.trainer`)."""
+    """Replaces the built-in SGD on local samples (setting `learning.trainer`)."""
 
     def train(self, assignments: Sequence[Assignment]) -> Sequence[Weights]:
-        """State dicts on the CPU, in order, of models that do not depend on each other.
+        """Trains models that do not depend on each other; returns their state dicts, on the CPU, in order.
 
-        A weight must depend on its assignment and the participant's data alone: what a trainer remembers of
-        earlier trainings would survive unlearning.
+        A weight must depend only on its assignment and the participant's data: a trainer's memory of earlier
+        trainings would survive unlearning.
         """
         ...
 
 
 def find_trainer(name: str | None) -> Trainer | None:
-    """The trainer of a setting; None for None.
+    """The trainer that a setting names; None for None.
 
-    Raises SettingsError when it cannot be imported, or is none.
+    Raises SettingsError if it cannot be imported or is not a trainer.
     """
     if name is None:
         return None
@@ -65,12 +65,11 @@ def find_trainer(name: str | None) -> Trainer | None:
 def train_by(
     trainer: Trainer, architecture: Architecture, assignments: Sequence[Assignment]
 ) -> tuple[Weights, ...]:
-    """The trainer's results, checked: state dicts on the CPU, in order.
+    """Trains by `trainer` and checks the results: state dicts on the CPU, in order.
 
-    It gets each start in the order of the network's state dict, on which some programs rely.
-
-    Raises LearningError, naming the model, for weights of another form than it started from, or not finite,
-    and for whatever the trainer raises.
+    Passes each start in the order of the network's state dict, on which some programs rely. Raises
+    LearningError, naming the model, for weights that are not finite or differ in form from the start, and for
+    any error of the trainer.
     """
     if not assignments:
         return ()
@@ -83,6 +82,6 @@ def train_by(
 
 
 def require_trained(name: str, start: Weights, trained: Weights) -> None:
-    """Raises LearningError unless a model's weights have the form of those it started from and are finite."""
+    """Checks that trained weights are finite and have the form of their start.  Raises LearningError."""
     require_same_form({f"the start of {name}": start, name: trained})
     require_finite(trained, f"model {name}")

@@ -30,7 +30,7 @@ class Fitted:
 
     Attributes:
         weights: state dict, on the CPU.
-        curve: None for a differentially private training, whose epsilon would not cover it.
+        curve: None for a differentially private training, because epsilon would not cover the curve.
     """
 
     weights: Weights
@@ -44,7 +44,7 @@ def train(
     settings: TrainingSettings,
     stream: torch.Generator,
 ) -> Weights:
-    """The weights of `fit`: a state dict on the CPU.  Raises as `fit`."""
+    """Trains as `fit` does; returns the weights alone, a state dict on the CPU.  Raises as `fit`."""
     return fit(architecture, weights, samples, settings, stream).weights
 
 
@@ -55,20 +55,20 @@ def fit(
     settings: TrainingSettings,
     stream: torch.Generator,
 ) -> Fitted:
-    """`W = train(W~, phi, D)` (paper, eq. 3): SGD on the cross-entropy of shuffled batches.
+    """Trains by SGD on the cross-entropy of shuffled batches: `W = train(W~, phi, D)` (paper, eq. 3).
 
-    The batches, and what dropout draws, depend on `stream` alone, so the same stream gives the same bits (on
-    a CPU with a fixed number of threads).
+    The batches and the draws of dropout depend only on `stream`, so equal streams give equal bits (on a CPU
+    with a fixed number of threads).
 
     Args:
-        weights: W~, state dict to start from.
-        samples: D, n samples, n at least 1; their device trains.
+        weights: W~, the initial state dict.
+        samples: D, n samples, n at least 1; training runs on their device.
         settings: phi.
-        stream: generator on the CPU.
+        stream: CPU generator.
 
     Raises:
-        LearningError: no samples, weights of another architecture, a result that is not finite, or no
-            memory left on the device.
+        LearningError: no samples, weights of another architecture, a result that is not finite, or the device
+            is out of memory.
         SettingsError: a private training without Opacus, or a network that torch.compile rejects.
     """
     if not len(samples):
@@ -108,8 +108,10 @@ def _batches(
 
 
 class _Sgd:
-    """torch.optim.SGD's update, on one flat vector instead of one tensor a layer:
-    `g = grad + decay w;  v = momentum v + g;  w = w - rate v`."""
+    """torch.optim.SGD's update, on one flat vector instead of one tensor per layer.
+
+    `g = grad + decay w;  v = momentum v + g;  w = w - rate v`
+    """
 
     def __init__(self, module: nn.Module, settings: TrainingSettings) -> None:
         parameters = list(trainable(module).values())

@@ -36,13 +36,13 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSetup:
-    """Data on the device, shared out among users, and the settings that determine the bits of training.
+    """Data on the device, divided among users, and the settings that determine the bits of training.
 
     Attributes:
         users: data of the users whose data is here, by ascending index.
         increments: classes whose increments are stored when models are published.
         clean_references: whether these increments start from the references' own clean models.
-        scorer: has models scored for the claims of a request.
+        scorer: scores models for the claims of a request.
     """
 
     dataset: Dataset
@@ -57,7 +57,7 @@ class TrainingSetup:
         return self.federation.architecture
 
     def user(self, index: int) -> UserData:
-        """Data of a user.  Raises LearningError when it is not here."""
+        """Data of a user.  Raises LearningError if it is not here."""
         for user in self.users:
             if user.index == index:
                 return user
@@ -65,10 +65,9 @@ class TrainingSetup:
 
     @classmethod
     def of(cls, settings: Settings) -> TrainingSetup:
-        """Loads and shares out the data, and sets torch up (`set_torch_up`).
+        """Loads and divides the data, and configures torch (`set_torch_up`).
 
-        Raises:
-            SettingsError, LearningError: a name, class or number that does not fit the data.
+        Raises SettingsError, LearningError: a name, class or number that does not fit the data.
         """
         federation, learning = settings.federation, settings.learning
         dataset = load_dataset(learning.dataset, settings.seed, CPU, learning)
@@ -79,7 +78,7 @@ class TrainingSetup:
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
             raise SettingsError(
                 f"unlearning.classes forgets all {dataset.class_count} classes of {dataset.name!r}: "
-                "nothing would be left to learn; leave at least one out."
+                "no class would be left to learn; leave at least one out."
             )
         division = Division(federation, holders, settings.unlearning.classes)
         trainer = find_trainer(learning.trainer)
@@ -102,15 +101,14 @@ class TrainingSetup:
     def of_party(
         cls, settings: Settings, public: Dataset, initial: Weights, own: Sequence[UserData]
     ) -> TrainingSetup:
-        """The setup of a party that has only its own data.  Sets torch up as `of` does.
+        """The setup of a party that has only its own data; configures torch as `of` does.
 
         Args:
             public: the samples that everybody has, without training samples.
             initial: the shared initialisation, a state dict.
-            own: the party's data; none for a member.
+            own: the party's data; empty for a member.
 
-        Raises:
-            SettingsError, LearningError: the files or the data do not fit the settings.
+        Raises SettingsError, LearningError: the files or the data do not fit the settings.
         """
         learning = settings.learning
         holders = holders_of(settings)
@@ -137,31 +135,31 @@ class TrainingSetup:
 
     @property
     def untested(self) -> tuple[int, ...]:
-        """Classes of users' samples that the test data lacks, ascending: requests for them have no AD_f."""
+        """Classes of users' samples that the test data lacks, ascending; requests for them have no AD_f."""
         held = {label for user in self.users for label in user.train.classes()}
         return tuple(sorted(held - set(self.dataset.test.classes())))
 
     def require_trainable(self) -> None:
-        """Tries the network on a few samples; raises as `models.trial.require_trainable`."""
+        """Tries the network on a few samples.  Raises as `models.trial.require_trainable`."""
         by_gradient = self.federation.trainer is None
         require_trainable(self.architecture, self.dataset.train, self.federation.seed, by_gradient)
 
     def trained_by(self, trainer: Trainer) -> TrainingSetup:
-        """The same with another trainer of the users' models."""
+        """A copy with another trainer of the users' models."""
         return replace(self, federation=replace(self.federation, trainer=trainer))
 
     def worked_by(self, fitter: Fitter, scorer: Scorer) -> TrainingSetup:
-        """The same with other ways to have models trained and scored, which give the same bits."""
+        """A copy with another fitter and scorer, which give the same bits."""
         return replace(self, federation=replace(self.federation, fitter=fitter), scorer=scorer)
 
     def with_rounds(self, rounds: int) -> TrainingSetup:
-        """The same with `rounds` models a user.  Raises SettingsError where the scenario forbids that."""
+        """A copy with `rounds` models per user.  Raises SettingsError if the scenario forbids that."""
         federation = replace(self.federation, scenario=replace(self.federation.scenario, rounds=rounds))
         federation.plan()
         return replace(self, federation=federation)
 
     def without(self, opted_out: Mapping[int, tuple[Forget, ...]]) -> TrainingSetup:
-        """The same without the training samples that users, by index, opted out of."""
+        """A copy without the training samples of opt-outs, which are listed by user index."""
         users = (
             replace(user, train=retained_after(user, opted_out[user.index]))
             if user.index in opted_out
@@ -172,13 +170,13 @@ class TrainingSetup:
 
 
 def _without_samples(dataset: Dataset, users: int) -> tuple[UserData, ...]:
-    """Users whose samples only the trainer reaches; all measure on the test samples, which are public."""
+    """Users without samples, which only the trainer can access; all measure on the public test samples."""
     none = dataset.train.at(torch.zeros(0, dtype=torch.int64))
     return tuple(UserData(index, none, dataset.test) for index in range(1, users + 1))
 
 
 def _require_like(public: Dataset, own: Samples) -> None:
-    """Raises LearningError unless a party's own samples are of the federation's kind."""
+    """Checks a party's own samples for the federation's type, shape and ranges.  Raises LearningError."""
     kind, expected = (own.x.dtype, tuple(own.x.shape[1:])), (public.test.x.dtype, public.input_shape)
     if kind != expected:
         raise LearningError(
@@ -198,15 +196,20 @@ def _require_like(public: Dataset, own: Samples) -> None:
 
 
 def device_for(name: str, architecture: Architecture, training: TrainingSettings) -> torch.device:
-    """As `resolve_device`, but `"auto"` is the CPU for a network that trains in stacks there, where it has
-    the same bits on every processor (docs/reference/learning.md).  Raises as `resolve_device`."""
+    """Resolves a device name; "auto" gives the CPU to networks that train in stacks there.
+
+    Such networks have the same bits on every processor (docs/reference/learning.md).  Raises as
+    `resolve_device`.
+    """
     on_cpu = stacks_well(architecture, CPU) and is_stacked(architecture, training, CPU)
     return CPU if name == "auto" and on_cpu else resolve_device(name)
 
 
 def set_torch_up(model: str, device: torch.device, threads: int) -> None:
-    """Sets torch's number of threads, and asks for products that round alike: everywhere for the small
-    network on a CPU, each time on a GPU."""
+    """Sets torch's number of threads and its reproducibility.
+
+    The small network on a CPU has the same bits on every processor; a GPU repeats its own bits.
+    """
     use_threads(threads)
     use_repeatable_kernels(device)
     if device.type == "cpu" and model in FORMS:
@@ -214,14 +217,14 @@ def set_torch_up(model: str, device: torch.device, threads: int) -> None:
 
 
 def _prepared(learning: LearningSettings, architecture: Architecture) -> torch.device:
-    """The device, with torch set up for it."""
+    """The device, after configuring torch for it."""
     device = device_for(learning.device, architecture, learning.training)
     set_torch_up(architecture.name, device, learning.threads)
     return device
 
 
 def _increments(settings: Settings, dataset: Dataset) -> tuple[int, ...]:
-    """Raises SettingsError for a class that the data set does not have."""
+    """Classes whose increments are stored, ascending.  Raises SettingsError for an unknown class."""
     asked, known = settings.learning.increments, range(dataset.class_count)
     if asked == "all":
         return tuple(known)

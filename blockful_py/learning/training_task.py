@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trainings as tasks of an engine: what is trained at once, a stack or a model, is one task.
+"""Trainings as tasks of an engine: each stack or single model is one task.
 
-A result has the bits that `fit_together` gives in this process: the worker sets torch up in the same way.
+A result has the bits of `fit_together` in this process, because the worker configures torch in the same way.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from blockful_py.learning.weights import from_bytes, to_bytes
 from blockful_py.settings import PrivacySettings, TrainingSettings
 
 WEIGHTS, LOSS, ACCURACY = "weights", "loss", "accuracy"
-"""Parts of a result, `i/weights/name`, `i/loss` and `i/accuracy` of model i: a safetensors file."""
+"""Parts of a result, a safetensors file: `i/weights/name`, `i/loss` and `i/accuracy` of model i."""
 
 
 class TaskFitter:
-    """Takes the place of `fit_together` and has an engine train."""
+    """Substitute for `fit_together` that trains on an engine."""
 
     def __init__(self, tasks: JournaledTasks) -> None:
         self._tasks = tasks
         self._shares: dict[tuple[Architecture, Schedule, int], float] = {}
 
     def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
-        """Raises as `fit_together` and `JournaledTasks.results`."""
+        """Trains every job on the engine.  Raises as `fit_together` and `JournaledTasks.results`."""
         units = units_of(architecture, jobs)
         tasks = [self._task(architecture, [jobs[i] for i in rows]) for rows in units]
         done: dict[int, Fitted] = {}
@@ -61,7 +61,7 @@ class TaskFitter:
         )
 
     def _gpu_share(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> float:
-        """Measured once for jobs that are alike."""
+        """The GPU share of jobs, measured once per architecture, schedule and number of jobs."""
         schedule = Schedule.of(jobs[0].settings, len(jobs[0].samples))
         alike = (architecture, schedule, len(jobs))
         if alike not in self._shares:
@@ -70,19 +70,19 @@ class TaskFitter:
 
 
 def _seed(job: TrainingJob) -> int:
-    """What the job's stream was seeded with."""
+    """The seed of the job's stream.  Raises LearningError if the stream has been drawn from."""
     seed = job.stream.initial_seed()
     if not torch.equal(torch.Generator("cpu").manual_seed(seed).get_state(), job.stream.get_state()):
-        raise LearningError("a training needs a fresh stream, this one was drawn from: make another.")
+        raise LearningError("a training needs a fresh stream, but this one has been used: make another.")
     return seed
 
 
 def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """A `TaskFunction`: trains models at once.
+    """A `TaskFunction` that trains models at once.
 
     Args:
-        inputs: of each model, weights to start from and samples.
-        seeds: of each model's stream.
+        inputs: initial weights and samples of each model.
+        seeds: seed of each model's stream.
 
     Raises as `fit_together`.
     """
@@ -101,7 +101,7 @@ def train_models(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
 
 
 def fitted_to_bytes(models: Sequence[Fitted]) -> bytes:
-    """Weights and curves of trained models, every bit of them."""
+    """Serialises weights and curves of trained models, bit for bit."""
     tensors = {}
     for i, fitted in enumerate(models):
         for name, tensor in fitted.weights.items():
@@ -113,7 +113,7 @@ def fitted_to_bytes(models: Sequence[Fitted]) -> bytes:
 
 
 def fitted_from_bytes(data: bytes) -> list[Fitted]:
-    """The models that `fitted_to_bytes` wrote."""
+    """Reads the output of `fitted_to_bytes`."""
     tensors = safetensors_torch.load(data)
     count = 1 + max(int(key.partition("/")[0]) for key in tensors)
     return [_fitted(tensors, i) for i in range(count)]

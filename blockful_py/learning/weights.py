@@ -18,7 +18,7 @@ Weights = Mapping[str, Tensor]
 """State dict: tensors by name, float32 parameters and buffers, and int64 counters."""
 
 VARIANCE_FLOOR = 0.25
-"""Smallest share of a running variance that a change leaves (figures: docs/reference/learning.md)."""
+"""Minimum share of a running variance that a change must leave (figures: docs/reference/learning.md)."""
 
 Vector = NDArray[np.float32]
 """float32 (D,): all D floating-point numbers of a model, tensor after tensor by ascending name."""
@@ -30,7 +30,7 @@ def to_bytes(weights: Weights) -> bytes:
 
 
 def from_bytes(data: bytes, device: torch.device | None = None) -> Weights:
-    """Weights that `to_bytes` wrote, with every number finite.
+    """Reads the output of `to_bytes`, with every number finite.
 
     Raises:
         FormatError: truncated, or not safetensors.
@@ -53,7 +53,7 @@ def detached(weights: Weights) -> Weights:
 
 
 def require_finite(weights: Weights, whose: str) -> None:
-    """Raise LearningError, naming the tensor, unless all numbers are finite."""
+    """Checks that all numbers are finite.  Raises LearningError, naming the tensor."""
     for name, tensor in weights.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
             raise LearningError(
@@ -62,7 +62,7 @@ def require_finite(weights: Weights, whose: str) -> None:
 
 
 def require_same_form(models: Mapping[str, Weights]) -> None:
-    """Raise LearningError, naming the model, unless all have the same tensors in the same shapes."""
+    """Checks that all models have tensors of the same names, shapes and types.  Raises LearningError."""
     forms = {
         name: {key: (tensor.shape, tensor.dtype) for key, tensor in weights.items()}
         for name, weights in models.items()
@@ -77,7 +77,7 @@ def require_same_form(models: Mapping[str, Weights]) -> None:
 
 
 def flatten(weights: Weights) -> Vector:
-    """The floating-point tensors as a vector, float32 (D,), on the CPU; integer tensors are left out."""
+    """The floating-point tensors as a vector, float32 (D,), on the CPU; integer tensors are omitted."""
     parts = [weights[name].detach().cpu().to(torch.float32).reshape(-1) for name in _floating(weights)]
     vector: Vector = torch.cat(parts).numpy()
     return vector
@@ -90,8 +90,7 @@ def unflatten(vector: Vector, like: Weights) -> Weights:
         vector: float32 (D,).
         like: weights with D floating-point numbers; their integer tensors are copied.
 
-    Raises:
-        LearningError: the vector has another length.
+    Raises LearningError: the vector has another length.
     """
     names = _floating(like)
     expected = sum(like[name].numel() for name in names)
@@ -106,7 +105,7 @@ def unflatten(vector: Vector, like: Weights) -> Weights:
 
 
 def with_sound_variances(weights: Weights, old: Weights) -> Weights:
-    """The weights with running variances of batch normalisation raised to VARIANCE_FLOOR of their old values.
+    """Lifts running variances of batch normalisation to at least VARIANCE_FLOOR of their old values.
 
     A sum of changes may leave a variance near zero or negative, and the layer divides by its root.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says on the chain where a member is reached, and by which key its certificate is pinned."""
+"""Announces a member's URL on the chain, with the key that its certificate is pinned to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockful_py.pipeline.run.endpoints import announce
 
 
 class AnnounceDuty:
-    """Announces a member's URL, once, and again when it has changed; its own account pays."""
+    """Announces a member's URL once, and again after a change; its own account pays."""
 
     name = "announce"
 
@@ -22,7 +22,10 @@ class AnnounceDuty:
         self._done = False
 
     def step(self) -> None:
-        """Raises ContractError, or NodeError where the account cannot pay."""
+        """Announces the URL if necessary.
+
+        Raises ContractError, and NodeError when the account cannot pay.
+        """
         try:
             view = self._office.view()
         except RunError:

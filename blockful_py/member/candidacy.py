@@ -29,7 +29,7 @@ PLENTY = 20
 """Multiple of GAS_RESERVE that `fund` leaves on an account."""
 
 TOO_LATE = {"TooLate", "WrongPhase"}
-"""Errors when the phase ended between reading the state and sending a transaction."""
+"""Errors for a phase that ended after its state was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Leaving:
     """The state of a member that leaves.
 
     Attributes:
-        state: "serving" (until another committee is in force), "replaced" (until that one sees the archive
-            chain at its epoch), "waiting" (until `at`, seconds) or "left".
-        stake: wei that are still to be paid, or were just paid.
+        state: "serving" (until another committee is in force), "replaced" (until the archive chain follows
+            that committee), "waiting" (until `at`, seconds) or "left".
+        stake: wei to be paid, or just paid.
     """
 
     state: str
@@ -57,7 +57,7 @@ class Leaving:
 
 
 class Candidate:
-    """A member as a candidate of the Committee contract; the contract's sender is the member's account."""
+    """A member as a candidate of the Committee contract; its account sends the transactions."""
 
     def __init__(self, committee: CommitteeContract, keys: MemberKeys) -> None:
         self._committee = committee
@@ -69,7 +69,7 @@ class Candidate:
     def join(self, stake: int) -> Joined:
         """Registers with `stake` wei, or tops up the stake of a member that has joined.
 
-        Raises SettingsError for too little stake, ChainError when the account cannot pay, ContractError.
+        Raises SettingsError for too little stake, ChainError when the account cannot pay, and ContractError.
         """
         before = self.state()
         least = self._committee.parameters().min_stake
@@ -90,9 +90,9 @@ class Candidate:
         return Joined(self._keys.account, self._keys.address, max(stake, before.stake))
 
     def leave(self) -> Leaving:
-        """Asks for the stake back, and withdraws it once the delay is over; can be repeated.
+        """Asks for the stake back, and withdraws it after the delay; can be repeated.
 
-        Raises RunError for a member that never joined, ContractError Engaged during an election.
+        Raises RunError for a member that never joined, and ContractError Engaged during an election.
         """
         before = self.state()
         if not any(before.voter):
@@ -145,9 +145,7 @@ def reserve(node: Node) -> int:
 def fund(committee: CommitteeContract, payer: Sender, account: bytes, stake: int) -> int:
     """Sends `stake` wei and ample gas money from `payer` to `account`, if it lacks either.
 
-    Returns the wei sent.
-
-    Raises SettingsError on any chain that is not a development chain.
+    Returns the wei sent.  Raises SettingsError unless the chain is a development chain.
     """
     node = payer.node
     if node.chain_id not in DEVELOPMENT_CHAINS:
@@ -163,9 +161,9 @@ def fund(committee: CommitteeContract, payer: Sender, account: bytes, stake: int
 
 
 class ElectionDuty:
-    """Takes part in elections: commits, reveals, proves, and confirms the key that it holds a share of.
+    """Takes part in elections: commits, reveals, proves, and confirms the key it has a share of.
 
-    The secret that it commits to is derived from its keystore, so the process can be killed at any time.
+    The committed secret is derived from the keystore, so the process can be killed at any time.
     """
 
     name = "election"
@@ -175,7 +173,10 @@ class ElectionDuty:
         self._folder = folder
 
     def step(self) -> None:
-        """Raises ContractError when the contract refuses, for example for lack of trust."""
+        """Does the step of the current phase.
+
+        Raises ContractError when the contract refuses, for example for lack of trust.
+        """
         try:
             view = self._office.view()
         except RunError:
@@ -206,12 +207,12 @@ class ElectionDuty:
             self._confirm(committee, election)
 
     def _secret(self, committee: CommitteeContract, election: ElectionState) -> bytes:
-        """The seed is that of the previous draw until all secrets of this one are revealed."""
+        """The secret to commit to; the seed stays the previous draw's until every secret is revealed."""
         place = (committee.chain_id, committee.address, election.epoch, election.draw)
         return self._folder.keys.election_secret(*place, election.seed)
 
     def _confirm(self, committee: CommitteeContract, election: ElectionState) -> None:
-        """Confirms the key of this attempt that a quorum holds, once the member's share is readable."""
+        """Confirms this attempt's settled key if the member's share is readable."""
         origin = self._folder.settled()
         if origin is None:
             return

@@ -16,7 +16,7 @@ from blockful_py.types import Uri
 
 
 class AlarmDuty:
-    """Records on the home chain what this member refused, and why (Algorithm 1, lines 15 to 21).
+    """Records this member's refusals on the home chain, with reasons (Algorithm 1, lines 15 to 21).
 
     Each alarm is sent once, from the member's own account.
     """
@@ -35,7 +35,7 @@ class AlarmDuty:
                 self._outbox.raised(refused)
 
     def _raise(self, refused: RefusedProposal) -> None:
-        """Alarms of past epochs are dropped, because the contract no longer accepts them."""
+        """Sends an alarm; drops one of a past epoch, which the contract no longer accepts."""
         view, ballot = self._office.view(), refused.ballot
         committee, registry = view.contracts.committee, view.contracts.alarms
         place = (committee.chain_id, committee.address, committee.current_epoch())
@@ -50,7 +50,7 @@ class AlarmDuty:
 
 
 class SlashingDuty:
-    """Submits the evidence that this member has against others, who then lose their stake.
+    """Submits this member's evidence against others, who then lose their stake.
 
     The contract rewards the first report of an equivocation and refuses the others.
     """
@@ -70,7 +70,7 @@ class SlashingDuty:
             self._outbox.punished(evidence)
 
     def _report(self, committee: CommitteeContract, evidence: Evidence) -> None:
-        """Evidence is valid in every epoch; a member that is excluded cannot be slashed again."""
+        """Reports an equivocation of any epoch, unless its member is slashed already."""
         ballot = evidence.ballot
         if (ballot.chain_id, ballot.committee) != (committee.chain_id, committee.address):
             return
@@ -95,7 +95,7 @@ class ChainsDuty:
         self._office = office
 
     def step(self) -> None:
-        """Raises ReorganisedError, once, which names the first block that changed."""
+        """Checks the chains once.  Raises ReorganisedError, once, with the first block that changed."""
         try:
             view = self._office.view()
         except RunError:
@@ -104,10 +104,10 @@ class ChainsDuty:
 
 
 class CustodyDuty:
-    """Fetches the missing keys of current versions from other members; destroys those of replaced ones.
+    """Fetches missing keys of current versions from other members; destroys keys of replaced versions.
 
-    While a request is under way, the keys of the versions that it replaces are kept, because resuming the
-    request after a crash needs them.
+    During a request, it keeps the keys of the versions being replaced, because resuming the request after a
+    crash needs them.
     """
 
     name = "keys"
@@ -118,7 +118,7 @@ class CustodyDuty:
         self._settled: str | None = None
 
     def step(self) -> None:
-        """Raises what prevents a key from being fetched or destroyed; does nothing while there is no run."""
+        """Destroys and fetches keys; does nothing without a run.  Raises the errors of both."""
         try:
             view = self._office.view()
         except RunError:
@@ -151,12 +151,12 @@ class CustodyDuty:
 
 
 def _digests(*versions: ReplacedVersion) -> set[bytes]:
-    """Names in the vault of what the versions sealed."""
+    """Names in the vault of the files that the versions sealed."""
     return {uri.digest for version in versions for uri in version.sealed}
 
 
 class PruneDuty:
-    """Removes notes of past epochs from the outbox: no contract accepts what they are about any more."""
+    """Removes notes of past epochs from the outbox, because no contract accepts them any more."""
 
     name = "notes"
 
@@ -165,7 +165,7 @@ class PruneDuty:
         self._outbox = outbox
 
     def step(self) -> None:
-        """Raises MemoryLostError when the notes cannot be changed."""
+        """Prunes the outbox.  Raises MemoryLostError when the notes cannot be changed."""
         try:
             committee = self._office.view().contracts.committee
         except RunError:

@@ -27,22 +27,22 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts
 
 Done = tuple[tuple[int, int], ...]
-"""Chunks done and in all, on the archive chain and on the live chain; (0, 0) before the first."""
+"""Executed and total chunks, on the archive chain and on the live chain; (0, 0) before the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Progress of a decision, and the time (seconds) since when it has not changed."""
+    """Progress of a decision, and the time (seconds) of its last change."""
 
     progress: Done
     since: float
 
 
 class FinishingDuty:
-    """Watches the decisions in the outbox, and sends the missing transactions of one that stalls.
+    """Watches the decisions in the outbox, and sends the missing transactions of a stalled one.
 
-    A member of rank r waits r + 1 times the stall time of the run's settings, so that one acts first.  If two
-    act at once, one pays for a transaction that reverts, since contracts execute a chunk once.
+    A member of rank r waits r + 1 times the stall time of the run's settings, so one member acts first.  If
+    two act at once, one pays for a transaction that reverts, since contracts execute a chunk once.
     """
 
     name = "finish"
@@ -85,7 +85,7 @@ class FinishingDuty:
         if self._now() - look.since >= turn * view.run.settings.committee.stall_seconds:
             self._looks[ballot] = _Look(progress, self._now())
             for contract in (contracts.archive, contracts.live):
-                tick(contract.node)  # an idle development chain's clock may stand before the decision's time
+                tick(contract.node)  # an idle development chain's clock may be before the decision's time
             self._finish(kept, settlement_of(contracts, kept.certified), sides, view.release)
 
     def _finish(
@@ -109,7 +109,7 @@ class FinishingDuty:
 
 
 def rank(proposal: bytes, index: int, size: int) -> int:
-    """Number of members that act before the one at a 1-based index; it depends on the proposal."""
+    """Number of members that act before the one at a 1-based index; depends on the proposal."""
     return (index - 1 - int.from_bytes(proposal, "big")) % size
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings the archive chain to the committee in force, where nobody else has."""
+"""Brings the archive chain to the committee in force, if nobody else has done so."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from blockful_py.member.finishing import rank
 from blockful_py.member.office import MemberOffice
 
 Epochs = tuple[int, int, int]
-"""Of the mirror, of the newest acknowledgement, and of the home chain."""
+"""Epochs of the mirror, of the newest acknowledgement, and of the home chain."""
 
 
 class FollowingDuty:
-    """Advances a mirror that lags, and has the home chain told once it is at the epoch in force.
+    """Advances a mirror that lags, and acknowledges its epoch to the home chain once it is in force.
 
-    `rotate` does both at once; the duty does what was left undone, since the stake of retired members is
-    locked until then.  A member of rank r waits r + 1 times the stall time of the run's settings.
+    `rotate` does both at once; the duty completes an interrupted rotation, since the stake of retired members
+    is locked until then.  A member of rank r waits r + 1 times the stall time of the run's settings.
     """
 
     name = "follow"
@@ -35,7 +35,10 @@ class FollowingDuty:
         self._seen: tuple[Epochs, float] | None = None
 
     def step(self) -> None:
-        """Raises QuorumError when too few members agree; it is tried again."""
+        """Advances or acknowledges when it is this member's turn.
+
+        Raises QuorumError when too few members agree; a later step tries again.
+        """
         try:
             view = self._office.view()
         except RunError:

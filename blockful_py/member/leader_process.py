@@ -3,7 +3,7 @@
 
     python -m blockful_py.member.leader_process
 
-Its task is a `LeaderProcess` as JSON.  A leader may end at any point: the next one takes up its work
+Its task is a `LeaderProcess` as JSON.  A leader may end at any point: the next one continues its work
 (docs/explanation/committee.md).
 """
 
@@ -20,22 +20,22 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderProcess:
-    """What a leader process is started with; it leads a request of `run`.
+    """The task of a leader process, which leads a request of `run`.
 
     Attributes:
         place: URLs of the chains.
         account: private key of the account that pays for transactions.
-        leader: secret of a voting key or of a leader's key that the members accept.
-        request: number of the filed request to lead, among machines; None to take up the run's open job.
+        leader: secret of a voting key, or of a leader's key that the members accept.
+        request: number of the filed request to lead, among machines; None to resume the run's open job.
     """
 
     run: Path
-    place: Place
+    place: ChainEndpoints
     account: int = field(repr=False)
     leader: int = field(repr=False)
     request: int | None = None
@@ -56,12 +56,12 @@ class LeaderProcess:
     def from_json(cls, text: str) -> LeaderProcess:
         document = json.loads(text)
         run = Path(document["run"])
-        place = Place.from_json(document["place"], run)
+        place = ChainEndpoints.from_json(document["place"], run)
         return cls(run, place, document["account"], document["leader"], document["request"])
 
 
 def lead(task: str) -> None:
-    """Raises BlockfulError when the request is not carried out."""
+    """Leads the request of a task.  Raises BlockfulError when it fails."""
     spec = LeaderProcess.from_json(task)
     with Nodes(spec.place, Signer(spec.account.to_bytes(32, "big"))) as nodes:
         if spec.request is None and RunDirectory.open(spec.run).party is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes when the other members lead, by the questions that they ask as leaders."""
+"""Records when other members lead, based on the questions they ask as leaders."""
 
 from __future__ import annotations
 
@@ -11,45 +11,24 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.request_handler import Admitted
 from blockful_py.committee.service.server import Service
 from blockful_py.errors import BlockfulError
 
-LEADING = frozenset(
-    {
-        MessageKind.LEAD,
-        MessageKind.LEND_KEYS,
-        MessageKind.HAS_BLOCKS,
-        MessageKind.KEEP_BLOCKS,
-        MessageKind.KEEP_KEYS,
-        MessageKind.APPROVE,
-        MessageKind.COMMIT,
-        MessageKind.ATTEST,
-        MessageKind.SIGN,
-        MessageKind.REDACTION,
-        MessageKind.RECOMMIT,
-        MessageKind.ATTEST_COSIGNING,
-        MessageKind.COSIGN,
-        MessageKind.FINISH_REDACTION,
-        MessageKind.DESTROY_KEYS,
-    }
-)
-"""Questions that the leader of a request asks.  A member that fetches missing keys asks for them, too."""
-
 TOLD = 3
-"""Times in a stall time that the others are told of a leader that starts."""
+"""Announcements of a starting leader in each stall time."""
 STARTING = 5
-"""Stall times for which they are told: a leader that hangs is not waited for much longer."""
+"""Stall times during which a starting leader is announced; members wait little longer for a hanging one."""
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
 def heard(tell: Callable[[], None], stall_seconds: float) -> Iterator[None]:
-    """Has the other members told that this one leads, at once and again while the block runs.
+    """Tells the other members that this one leads, at once and repeatedly while the block runs.
 
-    A leader is a process that takes time to start: on a busy machine longer than the others wait for its
+    A leader is a process that takes time to start, on a busy machine longer than the others wait for its
     first question.
     """
     over = threading.Event()
@@ -59,7 +38,7 @@ def heard(tell: Callable[[], None], stall_seconds: float) -> Iterator[None]:
             try:
                 tell()
             except BlockfulError as error:
-                _log.debug("the others are not told that this member leads: %s", error)
+                _log.debug("the other members do not know yet that this one leads: %s", error)
             if over.wait(stall_seconds / TOLD):
                 return
 
@@ -72,42 +51,42 @@ def heard(tell: Callable[[], None], stall_seconds: float) -> Iterator[None]:
         telling.join()
 
 
-class SeenLeads:
-    """When each member was last seen leading: asking, or waiting for this member's answer."""
+class LeaderActivity:
+    """The last time that each member was active as a leader: asking, or waiting for this member's answer."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._last: dict[bytes, float] = {}
         self._waiting: Counter[bytes] = Counter()
 
     @contextmanager
     def answering(self, kind: MessageKind, sender: bytes | None) -> Iterator[None]:
-        """Open while a question is answered.  `sender`: the key that signed it; None for strangers."""
-        if sender is None or kind not in LEADING:
+        """Marks a leader as active while its question is answered; `sender` is None for strangers."""
+        if sender is None or not kind.row.by_leader:
             yield
             return
-        with self._turn:
+        with self._lock:
             self._waiting[sender] += 1
         try:
             yield
         finally:
-            with self._turn:
+            with self._lock:
                 self._waiting[sender] -= 1
                 self._last[sender] = self._now()
 
     def last(self, members: Collection[bytes]) -> float:
-        """When one of them was last seen, in seconds of the clock; -inf where none was."""
-        with self._turn:
+        """The last time that one of these members was active, in seconds of the clock; -inf if never."""
+        with self._lock:
             if any(self._waiting[member] for member in members):
                 return self._now()
             return max((self._last.get(member, -math.inf) for member in members), default=-math.inf)
 
 
-class AttentiveService:
-    """A member's `Service` that notes who leads; the first lines that it admits are authenticated."""
+class LeadRecorder:
+    """A member's `Service` that records active leaders; `admit` authenticates them."""
 
-    def __init__(self, service: Service[Admitted], leads: SeenLeads) -> None:
+    def __init__(self, service: Service[Admitted], leads: LeaderActivity) -> None:
         self._service = service
         self._leads = leads
 

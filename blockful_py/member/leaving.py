@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hands what a member keeps on to the others, before it leaves."""
+"""Hands a member's files and keys on to the others before it leaves."""
 
 from __future__ import annotations
 
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import QuorumError
-from blockful_py.member.keeping import kept_files
+from blockful_py.member.file_retention import kept_files
 from blockful_py.member.office import MemberView
 from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
@@ -14,10 +14,10 @@ from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
 
 
 def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
-    """Gives a quorum of the members the files and data keys of this one that they lack.
+    """Gives a quorum of the members the files and data keys that they lack and this one has.
 
-    False where there is nothing to do: in a laboratory, and for a member that is in no committee.
-    Raises QuorumError when fewer take them.
+    Returns False without action in a laboratory, and for a member outside the committee.  Raises QuorumError
+    when fewer members take them.
     """
     contracts = view.contracts
     epoch = contracts.committee.current_epoch()
@@ -35,7 +35,7 @@ def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
             RemoteKeyring(contracts, lambda: remote).deliver(held)
     except QuorumError as error:
         raise QuorumError(
-            f"what this member keeps cannot be handed on: {error} Repeat when the others answer; with "
-            "--anyway it leaves all the same, and what only it has is lost."
+            f"this member's files and keys cannot be handed on: {error} Repeat when the others answer; with "
+            "--anyway the member leaves now, and data that only it has is lost."
         ) from None
     return True

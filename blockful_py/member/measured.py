@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts and logs what a member is asked and answers."""
+"""Counts and logs a member's questions and answers."""
 
 from __future__ import annotations
 
@@ -11,25 +11,12 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.service.messages import MessageKind, Refused
-from blockful_py.committee.service.request_handler import DECISIONS, Admitted, RequestHandler
+from blockful_py.committee.service.messages import Refused
+from blockful_py.committee.service.request_handler import Admitted, RequestHandler
 from blockful_py.errors import MessageError, TooLongError
 
-REVIEWS = frozenset({MessageKind.PUBLICATION, MessageKind.APPROVE, MessageKind.ERASURE, MessageKind.MOTION})
-"""Questions for which a member checks what is proposed."""
-VOTES = frozenset(
-    {
-        MessageKind.PUBLICATION,
-        MessageKind.REDACTION,
-        MessageKind.ERASURE,
-        MessageKind.MOTION,
-        MessageKind.SUCCESSION,
-        MessageKind.ACKNOWLEDGEMENT,
-    }
-)
-"""Questions that a vote answers."""
 REFUSALS: Mapping[type[Exception], str] = {TooLongError: "too long", MessageError: "not accepted"}
-"""Reasons for which a question is not even read; those of other refusals are their errors' names."""
+"""Reasons for questions that are not even read; other refusals are counted by the names of their errors."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 class MemberMetrics:
-    """What a member did since it was started."""
+    """Metrics of a member since its start."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.reviews = Counter(
@@ -57,7 +44,7 @@ class MemberMetrics:
 
 
 class MeasuredHandler:
-    """A member's `RequestHandler`, whose questions and answers are counted; a `Service` of the server."""
+    """A member's `RequestHandler` with metrics and logs; a `Service` of the server."""
 
     def __init__(self, handler: RequestHandler, metrics: MemberMetrics) -> None:
         self._handler = handler
@@ -76,9 +63,9 @@ class MeasuredHandler:
         kind, metrics = admitted.kind, self._metrics
         if refusal is not None:
             metrics.refused.labels(refusal.kind).inc()
-        elif kind in VOTES:
+        elif kind.label.startswith("vote-"):
             metrics.votes.labels(kind.label).inc()
-        if kind in REVIEWS:
+        if kind.row.is_reviewed:
             metrics.reviews.labels(kind.label, "accepted" if refusal is None else "refused").inc()
             metrics.review_seconds.labels(kind.label).observe(seconds)
         _tell(admitted, seconds, refusal)
@@ -94,7 +81,7 @@ class MeasuredHandler:
 
 
 def _refusal(answer: bytes) -> Refused | None:
-    """The refusal that an own answer is; None for other answers."""
+    """The refusal in an answer of this member; None for other answers."""
     line = wire.first_line(answer)
     if codec.decode(wire.FirstLine, line.removesuffix(b"\n")).header.kind != wire.REFUSED:
         return None
@@ -102,7 +89,7 @@ def _refusal(answer: bytes) -> Refused | None:
 
 
 def _tell(admitted: Admitted, seconds: float, refusal: Refused | None) -> None:
-    """Logs decisions; other questions, which come often, for those who look closely."""
+    """Logs decisions; frequent questions only at the debug level."""
     header = admitted.question.header
     fields = {
         "kind": admitted.kind.label,
@@ -111,7 +98,7 @@ def _tell(admitted: Admitted, seconds: float, refusal: Refused | None) -> None:
         "sender": header.sender,
         "seconds": round(seconds, 3),
     }
-    level = logging.INFO if admitted.kind in DECISIONS else logging.DEBUG
+    level = logging.INFO if not admitted.kind.row.is_concurrent else logging.DEBUG
     if refusal is None:
         _log.log(level, "answered: %s", admitted.kind.label, extra=fields)
     else:

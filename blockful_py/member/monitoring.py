@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member tells its operator: its seat, stake and trust, and whether it is ready."""
+"""Monitoring of a member: its seat, stake and trust, and whether it is ready."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MILLION = 1_000_000
 
 
 class MonitorDuty:
-    """Looks at the chains for the metrics and the health of a member."""
+    """Reads the chains for the metrics and the health of a member."""
 
     name = "monitor"
 
@@ -46,7 +46,7 @@ class MonitorDuty:
         )
 
     def step(self) -> None:
-        """Raises NodeError where a chain does not answer."""
+        """Updates metrics and health.  Raises NodeError when a chain does not answer."""
         if not self._looks.is_due:
             return
         try:
@@ -60,7 +60,7 @@ class MonitorDuty:
         self._weigh(view)
 
     def _weigh(self, view: MemberView) -> None:
-        """Appointed members have neither stake nor trust."""
+        """Updates stake and trust, which appointed members lack."""
         committee = view.contracts.committee
         if isinstance(committee, CommitteeContract):
             account = self._folder.keys.account

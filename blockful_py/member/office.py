@@ -8,13 +8,11 @@ from collections.abc import Collection
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.signer import Signer
 from blockful_py.chain.sortition import Phase
-from blockful_py.closable import Closable
-from blockful_py.committee import codec, wire
+from blockful_py.committee import wire
 from blockful_py.committee.certificate_signer import PENDING, CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
 from blockful_py.committee.motions import Matter
@@ -24,8 +22,8 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
 from blockful_py.committee.service.limits import Extent
-from blockful_py.committee.service.messages import Identity, MessageKind, ReadRequest, WrappedKey
-from blockful_py.committee.service.request_handler import Seat
+from blockful_py.committee.service.messages import Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
@@ -36,7 +34,7 @@ from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
-from blockful_py.member.place import Urls, place_for, signer_of
+from blockful_py.member.endpoints import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import AgreedMotions
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
@@ -46,58 +44,58 @@ from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
-from blockful_py.pipeline.run.contracts import EVENTS, open_contracts
+from blockful_py.pipeline.run.contracts import EVENTS
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.identities import address_of
-from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import setup_of
-from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.docket import Docket
 from blockful_py.settings import quorum_of
-from blockful_py.storage.interface import FileStore
 from blockful_py.types import Certificate, Uri
 
 Stamps = tuple[tuple[str, int, int], ...]
 """Name, inode and time of change (ns) of each file."""
 
 
-class MemberView(Closable):
+class MemberView(OpenedRun):
     """A member process's view of chains and store; the member's account pays for its transactions."""
 
-    def __init__(
-        self, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
-    ) -> None:
-        """`folder`: of a member that reviews; None without reviews.
+    _folder: MemberFolder | None = None
 
-        Raises RunError, NodeError or DeploymentError while there is no run.
+    @classmethod
+    def of(
+        cls, directory: Path, urls: Urls | None, account: Signer, folder: MemberFolder | None = None
+    ) -> MemberView:
+        """Opens the run in a directory; `folder` belongs to a reviewing member, None disables reviews.
+
+        Raises RunError, NodeError or DeploymentError while the run does not exist.
         """
-        self.run = RunDirectory.open(directory)
-        self._folder = folder
-        self.place = place_for(self.run.place, urls)
-        self._nodes = Nodes(self.place, account)
-        try:
-            kept = (folder.path if folder else self.run.path) / EVENTS
-            self.contracts = open_contracts(self._nodes, self.run.deployments, kept)
-        except BaseException:
-            self._nodes.close()
-            raise
-        committee = self.contracts.committee
-        self.messages = wire.domain(committee.chain_id, committee.address)
-        self.votes = eip712.Domain(committee.chain_id, committee.address)
+        run = RunDirectory.open(directory)
+        secret, kept = (None, None) if folder is None else (folder.voting_secret, folder.path / EVENTS)
+        view = cls.attach(run, place=place_for(run.place, urls), account=account, secret=secret, kept=kept)
+        view._folder = folder
+        return view
+
+    @cached_property
+    def messages(self) -> eip712.Domain:
+        """EIP-712 domain of messages."""
+        return wire.domain(self.contracts.committee.chain_id, self.contracts.committee.address)
+
+    @cached_property
+    def votes(self) -> eip712.Domain:
+        """EIP-712 domain of votes."""
+        return eip712.Domain(self.contracts.committee.chain_id, self.contracts.committee.address)
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        setup = setup_of(self.run, self.live_store)
+        setup = setup_of(self.run, self.stores.live)
         motions = AgreedMotions(
             self.contracts, self._agreements, self.file_changes.review, self.admission.review
         )
         sources = ReviewSources(
             self.contracts,
             self.record,
-            self.live_store,
+            self.stores.live,
             self.keyring,
             setup,
             self.run.settings.committee.attested,
@@ -107,13 +105,8 @@ class MemberView(Closable):
         return FreshReviewer(sources, motions)
 
     @cached_property
-    def docket(self) -> Docket:
-        """The filed requests of a federation of machines."""
-        return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.live_store)
-
-    @cached_property
     def admission(self) -> RequestAdmission:
-        """This member's look at requests that are not decided."""
+        """This member's checks of undecided requests."""
         attested, methods = self.run.settings.committee.attested, self.run.allowed_code
         return RequestAdmission(self.contracts.participants, self.docket, attested, methods)
 
@@ -123,12 +116,15 @@ class MemberView(Closable):
 
     @property
     def file_changes(self) -> FileChanges:
-        """Judges changes of the federation file."""
-        return FileChanges(self.run, self.contracts, self.live_store)
+        """Reviews changes of the federation file."""
+        return FileChanges(self)
 
     def agreed_files(self) -> dict[Uri, int]:
-        """The federation files that the operator agreed to in this epoch, and what they name, as far as they
-        are here; each with the bytes that it may have."""
+        """Federation files that the operator agreed to in this epoch, and their named files, with maximum
+        bytes.
+
+        Files that are unavailable here are left out.
+        """
         agreed = self._agreements.motions(self.contracts.committee.current_epoch())
         files = dict[Uri, int]()
         for motion in agreed:
@@ -138,21 +134,21 @@ class MemberView(Closable):
         return files
 
     def catch_up(self) -> None:
-        """Brings the run to the federation file that the chain names, where this member can go by it.
+        """Brings the run to the federation file that the chain names, if this member can comply with it.
 
-        Raises as the run's `catch_up`.
+        Raises the errors of the run's `catch_up`.
         """
-        store = self.live_store
-        catch_up(self.run, self.contracts, store, self._nodes, lambda run: setup_of(run, store))
+        store = self.stores.live
+        catch_up(self.run, self.contracts, store, self.nodes, lambda run: setup_of(run, store))
 
     def is_standing(self) -> bool:
-        """Whether the chain names this member's federation file, or none; a laboratory has none."""
+        """Whether the chain names this member's federation file or none; always true in a laboratory."""
         party = self.run.party
         digest = None if party is None else self.contracts.participants.file_digest()
         return party is None or digest in (None, bytes.fromhex(party.federation))
 
     def require_standing(self) -> None:
-        """Raises RefusedError while the chain names another federation file than this member's."""
+        """Checks that the chain names this member's federation file.  Raises RefusedError."""
         if not self.is_standing():
             raise RefusedError("the federation's file has changed, and this member does not have it yet")
 
@@ -163,10 +159,10 @@ class MemberView(Closable):
         if folder is None:
             return NO_KEYS
         peers = RemoteKeyring(self.contracts, lambda: self.led_by(folder))
-        return PeerKeyring(folder.vault, peers, self.live_store)
+        return PeerKeyring(folder.vault, peers, self.stores.live)
 
     def release(self, decision: Certificate) -> Certificate:
-        """The live chain's certificate of a decision, from this member and its peers.
+        """Obtains the live chain's certificate of a decision from this member and its peers.
 
         Raises QuorumError when too few of them sign it.
         """
@@ -179,38 +175,17 @@ class MemberView(Closable):
         return remote_committee_of(self.run, self.contracts, folder.voting_secret)
 
     @cached_property
-    def stores(self) -> Stores:
-        secret = None if self._folder is None else self._folder.voting_secret
-        return Stores.of(self.run, self.contracts, secret=secret)
-
-    @property
-    def live_store(self) -> FileStore:
-        return self.stores.live
-
-    @property
-    def replaced_nodes(self) -> FileStore | None:
-        """The store that has the nodes of replaced versions; None in a laboratory, which has one request at a
-        time."""
-        return self.stores.archive if self.run.party is not None else None
-
-    @cached_property
-    def record(self) -> RecordReaders:
-        """Both chains' records, as this member reads them."""
-        live, archive = self.contracts.live, self.contracts.archive
-        return RecordReaders.of(live, archive, self.live_store, self.replaced_nodes)
-
-    @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(self.record.catalogue, self.record.archive, self.stores.archive)
 
     @cached_property
     def access(self) -> Access:
-        return Access(self.contracts.live, self.contracts.readers, self.live_store, self.run.settings.access)
+        return Access(self.contracts.live, self.contracts.readers, self.stores.live, self.run.settings.access)
 
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
         try:
-            require_key(key, self.live_store.stream(uri, MAX_SEALED_BYTES), uri)
+            require_key(key, self.stores.live.stream(uri, MAX_SEALED_BYTES), uri)
         except BlockfulError as error:
             raise RefusedError(f"the key does not decrypt this version: {error}") from None
 
@@ -221,9 +196,11 @@ class MemberView(Closable):
         return asked & {uri for version in versions for uri in version.sealed}
 
     def may_lead(self, address: bytes) -> bool:
-        """Whether an account leads: a laboratory's own leader, or a participant among machines, whose founder
-        leads until the federation is founded."""
-        identities = identities_in(self.run, self._nodes)
+        """Whether an account may lead: a laboratory's own leader, or a participant among machines.
+
+        Among machines, the founder leads until the federation is founded.
+        """
+        identities = identities_in(self.run, self.nodes)
         if identities is not None:
             return address == address_of(identities.leader())
         participants = self.contracts.participants
@@ -232,18 +209,15 @@ class MemberView(Closable):
         return participants.file_digest() is None and address == participants.deployer()
 
     def require_borrower(self, address: bytes) -> None:
-        """Raises RefusedError for a participant: it gets keys of current versions as a reader."""
+        """Refuses participants, which get keys of current versions as readers.  Raises RefusedError."""
         committee = self.contracts.committee
         members = committee.roster(committee.current_epoch())[0].members
         if self.run.party is not None and address not in members:
             raise RefusedError("members lend keys to members alone: ask as a registered reader")
 
-    def close(self) -> None:
-        self._nodes.close()
-
 
 class MemberOffice:
-    """Answers for one member; opens the run when it is first needed, since a member may start before it."""
+    """Answers for one member; opens the run on first use, since a member may start earlier."""
 
     def __init__(
         self,
@@ -253,13 +227,12 @@ class MemberOffice:
         leaders: frozenset[bytes],
         block_custody: BlockCustody | None = None,
     ) -> None:
-        """`block_custody`: of a member with a store of its own; None where it shares the run's."""
+        """Serves the member of `folder`; `block_custody` is None without a store of its own."""
         self._directory = directory
         self._folder = folder
         self._urls = urls
         self._leaders = leaders
         self._block_custody = block_custody
-        self._key_custody = KeyCustody(folder.vault, encryption_secret(folder.voting_secret))
         self._opening = threading.Lock()
         self._seating = threading.Lock()
         self._opened: MemberView | None = None
@@ -297,7 +270,7 @@ class MemberOffice:
         return self.roster(self.view().contracts.committee.current_epoch())
 
     def extent(self) -> Extent:
-        """The archive has a record of every model; a block adds at most one for each user."""
+        """Bounds from the archive, which records every model; a block adds at most one for each user."""
         view = self.view()
         settings = view.run.settings
         models = settings.federation.users + view.contracts.archive.length()
@@ -318,19 +291,17 @@ class MemberOffice:
         contracts = self.view().contracts
         return MirrorVoter(self._voter(epoch), contracts.committee, contracts.mirror)
 
-    def custody(self, kind: MessageKind, message: wire.Message) -> Any:
-        view = self.view()
-        if kind is MessageKind.READ_KEY:
-            wanted = codec.decode(ReadRequest, message.body)
-            return WrappedKey(view.access.wrapped(message.sender, wanted, VaultKeyring(self._folder.vault)))
-        if kind is MessageKind.LEND_KEYS:
-            view.require_borrower(message.sender)
-        return self._key_custody.answer(kind, message, view.messages, view)
+    def key_custody(self) -> KeyCustody:
+        view, folder = self.view(), self._folder
+        return KeyCustody(folder.vault, encryption_secret(folder.voting_secret), view.messages, view)
 
-    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
+    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+        return WrappedKey(self.view().access.wrapped(reader, wanted, VaultKeyring(self._folder.vault)))
+
+    def block_custody(self) -> BlockCustody:
         if self._block_custody is None:
-            raise RefusedError("this member reads the run's own store, and takes no blocks")
-        return self._block_custody.answer(kind, message)
+            raise RefusedError("this member reads the run's own store and accepts no blocks")
+        return self._block_custody
 
     def admit(self, charter: Charter) -> None:
         committee = self.view().contracts.committee
@@ -352,16 +323,16 @@ class MemberOffice:
             self._opened.close()
 
     def view(self) -> MemberView:
-        """The current run. Raises RunError, NodeError or DeploymentError while there is none."""
+        """The current run.  Raises RunError, NodeError or DeploymentError while it does not exist."""
         with self._opening:
-            made = _made(self._directory)  # before the files are read: what is written meanwhile is noticed
+            made = _made(self._directory)  # before reading the files, to notice changes meanwhile
             if self._opened is not None and self._made != made:
                 self._opened.close()
                 self._opened, self._seat, self._rosters = None, None, {}
             if self._opened is None:
                 self._made = made
                 account = signer_of(self._folder.keys)
-                self._opened = MemberView(self._directory, self._urls, account, self._folder)
+                self._opened = MemberView.of(self._directory, self._urls, account, self._folder)
             return self._opened
 
     def _roster(self, epoch: int) -> Roster | None:
@@ -404,7 +375,7 @@ class MemberOffice:
 
 
 def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
-    """Raises RefusedError unless the charter is for the elected members, in this attempt."""
+    """Checks that the charter is for the elected members, in this attempt.  Raises RefusedError."""
     election = committee.election()
     asked = (charter.epoch, charter.draw, charter.attempt)
     if election.phase is not Phase.CONFIRM or asked != (election.epoch, election.draw, election.attempt):
@@ -425,7 +396,7 @@ def _require_elected(charter: Charter, committee: CommitteeContract) -> None:
 
 
 def _made(directory: Path) -> Stamps:
-    """Identifies the files of the run and its contracts, so that a replaced run is noticed."""
+    """Identifies the files of the run and its contracts, to notice a replaced run."""
     files = []
     for path in (directory / "run.json", *sorted((directory / "deployments").glob("*.json"))):
         with suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads requests: their admission, the decision on the parts that were handed in, and withdrawals."""
+"""Leads requests: their admission, the decision on their parts, and withdrawals."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.types import RequestState
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
-"""Seconds between looks at a request that cannot be read, twice as many after each."""
+"""Seconds between attempts to read an unreadable request; doubles after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unread:
-    """A request that could not be read: why, when it is tried again, and the pause after that."""
+    """A request that could not be read: the reason, the next attempt, and the pause after that."""
 
     reason: str
     until: float
@@ -37,15 +37,15 @@ class _Unread:
 
 
 class RequestDuty:
-    """Watches the filed requests of a federation of machines, and leads what is due of them.
+    """Watches the filed requests of a federation of machines, and leads their pending steps.
 
-    Those that wait for a decision are admitted or dismissed; those whose parts are all there are carried out;
-    models are withdrawn whose owners have not answered in time.
+    It has undecided requests admitted or dismissed, executes requests with complete parts, and withdraws
+    models whose owners have not answered in time.
 
-    Members lead by turns (`Turns`), so that one leads at a time while the others see it work.  One that has
-    led a request in vain lets all others try, and leads other requests before that one.
-    What is left of a sequential request when its owners are done, and of one whose leader died, is little:
-    the keys of replaced versions are destroyed by every member by itself.
+    Members lead by turns (`Turns`), so that one leads at a time while the others see it work.  A member that
+    has led a request in vain lets all others try, and leads other requests first.  Little is left of a
+    sequential request when its owners are done, or of a request whose leader died: each member destroys the
+    keys of replaced versions by itself.
     """
 
     name = "request"
@@ -66,8 +66,11 @@ class RequestDuty:
         self._unread: dict[int, _Unread] = {}
 
     def step(self) -> None:
-        """Raises RunError when the leader process fails, SettingsError when the member's account is empty,
-        QuorumError when others see a request otherwise."""
+        """Decides and leads due requests.
+
+        Raises RunError when the leader process fails, SettingsError when the member's account is empty, and
+        QuorumError when others judge a request differently.
+        """
         try:
             view = self._office.view()
         except RunError:
@@ -88,7 +91,7 @@ class RequestDuty:
             raise problem
 
     def _undecided(self, view: MemberView) -> dict[int, bool]:
-        """Requests that this member is to have admitted (true), or dismissed, as its turn has come."""
+        """Requests for this member to put to a decision now, by number: true to admit, false to dismiss."""
         filed_requests = view.contracts.participants.filed_requests()
         waiting = [filed for filed in filed_requests if filed.state is RequestState.FILED]
         numbers = {filed.number for filed in waiting}
@@ -106,7 +109,7 @@ class RequestDuty:
             return Ruling.WAIT
         try:
             ruling = view.admission.verdict(filed.number).ruling
-        except BlockfulError as error:  # its file may come, and its node answer; another one can be decided
+        except BlockfulError as error:  # its file may still arrive; decide others meanwhile
             pause = FIRST_PAUSE if before is None else before.pause
             self._unread[filed.number] = _Unread(
                 str(error), self._now() + pause, min(2 * pause, LONGEST_PAUSE)
@@ -118,18 +121,18 @@ class RequestDuty:
         return ruling
 
     def _admitted(self, view: MemberView) -> list[int]:
-        """Admitted requests with parts to gather, or models to withdraw."""
+        """Admitted requests with parts to gather or models to withdraw, when it is this member's turn."""
         numbers = []
-        for standing in view.docket.admitted():
-            complete = standing.is_parallel and standing.stage.is_open and standing.is_complete
-            if not (complete or standing.unanswered()):
-                self._turns.over(standing.number)
-            elif self._has_come(view, standing.filed, _progress(view, standing)):
-                numbers.append(standing.number)
+        for status in view.docket.admitted():
+            complete = status.is_parallel and status.stage.is_open and status.is_complete
+            if not (complete or status.unanswered()):
+                self._turns.over(status.number)
+            elif self._has_come(view, status.filed, _progress(view, status)):
+                numbers.append(status.number)
         return numbers
 
     def _has_come(self, view: MemberView, filed: Filed, progress: Hashable) -> bool:
-        """Whether this member's turn has come to lead the request."""
+        """Whether it is this member's turn to lead the request."""
         roster = self._office.roster(view.contracts.committee.current_epoch())
         if self._folder.address not in roster:
             return False
@@ -137,7 +140,7 @@ class RequestDuty:
         return self._turns.has_come(filed.number, keccak(filed.uri.digest), roster, stall_seconds, progress)
 
     def _decide(self, view: MemberView, number: int, admitted: bool) -> None:
-        """Asks the others in this process: it takes no model, and a process would start for longer."""
+        """Asks the other members from this process: that takes no model, and less time than a new process."""
         require_funds(view, self._folder.keys.account)
         coordinator = view.led_by(self._folder).coordinator(Counter())
         try:
@@ -150,7 +153,7 @@ class RequestDuty:
         require_funds(view, keys.account)
         secret, stall = self._folder.voting_secret, view.run.settings.committee.stall_seconds
         peers = view.led_by(self._folder)
-        task = LeaderProcess(view.run.path, view.place, keys.account_secret, secret, number)
+        task = LeaderProcess(view.run.path, view.nodes.place, keys.account_secret, secret, number)
         try:
             with heard(lambda: peers.tell_lead(number), stall):
                 self._processes.run(task.to_json())
@@ -158,8 +161,8 @@ class RequestDuty:
             self._turns.led(number)
 
 
-def _progress(view: MemberView, standing: RequestStanding) -> tuple[tuple[str, ...], int]:
-    """The models that are left to replace, and how many records the archive has of them."""
-    positions = {standing.record[name].position for name in standing.missing}
+def _progress(view: MemberView, status: RequestStanding) -> tuple[tuple[str, ...], int]:
+    """The models still to replace, and the number of their archive records."""
+    positions = {status.record[name].position for name in status.missing}
     archived = sum(stored.record.position in positions for stored in view.record.archive.read())
-    return standing.missing, archived
+    return status.missing, archived

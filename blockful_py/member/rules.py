@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goes by the federation file that the chain names."""
+"""Makes a member comply with the federation file that the chain names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from blockful_py.errors import RunError, SettingsError
 from blockful_py.member.office import MemberOffice
 
 RETRY_SECONDS = 30.0
-"""Wait after a file could not be had or used."""
+"""Wait after a file could not be fetched or used."""
 
 
 class RulesDuty:
-    """Fetches the federation file once the committee has changed it, and has the member go by it.
+    """Fetches the federation file after the committee has changed it, and makes the member comply with it.
 
-    A member that cannot votes on nothing until it can.
+    Until that succeeds, the member does not vote.
     """
 
     name = "rules"
@@ -27,7 +27,10 @@ class RulesDuty:
         self._problem: tuple[SettingsError, float] | None = None
 
     def step(self) -> None:
-        """Raises SettingsError, as long as the file cannot be had or this member cannot go by it."""
+        """Fetches and applies a changed file.
+
+        Raises SettingsError while the file cannot be fetched or this member cannot comply with it.
+        """
         try:
             view = self._office.view()
         except RunError:

@@ -20,10 +20,10 @@ class TakeoverDuty:
     """Watches the run for a signed request without a leader, and leads it under the member's own key.
 
     A leader holds a lock that is released when its process ends.  A member of rank r waits r + 1 times the
-    take-over time of the run's settings.  The request is led by a process of `processes`.
+    take-over time of the run's settings.  A process of `processes` leads the request.
 
-    Among machines the run is the member's own.  A job that is open there, because its leader was killed,
-    would keep the member from destroying replaced versions: a process ends it at once.
+    Among machines, the run is the member's own.  An open job there, left by a killed leader, would keep the
+    member from destroying replaced versions, so a process ends it at once.
     """
 
     name = "lead"
@@ -42,9 +42,9 @@ class TakeoverDuty:
         self._orphan: tuple[bytes, float] | None = None
 
     def step(self) -> None:
-        """Raises RunError when the leader process fails; a refused request is not pending any more.
+        """Takes over a pending request when it is this member's turn; a refused request is no longer pending.
 
-        Raises SettingsError when the member's account is empty, so that it cannot lead.
+        Raises RunError when the leader process fails, and SettingsError when the member's account is empty.
         """
         try:
             view = self._office.view()
@@ -55,7 +55,7 @@ class TakeoverDuty:
             self._orphan = None
             return
         if view.run.party is not None:
-            self._lead(view)  # its own run: it ends the job, and `RequestDuty` leads what is left
+            self._lead(view)  # ends the job; `RequestDuty` leads the rest of the request
             return
         roster = self._office.roster(view.contracts.committee.current_epoch())
         if self._folder.address not in roster:
@@ -72,13 +72,13 @@ class TakeoverDuty:
         require_funds(view, keys.account)
         self._processes.run(
             LeaderProcess(
-                view.run.path, view.place, keys.account_secret, self._folder.voting_secret
+                view.run.path, view.nodes.place, keys.account_secret, self._folder.voting_secret
             ).to_json()
         )
 
 
 def _orphan(view: MemberView) -> bytes | None:
-    """Digest of a pending request without a leader; None if there is none."""
+    """Digest of a pending request without a leader, or None."""
     request = request_under_way(view.run.journal)
     if request is None or not Lease.is_free(view.run.path):
         return None

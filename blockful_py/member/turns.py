@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When it is a member's turn to lead a request."""
+"""Decides when it is a member's turn to lead a request."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from blockful_py.member.finishing import rank
-from blockful_py.member.leads import SeenLeads
+from blockful_py.member.leads import LeaderActivity
 
 PATIENCE = 20
-"""Stall times for which the questions of one leader put off the next, at most."""
+"""Maximum stall times that one leader's questions delay the next leader."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Waited:
-    """Since when (seconds) a request has been due as it is, and when this member last led it in vain."""
+    """Time (seconds) of a request's last progress, and of this member's last futile lead."""
 
     progress: Hashable
     since: float
@@ -27,16 +27,16 @@ class _Waited:
 class Turns:
     """The turns of one member.
 
-    A member of rank r leads once nothing has happened for r stall times: no step of the request on the
-    chains, and no leader's question (`SeenLeads`) by the members whose turn is before its own.  A leader may
-    ask without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n
-    members, f that lie delay a request by f * PATIENCE stall times at most; f that are frozen or gone, by f.
+    A member of rank r leads after r stall times without progress: no step of the request on the chains, and
+    no leader's question (`LeaderActivity`) from the members whose turn comes earlier.  A leader may ask
+    without end, so the member leads r * PATIENCE stall times after the last step in any case.  Of n members,
+    f liars delay a request by at most f * PATIENCE stall times, f frozen or missing ones by at most f.
 
-    A member that has led in vain has its turn after all others, while the request is due.
+    While the request is due, a member that has led in vain comes after all others.
     """
 
-    def __init__(self, own: bytes, leads: SeenLeads, now: Callable[[], float] = time.monotonic) -> None:
-        """`own`: the member's voting address.  `now`: the clock of `leads`."""
+    def __init__(self, own: bytes, leads: LeaderActivity, now: Callable[[], float] = time.monotonic) -> None:
+        """Starts without history; `own` is the member's voting address, `now` the clock of `leads`."""
         self._own = own
         self._leads = leads
         self._now = now
@@ -45,9 +45,10 @@ class Turns:
     def has_come(
         self, number: int, digest: bytes, roster: Sequence[bytes], stall_seconds: float, progress: Hashable
     ) -> bool:
-        """Whether a member of the roster leads a request that is due.
+        """Whether it is this member's turn to lead a due request.
 
-        `digest`: of the request, which ranks the members.  `progress`: what the chains show of the request.
+        `digest`: of the request; ranks the members of the roster.  `progress`: state of the request on the
+        chains.
         """
         now = self._now()
         look = self._looks.setdefault(number, _Waited(progress, now))
@@ -62,16 +63,16 @@ class Turns:
         return now - max(since, self._leads.last(before)) >= turn * stall_seconds
 
     def led(self, number: int) -> None:
-        """Notes that this member has led a request, and that it may still be due."""
+        """Records that this member has led a request, which may still be due."""
         look = self._looks.get(number)
         if look is not None:
             self._looks[number] = replace(look, tried=self._now())
 
     def tried(self, number: int) -> float:
-        """When this member last led a request that is still due; -inf where it has not."""
+        """The time when this member last led a request that is still due; -inf if never."""
         look = self._looks.get(number)
         return -math.inf if look is None else look.tried
 
     def over(self, number: int) -> None:
-        """Notes that a request is not due."""
+        """Records that a request is not due."""
         self._looks.pop(number, None)

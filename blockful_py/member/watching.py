@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls a member's duties when a chain has a new block, and otherwise seldom: idle members ask for little."""
+"""Calls a member's duties on new blocks and otherwise seldom, so that idle members send few requests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from blockful_py.errors import RunError
 from blockful_py.member.office import MemberOffice
 
 FRESH_SECONDS = 1.0
-"""How long all duties go by one look at the chains."""
+"""Time for which one look at the chains serves all duties."""
 LOOK_SECONDS = 5.0
-"""Longest time between two steps of a duty, which may wait for something else than a block."""
+"""Maximum time between two steps of a duty, which may wait for other events than blocks."""
 
 Blocks = tuple[str, ...]
 """Hashes of the newest blocks."""
 
 
 class ChainWatch:
-    """The newest settled blocks of both chains, asked for once for all duties."""
+    """The newest settled blocks of both chains, read once for all duties."""
 
     def __init__(self, office: MemberOffice, now: Callable[[], float] = time.monotonic) -> None:
         self._office = office
@@ -32,7 +32,7 @@ class ChainWatch:
         self._at = -math.inf
 
     def blocks(self) -> Blocks:
-        """Raises RunError while there is no run, NodeError."""
+        """The newest blocks.  Raises NodeError, and RunError while the run does not exist."""
         with self._looking:
             if self._now() >= self._at + FRESH_SECONDS:
                 contracts = self._office.view().contracts
@@ -44,7 +44,7 @@ class ChainWatch:
 
 
 class WhenChanged:
-    """A duty whose steps are made when a block is new, every LOOK_SECONDS, and again after an error."""
+    """A duty that steps on new blocks, every LOOK_SECONDS, and again after an error."""
 
     def __init__(self, watch: ChainWatch, duty: Duty, now: Callable[[], float] = time.monotonic) -> None:
         self._watch = watch
@@ -57,7 +57,7 @@ class WhenChanged:
         return self._duty.name
 
     def step(self) -> None:
-        """Raises as the duty does, and NodeError."""
+        """Steps the duty if it is due.  Raises the errors of the duty, and NodeError."""
         try:
             blocks = self._watch.blocks()
         except RunError:  # the run may come after the member
@@ -70,6 +70,6 @@ class WhenChanged:
 
 
 def when_changed(office: MemberOffice, duties: Sequence[Duty]) -> list[Duty]:
-    """The duties of one member, by one watch."""
+    """The duties of one member, with one watch."""
     watch = ChainWatch(office)
     return [WhenChanged(watch, duty) for duty in duties]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators see of a process: logs, request ids, metrics and health."""
+"""Observability of a process for operators: logs, request ids, metrics and health."""

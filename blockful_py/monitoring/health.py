@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a service is ready, and why not, from what it has seen already: no check asks a chain or a peer.
+"""Readiness of a service and its reasons, from known state: no check contacts a chain or a peer.
 
-The whole report is for operators (`page`).  Strangers, on the port of a service, are told only yes or no.
+The full report is for operators (`page`).  Strangers, on the service's port, learn only yes or no.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/healthz"
 FREE_BYTES = 64 * 2**20
-"""A store with less room is not writable: a model and a journal entry may not fit."""
+"""Minimum free bytes of a writable store, enough for a model and a journal entry."""
 
 Check = Callable[[], str | None]
-"""Returns the reason why a service is not ready, without secrets and URLs; None where it is."""
+"""Returns why a service is not ready, without secrets and URLs; None if it is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The reasons why a service is not ready, by check, and facts that decide nothing."""
+    """Reasons why a service is not ready, by check, and facts that do not affect readiness."""
 
     problems: Mapping[str, str]
     facts: Mapping[str, Any]
@@ -37,7 +37,7 @@ class HealthReport:
 
     @property
     def status(self) -> int:
-        """The HTTP status that monitors go by."""
+        """HTTP status for monitoring systems."""
         return 200 if self.is_ready else 503
 
 
@@ -54,7 +54,7 @@ class Health:
 
 
 def bare(health: Health) -> ASGIApp:
-    """An application that says whether a service is ready, and nothing else."""
+    """An application that reports only whether a service is ready."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         report = health.report()
@@ -64,7 +64,7 @@ def bare(health: Health) -> ASGIApp:
 
 
 def writable(folder: Path) -> Check:
-    """Checks that a folder can be written to and has room."""
+    """A check that a folder is writable and has room."""
 
     def check() -> str | None:
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs on standard error: text for people, or a line of JSON for each record.
+"""Logs on standard error: text for people, or one line of JSON per record.
 
-A JSON record has `time` (UTC), `level`, `logger`, `message`, `request` where one is worked on (`request_id`),
-`error` with the traceback where there is one, and the fields that the call gave as `extra`.
-Child processes of this package log as their parent does: `environment` tells them.
+A JSON record has `time` (UTC), `level`, `logger`, `message`, `request` while a request is processed
+(`request_id`), `error` with the traceback if any, and the fields passed as `extra`.  Child processes of this
+package log like their parent, through `environment`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from blockful_py.monitoring.request_id import current
 PACKAGE = "blockful_py"
 FORMAT = "BLOCKFUL_LOG_FORMAT"
 LEVEL = "BLOCKFUL_LOG_LEVEL"
-"""Environment variables: format and level where no option says them."""
+"""Environment variables for format and level, used without the options."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -30,19 +30,19 @@ _NAME = "blockful"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _URL = re.compile(r"\b(?:https?|wss?)://[^\s'\"]+")
 _KEY = re.compile(r"(?<=://)[^/@]+(?=@)|(?:(?<=[^/:]/)|(?<==))[\w-]{24,48}(?![\w-])")
-"""In a URL.  Providers' keys have 32 characters, some a few more; a CID has 59."""
+"""A key in a URL.  Providers' keys have 32 characters, some a few more; a CID has 59."""
 _KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"asctime", "message", "request", "taskName"}
 
 
 class LogFormat(StrEnum):
-    """How a record is written."""
+    """Output format of a record."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class LogLevel(StrEnum):
-    """The least level that is logged."""
+    """The minimum level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -51,7 +51,7 @@ class LogLevel(StrEnum):
 
 
 class TextFormatter(logging.Formatter):
-    """The message alone, on one line: a log collector adds time and process."""
+    """The message alone, on one line; log collectors add time and process."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return _CONTROL.sub(" ", without_keys(record.message))
@@ -79,12 +79,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(form: str | None = None, level: str | None = None, default: LogLevel = LogLevel.WARNING) -> None:
-    """Has this process log; another call replaces what this one did.
+    """Sets up logging in this process; a second call replaces the first.
 
-    What is None is taken from the environment, and otherwise is text and `default`.  The level is that of
-    this package; other packages log warnings, since their details may name secrets.
+    None falls back to the environment, then to text and `default`.  The level applies to this package; other
+    packages log warnings only, since their details may contain secrets.
 
-    Raises SettingsError for a format or level that does not exist.
+    Raises SettingsError for an unknown format or level.
     """
     chosen = _chosen(LogFormat, form or os.environ.get(FORMAT) or LogFormat.TEXT, FORMAT)
     least = _chosen(LogLevel, level or os.environ.get(LEVEL) or default, LEVEL)
@@ -96,11 +96,13 @@ def set_up(form: str | None = None, level: str | None = None, default: LogLevel 
         root.removeHandler(before)
     root.addHandler(handler)
     logging.getLogger(PACKAGE).setLevel(least.upper())
-    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # it warns of what it tries again
+    logging.getLogger("urllib3.connectionpool").setLevel(
+        logging.ERROR
+    )  # it warns about requests that it retries
 
 
 def environment() -> dict[str, str]:
-    """Environment of a child process that is to log as this one does."""
+    """Environment for a child process that logs like this one."""
     handler = _handler()
     if handler is None:
         return {}
@@ -122,7 +124,7 @@ def _chosen(kind: type[Choice], value: str, variable: str) -> Choice:
 
 
 def without_keys(text: str) -> str:
-    """Masks what URLs of nodes are paid for with: user names and passwords, and keys in paths and queries."""
+    """Masks credentials in URLs of nodes: user names and passwords, and keys in paths and queries."""
     return _URL.sub(lambda url: _KEY.sub("***", url[0]), text)
 
 

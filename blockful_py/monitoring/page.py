@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves `/metrics` (Prometheus) and `/healthz` to the operator of a service, at an address of their own.
+"""Serves `/metrics` (Prometheus) and `/healthz` to a service's operator, at a separate address.
 
-It speaks plain HTTP and asks nobody who they are, so it listens on the loopback interface or in a private
-network.
+It uses plain HTTP without authentication, so it listens on the loopback interface or in a private network.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ IDLE_SECONDS = 5
 
 
 def registry_of(service: str) -> CollectorRegistry:
-    """The metrics of a process: memory, processor time, files; others are added to it."""
+    """A registry with the metrics of a process: memory, processor time, files."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     about = {"version": version("blockful"), "service": service}
@@ -47,12 +46,12 @@ def registry_of(service: str) -> CollectorRegistry:
 
 
 class MonitorPage(Closable):
-    """Listens from construction on, serves between `start` and `close`."""
+    """Listens from its construction on; serves between `start` and `close`."""
 
     def __init__(self, place: str, registry: CollectorRegistry, health: Health) -> None:
-        """`place`: such as 127.0.0.1:9100; port 0 takes a free one.
+        """Listens at `place`, such as 127.0.0.1:9100; port 0 picks a free one.
 
-        Raises SettingsError for another form or a public address, UnreachableError where the port is taken.
+        Raises SettingsError for a malformed or public address, and UnreachableError if the port is taken.
         """
         host, port = _parsed(place)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -114,12 +113,12 @@ class MonitorPage(Closable):
 def monitor_page(
     place: str | None, registry: CollectorRegistry, health: Health
 ) -> AbstractContextManager[MonitorPage | None]:
-    """Serves the page at `place` within the block; None serves none.  Raises as `MonitorPage`."""
+    """Serves the page at `place` within the context; None serves no page.  Raises as `MonitorPage`."""
     return nullcontext() if place is None else MonitorPage(place, registry, health)
 
 
 def _parsed(place: str) -> tuple[str, int]:
-    """Raises SettingsError."""
+    """Parses address and port.  Raises SettingsError."""
     host, _, port = place.rpartition(":")
     try:
         address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
@@ -130,6 +129,6 @@ def _parsed(place: str) -> tuple[str, int]:
     if address.is_global or address.is_multicast:
         raise SettingsError(
             f"{place} is public, and the metrics have no access control: listen on 127.0.0.1 or a private "
-            "network, and let others in through a proxy that asks who they are."
+            "network, and let others in through a proxy that authenticates them."
         )
     return str(address), int(port)

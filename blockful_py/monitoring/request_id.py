@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request ids, which follow a proposal through the logs of all processes that work on it.
+"""Request ids, which trace a proposal through the logs of all involved processes.
 
 An id names a request of the record (`request-` and its digest, as in the explorer's addresses) or a job of
-one run (`job-` and a digest of the run and the job's number).  It travels in the header `X-Request-ID` and
-decides nothing: nobody signs it, and a process that gets none, or one of another form, logs none.
+one run (`job-` and a digest of the run and the job's number).  It travels in the header `X-Request-ID`.  It
+is unsigned and affects no decision; a process ignores a missing or malformed one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def of_request(key: bytes) -> str:
 
 
 def of_job(run: str, number: int) -> str:
-    """Id of a job that carries out no request; `run`: identity of its run."""
+    """Id of a job without a request; `run` is the run's identity."""
     return f"job-{sha256(f'{run} {number}'.encode()).hexdigest()[:16]}"
 
 
@@ -38,7 +38,7 @@ def current() -> str | None:
 
 @contextmanager
 def bound(request_id: str | None) -> Iterator[None]:
-    """Works under an id in this thread or task, and in what they start with a copy of their context."""
+    """Sets the id for this thread or task, and for threads and tasks that copy its context."""
     before = _CURRENT.set(request_id)
     try:
         yield
@@ -47,18 +47,18 @@ def bound(request_id: str | None) -> Iterator[None]:
 
 
 def received(header: str | None) -> str | None:
-    """An id that another process sent; None for what is no id."""
+    """Validates an id sent by another process; None if it is malformed."""
     return header if header is not None and _FORM.fullmatch(header) else None
 
 
 def sent() -> dict[str, str]:
-    """The header of a request to another process."""
+    """The header for a request to another process."""
     request_id = current()
     return {} if request_id is None else {HEADER: request_id}
 
 
 class RequestIds:
-    """ASGI middleware that works on each request under the id which came with it."""
+    """ASGI middleware that handles each request under the id in its header."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ResourceOf = Callable[[Scope], str]
-"""Names what was asked for, once it is answered: one of a few words, whatever the path was."""
+"""Returns the resource of an answered request, one of a few words for any path."""
 
 
 class HttpTraffic:
-    """ASGI middleware, once `around` an application."""
+    """ASGI middleware that counts requests; apply it with `around`."""
 
     def __init__(self, registry: CollectorRegistry, resource_of: ResourceOf) -> None:
         self._resource_of = resource_of

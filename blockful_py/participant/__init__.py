@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A participant's process: its own data and keys, and nobody else's."""
+"""A participant's process, which works with its own data and keys only."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A party's own file, and its public rows, which the founder needs before the federation is made."""
+"""Reads a party's own file and writes its public rows, which the founder needs to make the federation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockful_py.names import name_fault
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """The rows of a party's file, and the column of their labels."""
+    """The rows of a party's file and the name of their label column."""
 
     path: Path
     rows: PartyRows
@@ -25,19 +25,18 @@ class OwnFile:
 
     @property
     def name(self) -> str:
-        """The party's name."""
         return party_name(self.path)
 
     @classmethod
     def read(cls, path: Path, label: str | None) -> Self:
-        """Raises as `read_rows` and `label_column`; SettingsError where the file's name names no party."""
+        """Reads a party's file.  Raises as `read_rows` and `label_column`; SettingsError for a bad name."""
         if fault := name_fault(party_name(path), "party"):
             raise SettingsError(f"{path}: {fault}. Rename the file.")
         rows = read_rows(path)
         return cls(path, rows, label_column(rows, label))
 
     def hand_out(self, public: Path, account: bytes) -> int:
-        """Writes the rows that are public, which are drawn once; returns their number."""
+        """Draws the public rows and writes them to `public`; returns their number."""
         drawn, _ = drawn_public(self.rows, self.label, generator(secrets.randbits(32), "public"))
         about = AboutParty.of(self.path, self.rows, self.label, "0x" + account.hex())
         write_public(public, self.rows.at(drawn), about)

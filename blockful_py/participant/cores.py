@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the work of a participant to a number of processor cores."""
+"""Limits a participant's work to a number of processor cores."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Cores:
         self._all = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
     def limit(self, count: int | None) -> None:
-        """Keeps this thread, and the processes that it starts from now on, to `count` of them; None: to all.
+        """Limits this thread, and processes it starts later, to `count` cores; None lifts the limit.
 
-        Raises SettingsError on a system that cannot.
+        Raises SettingsError on systems without CPU affinity.
         """
         if self._all:
             os.sched_setaffinity(0, random.sample(self._all, min(count or len(self._all), len(self._all))))

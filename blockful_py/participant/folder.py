@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A participant's folder.
 
-keys.json       account and encryption secret, under a passphrase (`keys.reader_keys`)
-run/            its run directory (`pipeline.run.directory`), made when it joins
-limits.toml     its owner's limits (`settings.limits`), if any
-public.parquet  the public rows of its own file, for the founder, if it has brought one
-samples.safetensors   its own file as samples of the federation
-work.jsonl      what it did (`participant.work_log`)
-paused          is there while the participant is paused
-serving.lock    held by the process that serves it
+keys.json            account and encryption secret, under a passphrase (`keys.reader_keys`)
+run/                 its run directory (`pipeline.run.directory`), made when it joins
+limits.toml          its owner's limits (`settings.limits`), optional
+public.parquet       public rows of its own file, for the founder, if it has written them
+samples.safetensors  its own file as samples of the federation
+work.jsonl           log of its work (`participant.work_log`)
+paused               exists while the participant is paused
+serving.lock         held by the process that serves it
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SERVING = "serving.lock"
 
 @dataclass(frozen=True, slots=True)
 class ParticipantFolder:
-    """The paths of a participant."""
+    """The files of a participant."""
 
     path: Path
 
@@ -60,12 +60,14 @@ class ParticipantFolder:
 
     @property
     def is_served(self) -> bool:
-        """Whether a process serves it."""
+        """Whether a process serves this participant."""
         return not FileLock.is_free(self.path / SERVING)
 
     def serving(self) -> FileLock:
-        """Held while it is served.  Raises RunError, which names the process that serves it already, or says
-        why the lock cannot be made."""
+        """Takes the lock that a serving process holds.
+
+        Raises RunError if another process holds it (the message names that process) or it cannot be created.
+        """
         path = self.path / SERVING
         try:
             return FileLock(
@@ -79,11 +81,11 @@ class ParticipantFolder:
         return WorkLog(self.path / LOG)
 
     def limits(self) -> OwnerLimits:
-        """The owner's limits, as they are now.  Raises SettingsError."""
+        """Reads the owner's current limits.  Raises SettingsError."""
         return OwnerLimits.load(self.path / LIMITS)
 
     def init(self, words: str, cost: KdfCost | None = None) -> ReaderKeys:
-        """Makes the folder with fresh keys.  Raises KeystoreError when it has keys already."""
+        """Creates the folder with fresh keys.  Raises KeystoreError if it has keys already."""
         keys = ReaderKeys.generate()
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,12 +96,12 @@ class ParticipantFolder:
         return keys
 
     def keys(self, words: str) -> ReaderKeys:
-        """Raises KeystoreError."""
+        """Reads the keys, decrypted with the passphrase `words`.  Raises KeystoreError."""
         self.require()
         return ReaderKeys.load(self.path / KEYS, words)
 
     def require(self) -> None:
-        """Raises KeystoreError where there is no participant."""
+        """Checks that the folder has a participant.  Raises KeystoreError if not."""
         if not (self.path / KEYS).exists():
             raise KeystoreError(
                 f"there is no participant in {self.path}: make one with "
@@ -107,7 +109,7 @@ class ParticipantFolder:
             )
 
     def opened(self) -> tuple[RunDirectory, Party]:
-        """Its run.  Raises RunError before it has joined."""
+        """The run directory and the party.  Raises RunError if the participant has not joined yet."""
         if not (self.run / "run.json").exists():
             raise RunError(
                 f"the participant in {self.path} has joined no federation: "
@@ -124,11 +126,11 @@ class ParticipantFolder:
         return run, run.party
 
     def pause(self) -> None:
-        """The participant starts no new work until `resume`.  Raises KeystoreError where there is none."""
+        """Stops the participant from starting new work until `resume`.  Raises as `require`."""
         self.require()
         (self.path / PAUSED).touch()
 
     def resume(self) -> None:
-        """It goes on after `pause`.  Raises KeystoreError where there is no participant."""
+        """Lets the participant start new work again.  Raises as `require`."""
         self.require()
         (self.path / PAUSED).unlink(missing_ok=True)

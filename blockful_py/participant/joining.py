@@ -15,12 +15,11 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.datasets.parties.rows import is_party_file
 from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
-from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import convert, require_usable
 
 
@@ -37,18 +36,23 @@ def join(
     discloses: float | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> RunDirectory:
-    """Registers the participant's account as a reader and as a participant, and makes its run directory.
-
-    `file`: the federation file.  `own_data`: a file of samples, the name of a data set, or a table or folder
-    of images, which becomes samples by the federation's rule; `tell` is called with what became of its rows.
-    `nodes` send from the participant's account.  `seed`: of its training, secret; a random one if None.
-    `code`: of its own that its run may import (`RunSettings`); what is left out stays.  `discloses`: share of
-    the steps of a retraining whose samples members may see; None leaves it as it is, none at first.
+    """Registers the participant's account as reader and participant and creates its run directory.
 
     A call after an interruption, or with a new federation file, continues.
 
-    Raises as `enter` and `require_usable`, before anything is registered; SettingsError without money for
-    gas; RunError or ContractError when the registry refuses.
+    Args:
+        file: the federation file.
+        own_data: a file of samples, the name of a data set, or a table or folder of images, which is
+            converted to samples by the federation's rule.
+        nodes: send transactions from the participant's account.
+        seed: secret seed of its training; None draws one.
+        code: code of the owner's that its run may import (`RunSettings`); None keeps the present list.
+        discloses: share of a retraining's steps whose samples members may see; None keeps the present
+            share, which starts at 0.
+        tell: called with each line of the report on the conversion.
+
+    Raises as `enter` and `require_usable` before anything is registered; SettingsError if the account has no
+    money for gas; RunError or ContractError if the registry refuses.
     """
     before = RunDirectory.open(folder.run) if (folder.run / "run.json").exists() else None
     party = before.party if before else None
@@ -64,11 +68,12 @@ def join(
     own: dict[str, Mapping[str, Any]] = {"learning": {"device": device}, "run": code or {}}
     number = party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
-    contracts = open_contracts(nodes, run.deployments)
+    opened = OpenedRun.attach(run, nodes, secret=keys.account_secret)
+    contracts = opened.contracts
     fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")
     try:
         with fetching as advance:
-            stores = Stores.of(run, contracts, lambda: advance(1), keys.account_secret)
+            opened.arrived, stores = lambda: advance(1), opened.stores
             if brought is not None:
                 for line in convert(run, brought, folder.public, stores.live, folder.samples):
                     tell(line)

@@ -9,10 +9,10 @@ from blockful_py.participant.serving import ParticipantService
 
 
 def leave(participant: ParticipantService, keys: ReaderKeys, anyway: bool) -> dict[int, tuple[str, ...]]:
-    """Removes the account from the registries; returns the models that open requests wait for, by number.
+    """Removes the account from the registries; returns its models that open requests wait for, by request.
 
-    A call after an interruption continues.  Raises RunError where requests wait for own models, unless
-    `anyway`; where it has left already.
+    A call after an interruption continues.  Raises RunError if requests wait for own models, unless `anyway`;
+    or if the account has left already.
     """
     contracts, account = participant.contracts, keys.account
     joined = contracts.participants.participant(account).since

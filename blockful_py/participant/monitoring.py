@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a participant tells its operator: the work it did, what waits, and whether it is ready."""
+"""Metrics and health checks of a participant: finished work, queue, readiness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRAINING, PARTS = "training", "parts"
 
 
 class ParticipantMetrics:
-    """What a participant did since it was started."""
+    """Work done since the participant was started."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.trained = Counter(
@@ -48,7 +48,7 @@ class ParticipantMetrics:
 
     @contextmanager
     def working(self, models: int, is_training: bool) -> Iterator[None]:
-        """Counts the work within."""
+        """Counts and times the work done inside the `with` block."""
         work, begun = TRAINING if is_training else PARTS, time.perf_counter()
         try:
             yield
@@ -60,14 +60,14 @@ class ParticipantMetrics:
 
 
 class ParticipantMonitor:
-    """Looks at the chains, on a thread of its own: a participant may be at work for hours."""
+    """Checks the chains on a thread of its own, since the participant may be busy for hours."""
 
     name = "monitor"
 
     def __init__(
         self, folder: ParticipantFolder, contracts: Callable[[], Contracts], registry: CollectorRegistry
     ) -> None:
-        """`contracts`: as they are at present."""
+        """Sets up the health checks; `contracts` returns the present contracts."""
         self._folder = folder
         self._contracts = contracts
         self._looks = ChainLooks(registry)
@@ -81,7 +81,7 @@ class ParticipantMonitor:
         )
 
     def step(self) -> None:
-        """Raises NodeError where a chain does not answer."""
+        """Checks the chains if a check is due.  Raises NodeError if one does not answer."""
         if self._looks.is_due:
             self._looks.look(self._contracts())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A participant at work: it watches the chains, and starts each piece of work in a process of its own."""
+"""Serves a participant: watches the chains and does each piece of work in a child process."""
 
 from __future__ import annotations
 
@@ -26,12 +26,9 @@ from blockful_py.participant.monitoring import ParticipantMetrics
 from blockful_py.participant.task import ParticipantTask
 from blockful_py.participant.turn import turn_of
 from blockful_py.pipeline.run.catching_up import catch_up
-from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.endpoints import announce
-from blockful_py.pipeline.run.filed import docket_of
-from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.run.stores import Stores
-from blockful_py.record.catalogue import Catalogue, CatalogueReader
+from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_state import Filed, RequestStage
 from blockful_py.settings.limits import OwnerLimits
@@ -40,16 +37,16 @@ from blockful_py.types import RequestState
 _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
-"""Wait after a federation file could not be had or used."""
+"""Wait after a federation file could not be fetched or used."""
 LOOK_SECONDS = 30.0
-"""Longest time between two looks at the record, where no block is new."""
+"""Longest time between two reads of the record while no new block arrives."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
-"""Seconds after work that failed, twice as many each time that it fails again."""
+"""Seconds to wait after failed work, doubled on each further failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextWork:
-    """Work that is due: models to train, or whose parts of a request are to be done.
+    """A piece of due work: a model to train, or the participant's parts of a request.
 
     Attributes:
         by: account that filed the request.
@@ -69,14 +66,14 @@ class RequestStatus:
     """A filed request as a participant sees it.
 
     Attributes:
-        deadline: last block of the live chain's node in which parts are handed in; 0 before its admission.
-        waits_for: models that it has not replaced yet, in topological order.
-        withdrawn: models that it has withdrawn.
-        built_on_old: later models that were trained from versions that it replaced.
+        deadline: last block of the live chain's node in which parts may be handed in; 0 before admission.
+        waits_for: models that the request has yet to replace, in topological order.
+        withdrawn: models withdrawn by the request.
+        built_on_old: later models trained from versions that the request replaced.
         due: own models whose parts can be done now.
-        refused: why the owner has no part of it done; None where it has.
-        failed: why this participant's last try failed, which is repeated; None where it did not.
-        problem: why the request cannot be read; None where it can.
+        refused: why the owner refuses to take part; None if it does not.
+        failed: error of this participant's last attempt, which is retried; None if it succeeded.
+        problem: why the request cannot be read; None if it can.
     """
 
     number: int
@@ -99,16 +96,16 @@ class RequestStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    """When work that failed is tried again, and how long the pause was (seconds)."""
+    """Time of the next attempt at failed work, and the length of the pause (seconds)."""
 
     until: float
     seconds: float
 
 
 class ParticipantService(Closable):
-    """The loop of one participant: a duty (`committee.service.duties`).
+    """The main loop of one participant: a duty (`committee.service.duties`).
 
-    What is due follows from the chains alone, so whoever restarts goes on where it was.
+    Due work follows from the chains alone, so a restarted participant continues where it stopped.
     """
 
     name = "participant"
@@ -122,9 +119,10 @@ class ParticipantService(Closable):
         url: str | None = None,
         metrics: ParticipantMetrics | None = None,
     ) -> None:
-        """`url`: where others fetch the files that it keeps, as the chain then says.  `metrics`: of its work.
+        """Opens the participant's run.
 
-        Raises RunError before it has joined, NodeError or DeploymentError.
+        `url`: where others can fetch the files that this participant keeps; published on the chain.  Raises
+        RunError if it has not joined yet, NodeError or DeploymentError.
         """
         self._folder = folder
         self._keys = keys
@@ -138,20 +136,12 @@ class ParticipantService(Closable):
 
     def _open(self) -> None:
         self.run, self.party = self._folder.opened()
-        account = Signer(self._keys.account_secret.to_bytes(32, "big"))
-        self._nodes = Nodes(self.run.place, account)
-        try:
-            self.contracts = open_contracts(self._nodes, self.run.deployments)
-        except BaseException:
-            self._nodes.close()
-            raise
-        stores = Stores.of(self.run, self.contracts, secret=self._keys.account_secret)
-        self._store = stores.live
-        self._catalogue = CatalogueReader(self.contracts.live, self._store, stores.archive)
+        secret = self._keys.account_secret
+        self._opened = OpenedRun.attach(self.run, account=Signer(secret.to_bytes(32, "big")), secret=secret)
+        self.contracts = self._opened.contracts
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
         self._settled = ("", self._now())
-        self._docket = docket_of(self.run.settings, self.contracts, self._catalogue, self._store)
         self._pauses: dict[int | None, _Pause] = {}
         self._served: dict[bytes, float] = {}
         self._logged: str | None = None
@@ -163,13 +153,13 @@ class ParticipantService(Closable):
         return self.party.user or 0
 
     def catalogue(self) -> Catalogue:
-        """The models as they stand."""
-        return self._catalogue.read()
+        """The current models."""
+        return self._opened.catalogue()
 
     def step(self) -> None:
-        """Does what is due, one piece of work, by the federation file and within the owner's limits.
+        """Does one piece of due work, by the federation file and within the owner's limits.
 
-        Raises the work's error; what failed is tried again after a pause, which grows, and other work goes on
+        Raises the work's error.  Failed work is retried after a growing pause, and other work continues
         meanwhile.
         """
         if self._folder.is_paused:
@@ -180,7 +170,7 @@ class ParticipantService(Closable):
         self._follow()
         self._require_joined()
         self._announced = self._announced or announce(self.contracts, self._keys.account, self._endpoint)
-        catalogue = self._catalogue.read()
+        catalogue = self._opened.catalogue()
         waiting = self.waiting(catalogue)
         self._metrics.queue.set(sum(len(each.models) for each in waiting))
         ready = [work for work in waiting if not self._rests(work)]
@@ -194,12 +184,12 @@ class ParticipantService(Closable):
             self._settled = (block, self._now())
 
     def _rests(self, work: NextWork) -> bool:
-        """Whether work failed a short while ago."""
+        """Whether work is paused after a recent failure."""
         pause = self._pauses.get(work.request)
         return pause is not None and self._now() < pause.until
 
     def _put_off(self, work: NextWork, catalogue: Catalogue) -> bool:
-        """Whether the owner's limits put work off, which is logged once."""
+        """Whether the owner's limits postpone work; logs the reason once."""
         why = self.withheld(work, catalogue)
         if why and why != self._logged:
             _log.info("%s: %s", work, why)
@@ -207,24 +197,24 @@ class ParticipantService(Closable):
         return bool(why)
 
     def next_work(self, catalogue: Catalogue) -> NextWork | None:
-        """The first piece of work that waits; None when nothing is due."""
+        """The first piece of due work, if any."""
         waiting = self.waiting(catalogue)
         return waiting[0] if waiting else None
 
     def waiting(self, catalogue: Catalogue) -> tuple[NextWork, ...]:
-        """Work that is due: the parts of requests, then the next model.
+        """All due work: parts of requests first, then the next model.
 
-        The accounts that filed take turns, so that one with many requests delays its own; parts with less
-        than half of their time left come before, by number.
+        Requesting accounts take turns, so that an account with many requests delays only its own.  Parts with
+        less than half of their time left come before all others, in the order of request numbers.
         """
         parts = []
-        for standing in self._docket.admitted():
-            names = () if self._refused(standing.request) else standing.due(self._keys.account)
+        for status in self._opened.docket.admitted():
+            names = () if self._refused(status.request) else status.due(self._keys.account)
             if names:
-                by = standing.filed.by
+                by = status.filed.by
                 since = self._served.get(by, -math.inf)
-                turn = (False, 0.0) if standing.presses(names) else (True, since)
-                parts.append((turn, NextWork(names, standing.number, by)))
+                turn = (False, 0.0) if status.presses(names) else (True, since)
+                parts.append((turn, NextWork(names, status.number, by)))
         work = [each for _, each in sorted(parts, key=itemgetter(0))]
         spec = self.next_model(catalogue)
         if spec is not None:
@@ -232,7 +222,7 @@ class ParticipantService(Closable):
         return tuple(work)
 
     def withheld(self, work: NextWork, catalogue: Catalogue) -> str | None:
-        """The reason why the owner's limits put work off; None when it may begin.  Raises SettingsError."""
+        """Why the owner's limits postpone work; None if it may begin.  Raises SettingsError."""
         limits, now = self._folder.limits(), datetime.now().astimezone()
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         if why := limits.withheld(now):
@@ -243,38 +233,35 @@ class ParticipantService(Closable):
         return limits.enough(own, self._folder.log.trained_since(midnight.timestamp()))
 
     def _refused(self, request: Request) -> str | None:
-        """The reason why the owner lets this participant do no part of a request; None when it does.
-
-        Raises SettingsError.
-        """
+        """Why the owner refuses to take part in a request; None if it does not.  Raises SettingsError."""
         method = request.method.partition(" ")[0]
         if ":" in method and method not in self._folder.opened()[0].allowed_code:
             return f"its owner does not allow the code {method} (`blockful participant join --allow`)"
         return self._folder.limits().refused(request.forget.level, method)
 
     def _follow(self) -> None:
-        """Goes by another federation file once the committee has changed it.
+        """Switches to a new federation file after the committee has changed it.
 
-        Raises SettingsError, as long as the file cannot be had or this participant cannot go by it.
+        Raises SettingsError as long as the file cannot be fetched or used.
         """
         if self._blocked is not None and self._now() < self._blocked[1]:
             raise self._blocked[0]
         self._blocked = None
-        standing = self.contracts.participants.file_digest()
-        if standing in (None, bytes.fromhex(self.party.federation)):
+        current = self.contracts.participants.file_digest()
+        if current in (None, bytes.fromhex(self.party.federation)):
             return
         try:
-            if self._folder.opened()[1] == self.party:  # no other process has brought the run to it
-                catch_up(self.run, self.contracts, self._store, self._nodes)
+            if self._folder.opened()[1] == self.party:  # another process may have updated the run
+                catch_up(self.run, self.contracts, self._opened.stores.live, self._opened.nodes)
         except SettingsError as error:
             self._blocked = (error, self._now() + RETRY_SECONDS)
             raise
-        self._nodes.close()
+        self._opened.close()
         self._open()
         _log.info("goes on with the federation file 0x%s", self.party.federation)
 
     def _require_joined(self) -> None:
-        """Raises RunError for a participant that the committee has barred, or that has left."""
+        """Checks that the participant is still joined.  Raises RunError if it is barred or has left."""
         entry = self.contracts.participants.participant(self._keys.account)
         if entry.since:
             return
@@ -289,46 +276,51 @@ class ParticipantService(Closable):
         )
 
     def owed(self) -> dict[int, tuple[str, ...]]:
-        """Own models whose parts open requests wait for, now or later, by the requests' numbers."""
-        parts = {each.number: each.owed(self._keys.account) for each in self._docket.admitted()}
+        """Own models whose parts open requests wait for, now or later, by request number."""
+        parts = {each.number: each.owed(self._keys.account) for each in self._opened.docket.admitted()}
         return {number: names for number, names in parts.items() if names}
 
     def statuses(self, catalogue: Catalogue) -> tuple[RequestStatus, ...]:
-        """All filed requests, in the order of their numbers."""
+        """All filed requests, by ascending number."""
         last = {each.request: each.error for each in self._folder.log.entries()}
-        return tuple(self._status(each, catalogue, last.get(each.number)) for each in self._docket.filed())
+        return tuple(
+            self._status(each, catalogue, last.get(each.number)) for each in self._opened.docket.filed()
+        )
 
     def _status(self, filed: Filed, catalogue: Catalogue, failed: str | None) -> RequestStatus:
         if filed.state is not RequestState.ADMITTED:
             stage = RequestStage.FILED if filed.state is RequestState.FILED else RequestStage.DISMISSED
             return RequestStatus(filed.number, stage, filed.deadline)
         try:
-            standing = self._docket[filed.number]
+            status = self._opened.docket[filed.number]
         except BlockfulError as error:
             return RequestStatus(
                 filed.number, RequestStage.OPEN, filed.deadline, problem=f"it cannot be read: {error}"
             )
         return RequestStatus(
             filed.number,
-            standing.stage,
+            status.stage,
             filed.deadline,
-            standing.missing,
-            standing.withdrawn,
-            standing.built_on_old(catalogue),
-            standing.due(self._keys.account),
-            self._refused(standing.request),
+            status.missing,
+            status.withdrawn,
+            status.built_on_old(catalogue),
+            status.due(self._keys.account),
+            self._refused(status.request),
             failed,
         )
 
     def next_model(self, catalogue: Catalogue) -> ModelSpec | None:
-        """The next model to train, if its references are there or have been waited for, and no request is
-        about to replace them."""
+        """The next model to train, or None.
+
+        A model is ready once its references are usable or `patience` has passed, and no request is about to
+        replace them.
+        """
         spec = next_of(self.user, self._plan, catalogue.models)
         if spec is None:
             return None
         if len(catalogue.models) != self._seen[0]:
             self._seen = (len(catalogue.models), self._now())
-        usable = catalogue.models.keys() - self._docket.awaited()
+        usable = catalogue.models.keys() - self._opened.docket.awaited()
         if spec.needs <= usable:
             return spec
         patient = self._now() - self._seen[1] < self.run.settings.federation.patience
@@ -359,4 +351,4 @@ class ParticipantService(Closable):
         _log.info("done: %s", work)
 
     def close(self) -> None:
-        self._nodes.close()
+        self._opened.close()

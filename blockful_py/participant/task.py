@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A piece of a participant's work, as its process is told."""
+"""The task that a participant hands to its child process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MODULE = "blockful_py.participant.work"
-"""The module that does it."""
+"""The module that the child process runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParticipantTask:
-    """What is to be done in `run`: the next model, or the part of a request, by its number."""
+    """A task in `run`: train the next model, or do the part of the request with the given number."""
 
     run: Path
     account: int = field(repr=False)

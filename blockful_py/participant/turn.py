@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets the participants of one machine work one after the other."""
+"""Lets the participants of one machine work one at a time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from blockful_py.file_lock import FileLock
 
 @contextmanager
 def turn_of(path: str | None) -> Iterator[bool]:
-    """Whether it is this process's turn at the file `path`, which it then holds; always without a file.
+    """Yields whether it is this process's turn, and holds the lock file `path` meanwhile.
 
-    Raises SettingsError when the file cannot be made.
+    Without a file it is always its turn.  Raises SettingsError if the file cannot be created.
     """
     if path is None:
         yield True
@@ -31,7 +31,7 @@ def turn_of(path: str | None) -> Iterator[bool]:
 def _taken(path: Path) -> FileLock | None:
     try:
         return FileLock(path, RunError) if FileLock.is_free(path) else None
-    except RunError:  # another was quicker
+    except RunError:  # another process took it first
         return None
     except OSError as error:
         raise SettingsError(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One piece of a participant's work, in a child process: a participant that waits holds no torch.
+"""Does one piece of a participant's work in a child process, so that an idle participant loads no torch.
 
     python -m blockful_py.participant.work
 
-Its task is a `ParticipantTask` as JSON.  It may end at any point: the participant does again what the chain
-and the journal do not show as done.
+Its task is a `ParticipantTask` as JSON. It may end at any point: the participant repeats all work that the
+chain and the journal do not show as done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 
 
 def do(task: str) -> None:
-    """Raises BlockfulError when the work is not done."""
+    """Does the task.  Raises BlockfulError if it cannot be completed."""
     work = ParticipantTask.from_json(task)
     keys = ReaderKeys(work.account, work.encryption)
     place = RunDirectory.open(work.run).place

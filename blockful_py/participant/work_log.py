@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a participant did: a line of JSON for each piece of work, the newest MOST of them."""
+"""A participant's log of its work: one JSON line each, limited to the newest MOST entries."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class LoggedWork:
     """A piece of work.
 
     Attributes:
-        models: a model that was trained, or those whose parts of a request were done.
+        models: the trained model, or the models whose parts of a request were done.
         request: number of the request; None for a training.
-        started: seconds of the epoch.
-        seconds: how long it took; None while it runs, and where it was interrupted.
-        error: why it failed; None where it did not.
+        started: seconds since the epoch.
+        seconds: duration; None while it runs or if it was interrupted.
+        error: why it failed; None if it did not.
     """
 
     models: tuple[str, ...]
@@ -36,14 +36,14 @@ class LoggedWork:
 
 
 class WorkLog:
-    """The log in a file, which one process writes."""
+    """The log file.  Only one process may write it."""
 
     def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
         self._path = path
         self._now = now
 
     def entries(self) -> tuple[LoggedWork, ...]:
-        """Oldest first.  Raises RunError when the file cannot be read."""
+        """The entries, oldest first.  Raises RunError if the file cannot be read."""
         try:
             lines = self._path.read_text(encoding="utf-8").splitlines()
             documents = [json.loads(line) for line in lines]
@@ -55,7 +55,9 @@ class WorkLog:
 
     @contextmanager
     def recording(self, models: Sequence[str], request: int | None) -> Iterator[None]:
-        """Logs the work within, and how it ended.  Raises RunError when the file cannot be written."""
+        """Logs the work inside the `with` block and its outcome.  Raises RunError if the file cannot be
+        written.
+        """
         before, work = self.entries(), LoggedWork(tuple(models), request, self._now())
         self._write((*before, work))
         try:
@@ -66,7 +68,7 @@ class WorkLog:
         self._write((*before, replace(work, seconds=self._now() - work.started)))
 
     def trained_since(self, moment: float) -> int:
-        """How many models were trained without an error in work that began since a time."""
+        """Number of models trained without an error in work begun since `moment` (seconds of the epoch)."""
         return sum(
             each.request is None and each.seconds is not None and not each.error and each.started >= moment
             for each in self.entries()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of the committee beside models: readers, auditors, participants, and the federation file.
+"""Committee decisions other than on models: readers, auditors, participants and the federation file.
 
-Members of this process vote as their one operator decides.  A member that is a process of its own votes for
-a motion once its operator has agreed to it (`blockful committee agree`).
+Appointed members, who live in this process, vote as their one operator decides.  A member in a process of its
+own votes for a motion once its operator has agreed to it (`blockful committee agree`).
 """
 
 from __future__ import annotations
 
-from blockful_py.committee.certificates import Executor
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.coordination.file_changes import FileChanges
 from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, executor_of
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -26,10 +26,7 @@ class Administration:
         self._open = OpenMotions(context.run.motions)
 
     def set_barred(self, account: bytes, barred: bool) -> None:
-        """Bars or readmits a reader.
-
-        Raises ContractError NothingToChange; QuorumError, with advice, when too few members agree.
-        """
+        """Bars or readmits a reader.  Raises ContractError NothingToChange; QuorumError, with advice."""
         self._carry(Matter.BAR if barred else Matter.READMIT, account)
 
     def set_auditor(self, account: bytes, key: Point | None) -> None:
@@ -56,14 +53,14 @@ class Administration:
         self._carry(Matter.BAR_PARTICIPANT if barred else Matter.READMIT_PARTICIPANT, account)
 
     def change_file(self, data: bytes) -> tuple[Difference, ...]:
-        """Puts another federation file on the chain, which all members hold by then; returns what differs.
+        """Puts a new federation file on the chain, which all members hold by then; returns the differences.
 
-        The public files that it names must be in this run's store, or at a member.
+        The public files that it names must be in this run's store or at a member.
 
         Raises RefusedError for a change that is not allowed, otherwise as `set_barred`.
         """
         context, store = self._context, self._context.stores.live
-        changes = FileChanges(context.run, context.contracts, store)
+        changes = FileChanges(context.opened)
         changes.require_party()
         digest = store.add(data).digest
         changed = changes.review(digest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alarms on the home chain: the proposals that members refused, and their reasons."""
+"""Alarms on the home chain: proposals that members refused, with their reasons."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class RaisedAlarm:
 
 
 def raised_alarms(registry: AlarmRegistryContract) -> tuple[RaisedAlarm, ...]:
-    """Every alarm of every epoch, oldest first."""
+    """All alarms of all epochs, oldest first."""
     alarms = [event.arguments for event in registry.events("AlarmRaised")]
     return tuple(RaisedAlarm(a["epoch"], a["proposal"], a["member"], a["reason"]) for a in alarms)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attests an erasure certificate of a run: what it is about, and what only the run's operator can say."""
+"""Attests an erasure certificate of a run, with facts that only the run's operator can state."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from blockful_py.storage.unixfs import file_uri
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the operator says of an erasure.
+    """The operator's own statements on an erasure.
 
     Attributes:
-        recipients_told: who was told of it.
-        copies: further readable copies, each with the day on which it ends; None without end.
+        recipients_told: recipients of the data that were told of the erasure.
+        copies: further readable copies, each with its last day; None if it is kept without limit.
     """
 
     controller: ControllerSettings
@@ -52,7 +52,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class ClearWeights:
-    """A file of a new version's weights in the clear, and their data key."""
+    """A file with the unencrypted weights of a new version, and their data key."""
 
     path: Path
     key: bytes = field(repr=False)
@@ -65,16 +65,16 @@ def attest(
     said: Said,
     clear: Sequence[ClearWeights] = (),
 ) -> tuple[bytes, tuple[Subject, ...]]:
-    """The DSSE envelope of one of the federation's certificates, and the subjects of its statement.
+    """Makes the DSSE envelope of one of the federation's certificates; also returns its statement's subjects.
 
-    The certificate is verified on the chains first.  `clear` adds weights in the clear to the subjects.
+    The certificate is verified on the chains first.  `clear` adds unencrypted weights to the subjects.
 
-    Raises VerificationError when the certificate does not hold; SettingsError without a controller's name,
-    and for clear weights of no new version; StorageError when the store lacks new weights.
+    Raises VerificationError if the certificate does not hold; SettingsError without a controller's name, or
+    if clear weights belong to no new version; StorageError if the store lacks new weights.
     """
     if said.controller.name is None:
         raise SettingsError(
-            "nobody is named who answers for the erasure: say who with --set controller.name=NAME, or in "
+            "no controller of the erasure is named: name one with --set controller.name=NAME, or in "
             "section [controller] of the settings that a run is made from."
         )
     contracts, run = federation.contracts, federation.run
@@ -96,7 +96,7 @@ def attest(
 
 
 def _sealed_subjects(certificate: ErasureCertificate, stores: Stores) -> Iterator[Subject]:
-    """The archive's store has those that were replaced again since."""
+    """The certificate's nodes and sealed weights, read from the live or the archive's store."""
     uris, nodes = subject_names(certificate), node_digests(certificate)
     for name, digest in nodes.items():
         yield Subject(name, uris[name], digest)
@@ -109,7 +109,7 @@ def _sealed_subjects(certificate: ErasureCertificate, stores: Stores) -> Iterato
 
 
 def _clear_subject(certificate: ErasureCertificate, clear: ClearWeights) -> Subject:
-    """The subject of weights in the clear, which seal to a CID of the certificate."""
+    """The subject of unencrypted weights, which must seal to a CID of the certificate."""
     try:
         with clear.path.open("rb") as file:
             cid = cid_string(file_uri(stream_of(seal(clear.key, file))))
@@ -128,7 +128,7 @@ def _clear_subject(certificate: ErasureCertificate, clear: ClearWeights) -> Subj
 def held_by_auditors(
     certificate: ErasureCertificate, auditors: AuditorKeys, days: float | None
 ) -> Iterator[ResidualCopy]:
-    """Old versions in the archive that auditors have keys of, which `days` of retention end (None: never)."""
+    """Old versions in the archive whose keys auditors hold, for `days` of retention (None: without limit)."""
     for each in certificate.statement.replaced:
         if each.old_weights is None:
             continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decrypts sealed weights during verification and audits.
 
-A CID covers the sealed bytes alone, so only a holder of the key can tell whether they hold weights.
+A CID covers only the sealed bytes; only a key holder can tell whether they contain weights.
 """
 
 from __future__ import annotations

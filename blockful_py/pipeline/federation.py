@@ -14,27 +14,24 @@ In a program:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
-from blockful_py.callbacks.callback import Callback
 from blockful_py.chain.settlement import Executed
-from blockful_py.closable import Closable
 from blockful_py.engine.jobs import Job, Kind
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.html_table import html_table
 from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions, erase, expire
-from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.administration import Administration
 from blockful_py.pipeline.alarms import RaisedAlarm, raised_alarms
-from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.epochs import Epochs
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.engine_tasks import on_engine
@@ -44,22 +41,17 @@ from blockful_py.pipeline.jobs.recalling import kept, newest_request, recalled
 from blockful_py.pipeline.jobs.requesting import advice_on, draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import load_models, train_and_publish
 from blockful_py.pipeline.jobs.unlearning import Unlearned, Unlearner, replaced_for
+from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.review.times import MAX_DRIFT
-from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, rounds_of, training_text
-from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
-from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.verifying import to_verify, verified
 from blockful_py.record.audit import Audit, audit_archive
-from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification
-from blockful_py.settings import Settings
 from blockful_py.types import Paradigm, StoredArchiveRecord
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.verdicts.outcome import AuditOutcome
@@ -67,69 +59,19 @@ from blockful_py.verdicts.outcome import AuditOutcome
 SECONDS_A_DAY = 86_400
 
 
-class Federation(Closable):
-    """One federation: the operations of its users, its committee and its auditors on a run.
+class Federation(OperatedRun):
+    """A federation's run: the operations of its users, its committee and its auditors.
 
     Made by `create` or `open`; a context manager that stops the nodes it started.
-
-    Attributes:
-        opened: the open run.
-        epochs: the epochs of its committee.
     """
 
-    def __init__(self, opened: OpenRun) -> None:
-        self.opened = opened
-        self.epochs = Epochs(opened)
-
-    @classmethod
-    def create(
-        cls,
-        settings: Settings,
-        directory: str | Path,
-        *,
-        nodes: Nodes | None = None,
-        stopwatch: Stopwatch | None = None,
-        callbacks: Iterable[Callback] = (),
-    ) -> Federation:
-        """Creates a federation in `directory`: starts or reaches the nodes and deploys the contracts.
-
-        Uses `nodes` if they are passed, and does not stop them.  `callbacks`: are told what happens, besides
-        those that the settings name.  Raises as `OpenRun.create`.
-        """
-        return cls(OpenRun.create(settings, directory, nodes=nodes, stopwatch=stopwatch, callbacks=callbacks))
-
-    @classmethod
-    def open(
-        cls,
-        directory: str | Path,
-        *,
-        nodes: Nodes | None = None,
-        secret: int | None = None,
-        participant: ReaderKeys | None = None,
-        settle: bool = True,
-        callbacks: Iterable[Callback] = (),
-    ) -> Federation:
-        """Opens a federation that `create` made; sends the transactions that a crash left unsent.
-
-        `secret`: a member's voting secret, to lead as that member.  `participant`: keys of the participant
-        whose run it is.  `settle`: False sends nothing.  `callbacks`: as for `create`.  Raises as
-        `OpenRun.open`.
-        """
-        opened = OpenRun.open(
-            directory,
-            nodes=nodes,
-            secret=secret,
-            participant=participant,
-            settle=settle,
-            callbacks=callbacks,
-        )
-        return cls(opened)
-
-    def close(self) -> None:
-        self.opened.close()
+    @cached_property
+    def epochs(self) -> Epochs:
+        """The epochs of the committee."""
+        return Epochs(self)
 
     def _repr_html_(self) -> str:
-        """What stands in its settings; the chains are not asked, so that a closed one is shown, too."""
+        """The main settings, read without the chains, so that a closed federation can be shown too."""
         told = self.settings
         rows = [
             ("run", self.run.path),
@@ -141,43 +83,14 @@ class Federation(Closable):
         return html_table("Federation", (), rows)
 
     @property
-    def run(self) -> RunDirectory:
-        return self.opened.run
-
-    @property
-    def settings(self) -> Settings:
-        return self.opened.settings
-
-    @property
-    def nodes(self) -> Nodes:
-        return self.opened.nodes
-
-    @property
-    def contracts(self) -> Contracts:
-        return self.opened.contracts
-
-    @property
-    def stopwatch(self) -> Stopwatch:
-        return self.opened.stopwatch
-
-    @property
     def setup(self) -> TrainingSetup:
         """Data, users and training settings.  Raises RunError while the committee has no epoch."""
-        return self.opened.context.setup
-
-    @property
-    def stores(self) -> Stores:
-        """The stores of the models.  Raises RunError while the committee has no epoch."""
-        return self.opened.context.stores
+        return self.context.setup
 
     @property
     def weights(self) -> SealedWeights:
         """The current weights in the live store, decrypted with the members' keys."""
-        return self.opened.context.weights
-
-    def catalogue(self) -> Catalogue:
-        """The models on the live chain, by name."""
-        return self.opened.context.record.catalogue.read()
+        return self.context.weights
 
     def models(self, progress: Progress | None = None) -> dict[str, TrainedModel]:
         """The current version of every model, its weights verified."""
@@ -187,56 +100,56 @@ class Federation(Closable):
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.
 
-        No model is trained on data that its owner `opted_out` of.
+        No model is trained on data that its owner has opted out of.
 
-        `rounds`: number of models that each user has in the end, by default that of the settings.  A higher
-        one continues a federation, also after requests.
+        `rounds`: total number of models per user, by default as in the settings.  A higher number continues a
+        federation, also after requests.
 
         Raises RunError when another job is unfinished or another process leads one; SettingsError when the
         scenario has fewer rounds.
         """
-        with self.opened.leading():
-            rounds = rounds_of(self.opened.context.journal.open_job(), rounds)
+        with self.leading():
+            rounds = rounds_of(self.context.journal.open_job(), rounds)
             if rounds is not None:
                 self.setup.with_rounds(rounds)  # refuses before a job begins
             with (
                 self.publishing(Kind.TRAIN, training_text(rounds)),
-                on_engine(self.opened.context) as context,
+                on_engine(self.context) as context,
             ):
                 return train_and_publish(
                     context.setup if rounds is None else context.setup.with_rounds(rounds),
                     self.opted_out(),
-                    Publisher(self.opened.context),
+                    Publisher(self.context),
                     self.catalogue(),
                     self.weights,
                     self.run.curves,
                     self.stopwatch,
                     progress or Silent(),
-                    self.opened.telling,
+                    self.events,
                 )
 
     def opted_out(self) -> dict[int, tuple[Forget, ...]]:
-        """By user, the data that each user asked to be forgotten at a model of its own.
+        """By user, the data that it asked one of its own models to forget.
 
-        Its later models, and its other models when they are retrained, are trained without that data.
+        Its later models, and its other models when retrained, are trained without that data.
 
         Raises RunError when the archive lacks a version, StorageError when its node cannot be read.
         """
-        return self.opened.context.history.opted_out()
+        return self.context.history.opted_out()
 
     def adopt(
         self, models: Mapping[str, TrainedModel], progress: Progress | None = None
     ) -> tuple[Executed, ...]:
         """Publishes models that were trained in another federation, in the same blocks of waves.
 
-        No increments are stored with them.  A call after an interruption continues where that stopped.
+        Stores no increments with them.  A call after an interruption continues.
         """
         graph = InheritanceGraph.from_references(
             {name: [reference.name for reference in model.references] for name, model in models.items()}
         )
         executed: list[Executed] = []
-        with self.opened.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
-            publisher = Publisher(self.opened.context)
+        with self.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
+            publisher = Publisher(self.context)
             placed = {name: node.position for name, node in self.catalogue().models.items()}
             waves = [[models[name] for name in wave if name not in placed] for wave in graph.waves()]
             total = sum(map(len, waves))
@@ -245,7 +158,7 @@ class Federation(Closable):
                     positions, transactions = publisher.publish(wave, placed)
                     placed.update(positions)
                     executed += transactions
-                    self.opened.telling.published(list(positions))
+                    self.events.published(list(positions))
                     advance(len(wave))
         return tuple(executed)
 
@@ -262,13 +175,13 @@ class Federation(Closable):
     ) -> Unlearned:
         """Makes every model that inherits from `starts` forget `classes`, or the data that `forget` names.
 
-        The settings supply the arguments that are left out.  A `request` that its owners signed
-        (`draft_request`) replaces all of them.  Making a request again after a crash continues it.
-        `method` may be an import path, which the run remembers.
-        `prepare` is called once the request has been checked, before anything of it is done.
+        The settings supply missing arguments.  A `request` signed by its owners (`draft_request`) replaces
+        all of them.  Making a request again after a crash continues it.  `method` may be an import path,
+        which the run remembers.  `prepare` is called after the request has been checked and before any work
+        on it.
 
         Raises:
-            UnknownModelError, UnknownClassError, UnlearningError, SettingsError: nothing was changed.
+            UnknownModelError, UnknownClassError, UnlearningError, SettingsError: no model was changed.
             QuorumError: the committee refused it.
             RunError: another request is unfinished, or another process leads one.
         """
@@ -276,30 +189,30 @@ class Federation(Closable):
             if forget is not None:
                 raise UnlearningError("a request takes `classes` or `forget`, not both: leave one out.")
             forget = Forget.of_classes(classes)
-        with self.opened.leading():
-            self.opened.name_method(method)
+        with self.leading():
+            self.name_method(method)
             catalogue = self.catalogue()
-            job = self.opened.context.journal.open_job()
+            job = self.context.journal.open_job()
             under_way = None if job is None else request_of(job)
             if request is None:
                 drafted = draft_request(
-                    self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method, under_way
+                    self.context, catalogue, starts, forget, Paradigm(paradigm), method, under_way
                 )
-                request = sign_request(self.opened.context, catalogue, drafted)
+                request = sign_request(self.context, catalogue, drafted)
             else:
                 self._await(request)
-            chosen = method_of(self.opened.context, request)
+            chosen = method_of(self.context, request)
             if under_way is not None:
                 require_same(under_way, request)
             if prepare is not None:
                 prepare()
             asked = under_way or request
-            advice = advice_on(self.opened.context, catalogue, asked)
-            lifecycle, kind = JobLifecycle(self.opened.context), KINDS[Paradigm(asked.paradigm)]
+            advice = advice_on(self.context, catalogue, asked)
+            lifecycle, kind = JobLifecycle(self.context), KINDS[Paradigm(asked.paradigm)]
             with lifecycle.job(
                 kind, asked.model_dump_json(), lambda: bool(replaced_for(self.catalogue(), asked))
             ) as result:
-                with on_engine(self.opened.context) as context:
+                with on_engine(self.context) as context:
                     done = Unlearner(context, progress or Silent()).run(catalogue, asked, chosen)
                     unlearned = replace(done, advice=advice)
                 lifecycle.confirm()
@@ -307,7 +220,7 @@ class Federation(Closable):
                 erasure = lifecycle.erase(lambda: self.erase_replaced(unlearned.nodes))
                 excluded = lifecycle.excluded()
                 result.update(kept(unlearned))
-            self.opened.telling.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
+            self.events.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
             return replace(unlearned, erasure=erasure, excluded=excluded)
 
     def completed(
@@ -318,16 +231,18 @@ class Federation(Closable):
         method: str | None = None,
         request: Request | None = None,
     ) -> tuple[Job, Unlearned] | None:
-        """The newest job and its outcome, if it was a request for the same: `unlearn` would change nothing
-        that it has not changed.  The arguments are those of `unlearn`, and raise as they do there."""
-        newest = newest_request(self.opened.context)
+        """The newest job and its outcome if it was the same request, so that `unlearn` has nothing to do.
+
+        Takes the arguments of `unlearn` and raises as it does; returns None if there is no such job.
+        """
+        newest = newest_request(self.context)
         if newest is None:
             return None
-        self.opened.name_method(method)
+        self.name_method(method)
         asked = request or draft_request(
-            self.opened.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
+            self.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
         )
-        return recalled(self.opened.context, asked)
+        return recalled(self.context, asked)
 
     def draft_request(
         self,
@@ -337,22 +252,14 @@ class Federation(Closable):
         method: str | None = None,
     ) -> RequestFile:
         """An unsigned request, for the owners of its starts to sign elsewhere.  Raises as `unlearn`."""
-        self.opened.name_method(method)
+        self.name_method(method)
         catalogue, live = self.catalogue(), self.contracts.live
-        request = draft_request(self.opened.context, catalogue, starts, forget, Paradigm(paradigm), method)
+        request = draft_request(self.context, catalogue, starts, forget, Paradigm(paradigm), method)
         return RequestFile.of(request, catalogue, live.chain_id, live.address)
 
     def advice(self, request: Request) -> Advice:
-        """Why a request's method suits it, and what it does not forget.  Raises as `unlearn`."""
-        return advice_on(self.opened.context, self.catalogue(), request)
-
-    def settle(self) -> str | None:
-        """Sends the missing transactions of certified decisions; see `OpenRun.settle`."""
-        return self.opened.settle()
-
-    def abort(self) -> Job:
-        """Aborts the unfinished job.  Raises RunError when a transaction of it may be on a chain."""
-        return self.opened.abort()
+        """Why a request's method suits it, and its limits.  Raises as `unlearn`."""
+        return advice_on(self.context, self.catalogue(), request)
 
     def verify(
         self,
@@ -362,16 +269,18 @@ class Federation(Closable):
         since: Path | None = None,
         checkpoint: Path | None = None,
     ) -> Verification:
-        """Checks every model, or those named, against the chain and the store; the weights in sealed form.
+        """Checks all or the named models against the chain and the store, with the weights still sealed.
 
         Also compares the histories of both chains; the newest decisions may be unfinished (`pending`).
-        `decryptor`: also decrypts the weights that it has keys of.  `since`: a file that `checkpoint` named
-        before; what it has, and stands as it stood, is not checked again.  `checkpoint`: the file to write
-        where nothing fails.
 
-        Raises ReorganisedError where a chain has changed since the run last read it, once, or since the
-        checkpoint; RunError or FormatError for a file that is no checkpoint of this run, and RunError where
-        none can be written; SettingsError for a checkpoint of some models.
+        Args:
+            decryptor: if given, also decrypts the weights whose keys it has.
+            since: a file written as `checkpoint` before; unchanged parts of it are not checked again.
+            checkpoint: the file to write if all checks pass.
+
+        Raises ReorganisedError once if a chain has changed since the run last read it, and whenever it
+        changed before the checkpoint; RunError or FormatError if `since` is no checkpoint of this run;
+        RunError if no checkpoint can be written; SettingsError for a checkpoint of only some models.
         """
         if names is not None and (since or checkpoint):
             raise SettingsError("a checkpoint is of the whole chain: name no models with it.")
@@ -391,44 +300,44 @@ class Federation(Closable):
         decryptor: Decryptor | None = None,
         progress: Progress | None = None,
     ) -> Audit:
-        """The archive's history of every position, and whether it is whole and begins with `remembered`.
+        """Audits the archive: whether each position's history is whole, and begins with `remembered`.
 
-        `decryptor`: also decrypts the versions that it has keys of.
+        `decryptor`: also decrypts the versions whose keys it has.
         """
         archive, live = self.contracts.archive, self.contracts.live
         with (progress or Silent()).stage("audit", archive.length(), "records") as advance:
             audit = audit_archive(
                 archive, live, self.stores.archive, remembered, decryptor, lambda done: advance(1)
             )
-        self.opened.telling.archive_audited(audit)
+        self.events.archive_audited(audit)
         return audit
 
     def certify_erasure(self, request: Request, audit: AuditOutcome | None = None) -> ErasureCertificate:
-        """A certificate, signed by a quorum, of a completed request.  Raises as `issue`."""
-        certificate = issue(self.opened.context, request, audit)
-        self.opened.telling.certified(certificate, audit)
+        """A certificate of a completed request, signed by a quorum.  Raises as `issue`."""
+        certificate = issue(self.context, request, audit)
+        self.events.certified(certificate, audit)
         return certificate
 
     def alarms(self) -> tuple[RaisedAlarm, ...]:
-        """The alarms that members raised when they refused a proposal, oldest first."""
+        """The alarms that members raised on refusing a proposal, oldest first."""
         return raised_alarms(self.contracts.alarms)
 
     def _await(self, request: Request) -> None:
-        """Waits until the time of a request that was made elsewhere.
+        """Waits until the creation time of a request that was made elsewhere.
 
-        Raises UnlearningError where that is further ahead than clocks of two machines should differ.
+        Raises UnlearningError if that is further ahead than two machines' clocks should differ.
         """
-        clock = self.opened.context.clock
+        clock = self.context.clock
         if not self.nodes.place.own and request.created > clock.now() + MAX_DRIFT:
             raise UnlearningError(
                 f"the request says that it was made {request.created - clock.now()} s from now: set this "
-                "machine's clock, or that of whoever made it, and have it made and signed again."
+                "machine's clock, or the clock of the machine that made it; then make and sign it again."
             )
         clock.wait_until(request.created)
 
     def administration(self) -> Administration:
-        """Decisions of the committee beside models."""
-        return Administration(self.opened.context)
+        """Committee decisions other than on models."""
+        return Administration(self.context)
 
     def expire(self) -> tuple[ReplacedVersion, ...]:
         """Destroys the auditors' keys of versions replaced longer ago than `archive.retention_days`.
@@ -438,23 +347,23 @@ class Federation(Closable):
         days = self.settings.archive.retention_days
         if days is None:
             raise SettingsError("archive.retention_days is not set: the archive's keys are kept for ever.")
-        before = self.opened.context.clock.now() - round(days * SECONDS_A_DAY)
-        return expire(self._replaced(), self.opened.context.keys.auditors, before)
+        before = self.context.clock.now() - round(days * SECONDS_A_DAY)
+        return expire(self._replaced(), self.context.keys.auditors, before)
 
     @contextmanager
     def publishing(self, kind: Kind, asked: str = "") -> Iterator[None]:
-        """A job that publishes.  The caller holds the lease."""
-        lifecycle = JobLifecycle(self.opened.context)
+        """Runs a job that publishes.  The caller holds the lease."""
+        lifecycle = JobLifecycle(self.context)
         with lifecycle.job(kind, asked, lambda: False):
             yield
             lifecycle.confirm()
 
     def erase_replaced(self, nodes: Mapping[str, ModelNode]) -> Erasure:
         """Has the members destroy the keys of the versions that a request's new nodes replaced."""
-        keys, days = self.opened.context.keys, self.settings.archive.retention_days
+        keys, days = self.context.keys, self.settings.archive.retention_days
         versions = {name: node.redaction.version for name, node in nodes.items() if node.redaction}
         return erase(self._replaced(), versions, keys.keyring, keys.auditors, self.stores.live, days)
 
     def _replaced(self) -> ReplacedVersions:
-        record = self.opened.context.record
+        record = self.context.record
         return ReplacedVersions(record.catalogue, record.archive, self.stores.archive)

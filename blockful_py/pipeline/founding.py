@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Founds a federation of machines: contracts on the chains, the files that everybody needs, its first
-committee."""
+"""Founds a federation of machines: deploys contracts, hands out shared files, elects the first committee."""
 
 from __future__ import annotations
 
@@ -32,11 +31,11 @@ from blockful_py.whole_file import write_whole
 
 
 def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> bytes:
-    """Deploys the contracts of the home chain; returns the federation file as far as it goes.
+    """Deploys the contracts of the home chain; returns the federation file, still without the archive chain.
 
-    The measuring samples are the data set's test and proxy samples, the initialisation that of the seed.
-    `directory` becomes the founder's run directory, with these files in its store.  It allows the code that
-    the settings, which are the founder's own, name.
+    The measuring samples are the data set's test and proxy samples; the initial weights follow from the seed.
+    `directory` becomes the founder's run directory and stores these files.  The run may import the code that
+    the founder's own settings name.
 
     Raises SettingsError for a committee that is not elected, otherwise as `TrainingSetup.of` and
     `deploy_elected`.
@@ -73,10 +72,10 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
 
 
 def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell: Tell | None) -> Rotated:
-    """Has the first committee elected, deploys the archive's contracts, and puts the file's digest on chain.
+    """Elects the first committee, deploys the archive's contracts, and puts the file's digest on chain.
 
     `secret`: the founder's account, which deployed the contracts.  `pause` waits between two looks at the
-    election; without one, by `skipping`.  Continues where it was broken off.
+    election, by default as `skipping`.  A call after an interruption continues.
     """
     with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
         members = len(federation.settings.committee.members)
@@ -105,7 +104,7 @@ def _hand_out(federation: Federation, secret: int, data: bytes) -> None:
 
 
 def _complete(directory: Path, nodes: Nodes) -> bytes:
-    """The federation file with the contracts of both chains, written beside the run."""
+    """Adds the archive chain's contracts to the federation file; writes it into the run directory."""
     run = RunDirectory.open(directory)
     draft = FederationFile.parse((directory / FILE).read_bytes())
     data = file_of(draft.name, draft.settings(), draft.public, nodes, run.deployments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one party of a federation of machines does with its own data and keys: the face of a party's run."""
+"""Operations of one party of a federation of machines, with its own data and keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
-from blockful_py.pipeline.jobs.parts import Gathering, OwnParts
+from blockful_py.pipeline.jobs.parts import OwnParts, PartCollector
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
@@ -36,7 +36,6 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
@@ -45,19 +44,19 @@ from blockful_py.record.request_state import RequestStage
 from blockful_py.types import Paradigm
 
 ATTEMPTS = 40
-"""Proposals of one model, where others' come first."""
+"""Attempts to propose one model while other leaders' decisions come first."""
 MOST_SECONDS = 3.0
-"""Longest wait before the next, so that leaders get out of step."""
+"""Longest wait before the next attempt; random, so that leaders get out of step."""
 LOOK_SECONDS = 1.0
-"""Between two looks at a request that is waited for."""
+"""Seconds between two looks at a request in progress."""
 OVERTAKEN = frozenset({"HeadMismatch", "ParentMismatch"})
-"""Refusals of a proposal that was drafted before another leader's decision."""
+"""Contract errors of a proposal drafted before another leader's decision."""
 
 Answer = TypeVar("Answer")
 
 
 def in_turn(attempt: Callable[[], Answer]) -> Answer:
-    """Calls `attempt` until no other leader's decision comes first.  Raises its last refusal."""
+    """Calls `attempt` until no other leader's decision precedes it.  Raises its last refusal."""
     for left in reversed(range(ATTEMPTS)):
         try:
             return attempt()
@@ -71,45 +70,42 @@ def in_turn(attempt: Callable[[], Answer]) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Trained:
-    """A participant's new model, what is stored beside it, and the versions that it was trained from."""
+    """A participant's new model, the increments stored with it, and its references' versions."""
 
     wave: Wave
     stored: Stored
     versions: Mapping[str, int]
 
     def is_of(self, catalogue: Catalogue) -> bool:
-        """Whether its references stand as they were."""
+        """Whether the references still have the versions used in training."""
         return all(catalogue[name].version == version for name, version in self.versions.items())
 
 
 class PartyRun(Closable):
-    """A participant's run, or a member's.
+    """A participant's or a member's run.
 
     Attributes:
-        federation: the same run, as a laboratory sees its own.
+        federation: the same run with the operations of a laboratory.
     """
 
     def __init__(self, federation: Federation) -> None:
         self.federation = federation
-        self._opened = federation.opened
 
     @classmethod
     def of_participant(cls, directory: Path, nodes: Nodes, keys: ReaderKeys) -> PartyRun:
-        """Goes by the federation file that the chain names.  Raises as `Federation.open` and `catch_up`."""
-        return cls._standing(
-            lambda: Federation.open(directory, nodes=nodes, participant=keys), keys.account_secret
-        )
+        """Opens a participant's run with the file on chain.  Raises as `Federation.open` and `catch_up`."""
+        return cls._up_to_date(lambda: Federation.open(directory, nodes=nodes, participant=keys))
 
     @classmethod
     def of_member(cls, directory: Path, nodes: Nodes, secret: int) -> PartyRun:
-        """`secret`: the member's voting secret.  Otherwise as `of_participant`."""
-        return cls._standing(lambda: Federation.open(directory, nodes=nodes, secret=secret), secret)
+        """Opens a member's run; `secret`: its voting secret.  Otherwise as `of_participant`."""
+        return cls._up_to_date(lambda: Federation.open(directory, nodes=nodes, secret=secret))
 
     @classmethod
-    def _standing(cls, opened: Callable[[], Federation], secret: int) -> PartyRun:
+    def _up_to_date(cls, opened: Callable[[], Federation]) -> PartyRun:
         federation = opened()
         try:
-            store = Stores.of(federation.run, federation.contracts, secret=secret).live
+            store = federation.stores.live
             if catch_up(federation.run, federation.contracts, store, federation.nodes) is None:
                 return cls(federation)
         except BaseException:
@@ -124,10 +120,10 @@ class PartyRun(Closable):
     def train_next(self) -> tuple[Executed, ...]:
         """Trains and publishes the participant's next model; returns the transactions.
 
-        Another leader's block may come first: then the model is proposed again, and trained again only where
-        one of its references was replaced meanwhile.
+        If another leader's block comes first, the model is proposed again, and trained again only if one of
+        its references was replaced meanwhile.
 
-        Raises RunError when there is none, otherwise as `Federation.train`.
+        Raises RunError if no model is left to train, otherwise as `Federation.train`.
         """
         trained: list[_Trained] = []
 
@@ -138,18 +134,18 @@ class PartyRun(Closable):
                     trained.append(self._trained(catalogue))
                 wave, stored, versions = trained[-1].wave, trained[-1].stored, trained[-1].versions
                 placed = {name: node.position for name, node in catalogue.models.items()}
-                publisher = Publisher(self._opened.context)
+                publisher = Publisher(self.federation.context)
                 executed = publisher.publish(wave, placed, stored, versions)[1]
-            self._opened.telling.published([model.name for model in wave])
+            self.federation.events.published([model.name for model in wave])
             return executed
 
         with self._leading() as ended:
             if ended and self._next() is None:
-                return ()  # a publication that a crash broke off has come to its end
+                return ()  # completed a publication that a crash had interrupted
             return in_turn(publish)
 
     def _next(self) -> ModelSpec | None:
-        """The participant's model that is not published yet."""
+        """The participant's next unpublished model."""
         (user,) = self.federation.setup.users
         plan = self.federation.setup.federation.plan()
         return next_of(user.index, plan, self.federation.catalogue().models)
@@ -161,32 +157,30 @@ class PartyRun(Closable):
             federation.opted_out(),
             catalogue,
             federation.weights,
-            self._opened.context.docket.awaited(),
+            self.federation.context.docket.awaited(),
         )
         keep_curves(federation.run.curves, wave)
-        self._opened.telling.trained(wave)
+        self.federation.events.trained(wave)
         references = {each.name for model in wave for each in model.references}
         return _Trained(wave, stored, {name: catalogue[name].version for name in references})
 
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
-        """Signs a request that the participant's own models start, and files it; returns its number.
+        """Signs and files a request whose starts are the participant's own models; returns its number.
 
         Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
         """
-        self._opened.name_method(method)
-        context, catalogue = self._opened.context, self.federation.catalogue()
+        self.federation.name_method(method)
+        context, catalogue = self.federation.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
         return self.file(sign_request(context, catalogue, drafted))
 
     def file(self, request: Request) -> int:
-        """Files a request that the owners of its starts have signed, and has the committee admit it; returns
-        its number.
+        """Files a request signed by its starts' owners and has the committee admit it; returns its number.
 
-        Where too few members answer it stays filed: they decide by themselves, later.
-
-        Raises UnlearningError for a request that owners cannot carry out each with its own data.
+        If too few members answer, the request stays filed and they decide on their own later.  Raises
+        UnlearningError if the owners cannot each carry out their part with their own data.
         """
-        context, catalogue = self._opened.context, self.federation.catalogue()
+        context, catalogue = self.federation.context, self.federation.catalogue()
         method = method_of(context, request)
         require_parts(request, method, catalogue.graph)
         uri = context.stores.live.add(request_to_bytes(request))
@@ -203,92 +197,92 @@ class PartyRun(Closable):
         return number
 
     def _decide(self, number: int, admitted: bool) -> None:
-        context = self._opened.context
+        context = self.federation.context
         decide_request(context.contracts, context.session(Counter()).coordinator, number, admitted)
 
     def filed(self, number: int) -> Request:
         """A filed request.  Raises as `Docket`."""
-        return self._opened.context.docket[number].request
+        return self.federation.context.docket[number].request
 
     def stage(self, number: int) -> RequestStage:
-        """Where a filed request stands.  Raises as `Docket`."""
-        return self._opened.context.docket[number].stage
+        """The stage of a filed request.  Raises as `Docket`."""
+        return self.federation.context.docket[number].stage
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
         """Does the parts of a filed request that this participant can do now; returns its new nodes."""
-        context = self._opened.context
+        context = self.federation.context
         with self._leading():
-            standing, parts = context.docket[number], OwnParts(context)
-            names = parts.due(standing)
+            status, parts = context.docket[number], OwnParts(context)
+            names = parts.due(status)
             if not names:
                 return ()
-            with self._job(standing.request):
-                nodes = tuple(parts.take(number, standing.request, name) for name in names)
-            self._opened.telling.carried_out(standing.request, nodes)
+            with self._job(status.request):
+                nodes = tuple(parts.take(number, status.request, name) for name in names)
+            self.federation.events.carried_out(status.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:
-        """Does a leader's part of a filed request.
+        """Does a leader's work on a filed request.
 
-        A parallel one whose parts are all there is carried to its end.  In a sequential one, models are
-        withdrawn whose owners did not do their parts in time.
+        Completes a parallel request once all its parts are handed in.  In a sequential one, withdraws the
+        models whose owners did not answer in time.
 
-        Raises RunError while there is nothing to lead, otherwise as `Federation.unlearn`.
+        Raises RunError while no work is left to a leader, otherwise as `Federation.unlearn`.
         """
-        context = self._opened.context
+        context = self.federation.context
         with self._leading():
-            standing, gathering = context.docket[number], Gathering(context)
-            with self._job(standing.request) as lifecycle:
-                if not standing.is_parallel:
-                    gathering.withdraw(standing)
+            status, collector = context.docket[number], PartCollector(context)
+            with self._job(status.request) as lifecycle:
+                if not status.is_parallel:
+                    collector.withdraw(status)
                     return
-                gathering.replace(standing)
+                collector.replace(status)
                 lifecycle.forget()
-                nodes = replaced_for(self.federation.catalogue(), standing.request)
+                nodes = replaced_for(self.federation.catalogue(), status.request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))
 
     def certificate(self, number: int, seconds: float = 0.0) -> ErasureCertificate:
-        """Has the committee certify a request, once its members destroyed the replaced keys and deleted the
-        replaced files, which is waited for.
+        """Has the committee certify a request.
 
-        `seconds`: longest wait for the request to be carried out.
+        Waits until members have destroyed the replaced keys and deleted the replaced files.
 
-        Raises RunError when it is not, otherwise as `issue`.
+        `seconds`: longest wait for the request to be carried out.  Raises RunError if it is not carried out
+        by then, otherwise as `issue`.
         """
-        context = self._opened.context
+        context = self.federation.context
         deadline = time.monotonic() + seconds
-        while (standing := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
-            over = standing.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
+        while (status := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
+            over = status.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
             if over or time.monotonic() >= deadline:
-                waits = f", and waits for {', '.join(standing.missing)}" if not over else ""
+                waits = f", and waits for {', '.join(status.missing)}" if not over else ""
                 raise RunError(
-                    f"request {number} is {standing.stage}{waits}: repeat once `blockful participant status` "
+                    f"request {number} is {status.stage}{waits}: repeat once `blockful participant status` "
                     "says that it is carried out, or wait for it with --wait SECONDS."
                 )
             time.sleep(LOOK_SECONDS)
-        request = standing.request
+        request = status.request
         self.federation.erase_replaced(replaced_for(self.federation.catalogue(), request))
         certificate = in_turn(lambda: issue(context, request))
-        self._opened.telling.certified(certificate, None)
+        self.federation.events.certified(certificate, None)
         return certificate
 
     def end_broken_off(self) -> None:
-        """Ends the job that a crash left open; what is left to do shows on the chains."""
+        """Closes a job that a crash left open; the chains show the remaining work."""
         with self._leading():
             pass
 
     @contextmanager
     def _leading(self) -> Iterator[bool]:
-        """Holds the lease, with all decisions settled and no job open; yields whether one was.
+        """Holds the lease, with all decisions settled and no job open; yields whether a job was open.
 
-        A job that a crash left open ends here: the chains show what is left to do, of it or after it.
-        Estimates on a development chain go by its newest block's time, and contracts refuse times that are
-        far from it: there the clocks are set on first.
+        Closes a job that a crash left open, since the chains show the remaining work.  Gas estimates on a
+        development chain use the time of its newest block, and contracts refuse times far from it, so the
+        clocks are advanced first.
         """
-        tick(self._opened.nodes.live)
-        tick(self._opened.nodes.archive)
-        with self._opened.leading():
-            context = self._opened.context
+        tick(self.federation.nodes.live)
+        tick(self.federation.nodes.archive)
+        with self.federation.leading():
+            context = self.federation.context
             is_open = context.journal.open_job() is not None
             if is_open:
                 lifecycle = JobLifecycle(context)
@@ -299,8 +293,8 @@ class PartyRun(Closable):
 
     @contextmanager
     def _job(self, request: Request) -> Iterator[JobLifecycle]:
-        """A job of a request.  The caller holds the lease."""
-        lifecycle, kind = JobLifecycle(self._opened.context), KINDS[Paradigm(request.paradigm)]
+        """Runs a job of a request.  The caller holds the lease."""
+        lifecycle, kind = JobLifecycle(self.federation.context), KINDS[Paradigm(request.paradigm)]
         with lifecycle.job(
             kind, request.model_dump_json(), lambda: bool(replaced_for(self.federation.catalogue(), request))
         ):

@@ -11,9 +11,8 @@ from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.node import connect
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.run.contracts import Contracts, open_contracts
-from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.proofs.anchors import Anchors
@@ -29,7 +28,7 @@ def prove(
     checkpoint: bytes | None = None,
     progress: Progress | None = None,
 ) -> Proof:
-    """A proof of the named models.  They are verified first, weights included.
+    """A proof of the named models, which are verified first, weights included.
 
     Raises UnknownModelError, VerificationError, or RunError for a checkpoint that does not fit.
     """
@@ -57,24 +56,21 @@ def sources_of(contracts: Contracts) -> Sources:
 
 @contextmanager
 def opened_run(directory: Path) -> Iterator[Sources]:
-    """The chains of a run, read-only: unfinished work of a crash stays as it is."""
-    run = RunDirectory.open(directory)
-    with Nodes(run.place) as nodes:
-        yield sources_of(open_contracts(nodes, run.deployments))
+    """Opens the chains of a run read-only; work that a crash left unfinished stays as it is."""
+    with OpenedRun.attach(directory) as opened:
+        yield sources_of(opened.contracts)
 
 
 @contextmanager
 def opened_chains(directory: Path) -> Iterator[Chains]:
-    """The chains of a run, read-only, for the verification of certificates."""
-    run = RunDirectory.open(directory)
-    with Nodes(run.place) as nodes:
-        contracts = open_contracts(nodes, run.deployments)
-        yield Chains(contracts.live, contracts.committee, contracts.archive)
+    """Opens the chains of a run read-only, for the verification of certificates."""
+    with OpenedRun.attach(directory) as opened:
+        yield Chains(opened.contracts.live, opened.contracts.committee, opened.contracts.archive)
 
 
 @contextmanager
 def opened_url(url: str, contract: bytes, chain_id: int) -> Iterator[Sources]:
-    """The LiveChain contract at an address on a node, and the committee that it obeys.
+    """Opens the LiveChain contract at an address on a node, and the committee contract that it obeys.
 
     Raises NodeError when the node is on another chain or has no such contract.
     """

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 from blockful_py.chain.reader_registry import Reader, ReaderRegistryContract
@@ -22,12 +21,11 @@ from blockful_py.keys.sealing import decrypted
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.reader_keyring import ask_members
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
-from blockful_py.pipeline.run.contracts import key_shares, open_contracts
-from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.contracts import key_shares
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Position, Uri
@@ -37,17 +35,13 @@ class ReaderSession(Closable):
     """A run as one reader sees it.  The reader's own account pays for the reader's transactions."""
 
     def __init__(self, directory: Path, keys: ReaderKeys, nodes: Nodes | None = None) -> None:
-        """Uses `nodes` if they are passed, and does not stop them; starts its own otherwise.
+        """Opens the run.  Uses `nodes` if passed, and does not stop them; otherwise starts its own.
 
         Raises RunError, NodeError or DeploymentError when the run cannot be opened.
         """
         self._keys = keys
-        self.run = RunDirectory.open(directory)
-        with ExitStack() as stack:
-            self._nodes = nodes or stack.enter_context(Nodes(self.run.place))
-            self._contracts = open_contracts(self._nodes, self.run.deployments)
-            self._closing = stack.pop_all()
-        self._stores = Stores.of(self.run, self._contracts)
+        self._opened = opened = OpenedRun.attach(directory, nodes)
+        self.run, self._contracts, self._stores = opened.run, opened.contracts, opened.stores
         self._store = self._stores.live
         live, readers = self._contracts.live, self._contracts.readers
         self._access = Access(live, readers, self._store, self.run.settings.access)
@@ -68,15 +62,15 @@ class ReaderSession(Closable):
         return self.status()
 
     def leave(self) -> None:
-        """Raises ContractError NotRegistered."""
+        """Removes the reader from the registry.  Raises ContractError NotRegistered."""
         self._provide()
         self._registry.leave()
 
     def read(self, name: str) -> Weights:
         """The current weights of a model.
 
-        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when no
-        member has the key, StorageError when the weights are not in the store.
+        Raises UnknownModelError, RefusedError with the members' reason, KeyDestroyedError when no member has
+        the key, StorageError when the weights are not in the store.
         """
         placed = Catalogue.read(self._contracts.live, self._store)[name]
         return self.open(placed.position, placed.version, placed.node.weights)
@@ -87,7 +81,7 @@ class ReaderSession(Closable):
         return decrypted(key, self._store.read(weights, MAX_SEALED_BYTES), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
-        """A version from the archive, for an auditor.
+        """An archived version's weights, for an auditor.
 
         Raises UnknownModelError, RunError for a version that was never archived, RefusedError for a reader
         that is no auditor of it, StorageError when the archive's store lacks it.
@@ -100,7 +94,9 @@ class ReaderSession(Closable):
         return decrypted(key, self._stores.archive.read(weights, MAX_SEALED_BYTES), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
-        """The data key of a model's current version, or of an archived one; raises as reading it does."""
+        """The data key of a model's current version, or of an archived one; raises as `read` or
+        `read_archived`.
+        """
         if version is not None:
             return self._auditors_key(self._archived(name, version))
         placed = Catalogue.read(self._contracts.live, self._store)[name]
@@ -130,15 +126,17 @@ class ReaderSession(Closable):
         return auditors.unwrap(weights, self._keys.account, self._keys.encryption_secret)
 
     def close(self) -> None:
-        self._closing.close()
+        self._opened.close()
 
     def _in_process(self, wanted: ReadRequest) -> bytes:
         settings = self.run.settings
-        identities = Identities(settings.seed, (self._nodes.live.chain_id, self._nodes.archive.chain_id))
+        identities = Identities(
+            settings.seed, (self._opened.nodes.live.chain_id, self._opened.nodes.archive.chain_id)
+        )
         members = [share.index for share in key_shares(settings, identities)]
         keyring = AppointedKeyring(self.run.vaults, {index: identities.voter(index) for index in members})
         return self._access.wrapped(self._keys.account, wanted, keyring)
 
     def _provide(self) -> None:
         """Funds an empty account on a development chain, so that it can pay for gas."""
-        provide(self._nodes.live_sender, self._registry.interface, self._keys.account)
+        provide(self._opened.nodes.live_sender, self._registry.interface, self._keys.account)

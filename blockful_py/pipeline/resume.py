@@ -19,7 +19,7 @@ def jobs_of(run: RunDirectory) -> tuple[Job, ...]:
 
 
 def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
-    """The open job.  Raises RunError when there is none, or when it has another number than `number`."""
+    """The open job.  Raises RunError if no job is open, or its number is not `number`."""
     jobs = {job.number: job for job in jobs_of(run)}
     if number is not None and number not in jobs:
         raise RunError(f"there is no job {number} in {run.path}: see `blockful jobs`.")
@@ -35,9 +35,9 @@ def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
 
 
 def resume(federation: Federation, progress: Progress | None = None) -> None:
-    """Resumes the open job and completes it.
+    """Resumes and completes the open job.
 
-    Raises RunError when there is none, or when its models come from outside the run; otherwise as
+    Raises RunError if no job is open, or its models come from outside the run; otherwise as
     `Federation.train` and `Federation.unlearn`.
     """
     job = unfinished_job(federation.run)

@@ -29,12 +29,12 @@ from blockful_py.types import Position
 
 @dataclass(frozen=True, slots=True)
 class ChainsToVerify:
-    """Both chains as far as they are to be verified.
+    """The parts of both chains that are to be verified.
 
     Attributes:
         live, archive: with the events to compare.
-        begun: what the chains held before those.
-        known: what was verified then.
+        begun: state of the chains before those events.
+        known: earlier verification results.
     """
 
     live: LiveChainContract
@@ -52,8 +52,8 @@ class ChainsToVerify:
 def to_verify(contracts: Contracts, since: Path | None) -> ChainsToVerify:
     """Both chains, whole or from the checkpoint in the file `since` on.
 
-    Raises ReorganisedError where a chain has changed since it was read; RunError or FormatError for a file
-    that is no checkpoint of these contracts.
+    Raises ReorganisedError if a chain has changed since it was read; RunError or FormatError if the file is
+    no checkpoint of these contracts.
     """
     if since is None:
         contracts.require_unchanged()
@@ -72,11 +72,11 @@ def verified(
     progress: Callable[[int], None],
     store: FileStore,
 ) -> Verification:
-    """Verifies both chains, and writes the file `checkpoint` where nothing fails.
+    """Verifies both chains, and writes the file `checkpoint` if all checks pass.
 
-    Many models are spread over the cores, as far as they are in a folder of this machine.
+    Spreads many models over the cores, if they are in a folder of this machine.
 
-    Raises RunError, and writes nothing, where a decision is unfinished or the chains grew meanwhile.
+    Raises RunError, and writes no file, if a decision is unfinished or the chains grew meanwhile.
     """
     live, archive = chains.live.mark(), chains.archive.mark()
     own = store.own if isinstance(store, FederatedStore) else store

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the chains hold, and how anybody checks it; no torch, no web3."""
+"""The record of both chains: model nodes, requests, verification, audits, proofs and certificates."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other processes that verify models ahead of this one: they go from the newest block down, it goes up.
+"""Processes that verify models ahead of this one, from the newest block down while this one goes up.
 
-Nothing waits for them.  A model that does not verify there, or that none has come to, is left to this
-process, so that failures are its own.
+This process never waits for them.  It verifies the models that they failed on or did not reach itself, so
+that it reports all failures.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 from blockful_py.closable import Closable
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.verify import Verifier
 from blockful_py.types import Position
 
 LEAST = 2_000
-"""Models for each process: its start costs more than it saves with fewer of 54 kB."""
+"""Minimum number of models per process: with fewer, of 54 kB, its start costs more than it saves."""
 MOST = 7
-"""Processes: each has the whole chain in memory."""
+"""Maximum number of processes: each has the whole chain in memory."""
 
 
 class Ahead(Closable):
-    """Processes that verify the models at `positions`, as many as cores are left and models make worth it.
+    """Processes that verify the models at `positions`; their number depends on free cores and models.
 
     Attributes:
         verified: names of the models that verify; it grows until `close`.
     """
 
     def __init__(self, verifier: Verifier, store: Store, positions: Sequence[Position]) -> None:
-        """`store`: of a folder; it goes to the processes."""
+        """Starts the processes; `store`, which must be a folder's, is sent to them."""
         self.verified: dict[Position, str] = {}
         self.processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
@@ -58,19 +58,19 @@ class Ahead(Closable):
             thread.start()
 
     def wait(self) -> None:
-        """Until all have been through their models."""
+        """Waits until all processes have gone through their models."""
         for thread in self._threads:
             thread.join()
 
     def close(self) -> None:
-        """Ends them."""
+        """Ends the processes."""
         for process in self.processes:
             process.kill()
             process.wait()
         self.wait()
 
     def _started(self) -> Connection:
-        """To another process.  Raises OSError where the system gives none."""
+        """Starts a process; returns the connection to it.  Raises OSError if it cannot be started."""
         ours, theirs = Pipe()
         with theirs:
             process = subprocess.Popen(
@@ -95,7 +95,7 @@ class Ahead(Closable):
 def verify_blocks(
     verifier: Verifier, blocks: Sequence[Sequence[Position]], tell: Callable[[dict[Position, str]], object]
 ) -> None:
-    """A process's side: tells the names of each block's models that verify."""
+    """Runs in a process: sends the names of each block's models that verify."""
     for block in blocks:
         names = {}
         for position in block:
@@ -105,7 +105,7 @@ def verify_blocks(
 
 
 def _cores() -> int:
-    """That this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

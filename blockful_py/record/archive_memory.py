@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file in which an auditor remembers the records and the head of an archive.
 
-The chain's own hash chain shows that records fit together today; only what somebody kept shows that they
-are the records of yesterday.
+The chain's own hash chain shows only that today's records fit together; an auditor's copy shows that they are
+the same as before.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from blockful_py.types import StoredArchiveRecord
 from blockful_py.whole_file import write_whole
 
 MAX_BYTES = 1 << 30
-"""Of a file of remembered records: some four million of them."""
+"""Maximum size of the file in bytes, some four million records."""
 
 
 class RememberedArchive(Part):
-    """The file."""
+    """The file's content."""
 
     format: Literal["blockful-archive/1"]
     archive: ArchiveHistory
 
 
 def recall(path: Path, archive: ArchiveSource) -> tuple[StoredArchiveRecord, ...]:
-    """The records remembered in a file; none where there is no file yet.
+    """The records remembered in a file; empty if it does not exist yet.
 
     Raises FormatError for a damaged file, RunError for one that cannot be read or is of another archive.
-    Either way it is left as it is.
+    Never changes the file.
     """
     try:
         data = path.read_bytes()
@@ -59,10 +59,7 @@ def recall(path: Path, archive: ArchiveSource) -> tuple[StoredArchiveRecord, ...
 
 
 def remember(path: Path, archive: ArchiveSource) -> int:
-    """Writes the archive's records as they stand, whole or not at all; returns how many.
-
-    Raises RunError when the file cannot be written.
-    """
+    """Writes the archive's present records atomically; returns their number.  Raises RunError."""
     history = export_history(archive)
     write_whole(path, spelt(RememberedArchive(format="blockful-archive/1", archive=history)))
     return len(history.records)
@@ -71,7 +68,7 @@ def remember(path: Path, archive: ArchiveSource) -> int:
 def departures(
     remembered: tuple[StoredArchiveRecord, ...], records: tuple[StoredArchiveRecord, ...]
 ) -> list[str]:
-    """How an archive departs from what was remembered, record by record."""
+    """Differences of an archive from the remembered records, record by record."""
     problems = [
         f"record {old.index} was altered: it is {_shown(new)}; remembered is {_shown(old)}"
         for old, new in zip(remembered, records, strict=False)

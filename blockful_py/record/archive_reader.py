@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's records, of which only new ones are hashed again."""
+"""Reads the archive's records; hashes only new ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from blockful_py.record.chain_readers import ArchiveChainReader
 from blockful_py.types import StoredArchiveRecord
 
 ATTEMPTS = 5
-"""Records may arrive between a look at the events and one at the head."""
+"""Attempts to read events and head together, since records may arrive in between."""
 
 
 class ArchiveReader:
-    """Reads the archive's records as they were logged.
+    """Reads the archive's records from its log.
 
-    The archive's head is a hash chain over all records: what hashes to it is what the contract stores, and
-    what was read before is unchanged where the head continues it.
+    The archive's head is a hash chain over all records: if logged records hash to it, the contract
+    stores the same records; if the head continues earlier records, they are unchanged.
     """
 
     def __init__(self, archive: ArchiveChainReader) -> None:
@@ -43,9 +43,9 @@ class ArchiveReader:
             return self._records
 
     def require_another_look(self) -> None:
-        """Reads the archive again, by another node where several are named.
+        """Reads the archive again, through another node if several are configured.
 
-        Raises NodeError unless it has the same records there, and those that came since.
+        Raises NodeError unless it has the same records there, plus any that are new.
         """
         other = self._archive.by_another_node()
         with self._reading:
@@ -77,7 +77,7 @@ class ArchiveReader:
         )
 
     def _adds(self) -> bool:
-        """Adds the new records if the archive's head is over all of them; returns whether it is."""
+        """Adds the new records if the archive's head covers exactly them; returns whether it does."""
         added = tuple(self._archive.archived(len(self._records)))
         head = _continued(self._head, added)
         if head != self._archive.head():
@@ -87,7 +87,7 @@ class ArchiveReader:
 
 
 def _continued(head: bytes, records: Sequence[StoredArchiveRecord]) -> bytes:
-    """The head over further records."""
+    """Extends a head by further records."""
     for each in records:
         head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
     return head

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
 from blockful_py.crypto import payload
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
 from blockful_py.record.decryption import Decryptor
@@ -37,7 +37,7 @@ class ArchiveLog(ArchiveLedger, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file of an archived version that cannot be read: which of the two it is, its CID, and why."""
+    """An unreadable file of an archived version: its kind, its CID and the error."""
 
     part: Literal["node", "weights"]
     cid: str
@@ -49,9 +49,9 @@ class ArchiveEntry:
     """One archived version of one model.
 
     Attributes:
-        unread: the file that is damaged or missing in the archive's store; None where it is readable.
+        unread: the file that is damaged or missing in the archive's store; None if both are readable.
         decrypted: its weights were decrypted with their key.
-        defect: why weights whose key is there are none; None where nothing is wrong.
+        defect: why decrypted weights are unusable; None without a defect.
     """
 
     index: int
@@ -67,7 +67,7 @@ class ArchiveEntry:
 
     @property
     def readable(self) -> bool:
-        """Whether its bytes, with the weights sealed, are in the archive's store."""
+        """Whether its files, with the weights sealed, are in the archive's store."""
         return self.unread is None
 
 
@@ -76,8 +76,8 @@ class Timeline:
     """The history of one position, oldest record first.
 
     Attributes:
-        name: of the model, as far as any of its nodes can be read.
-        current: version on the live chain; None where it holds no such model.
+        name: name of the model, if any of its nodes can be read.
+        current: version on the live chain; None if it has no such model.
     """
 
     position: Position
@@ -88,9 +88,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The archive's records in order, and what is wrong with them (nothing, when it is whole).
+    """The archive's records in order, and the problems found; none in an intact archive.
 
-    `extends`: the records hash to the head and begin with all that was remembered.
+    `extends`: the records hash to the head and begin with all remembered records.
     """
 
     entries: tuple[ArchiveEntry, ...]
@@ -112,11 +112,10 @@ def audit_archive(
     decryptor: Decryptor | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Audit:
-    """Walks the hash chain, reads every archived version, and looks for versions that are missing.
+    """Walks the hash chain, reads every archived version, and looks for missing versions.
 
-    `remembered`: records that the auditor saw before; the archive must begin with them.
-    `decryptor`: opens the versions that the auditor has keys of.  `progress` is called with the number of
-    records that were read.
+    `remembered`: records that the auditor saw before; the archive must begin with them.  `decryptor`: opens
+    the versions whose keys the auditor has.  `progress` is called with the number of records read so far.
     """
     records = tuple(archive.records(0, archive.length()))
     problems = [*_chain_problems(archive, records), *departures(remembered, records)]
@@ -141,7 +140,7 @@ def _unread(entry: ArchiveEntry, name: str | None, unread: Unread) -> str:
 
 
 def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord]) -> Iterator[str]:
-    """Records that are not what the contract logged when it took them, or do not hash to the head."""
+    """Problems of records that differ from the contract's log, or do not hash to the head."""
     logged = {each.index: each for each in archive.archived()}
     for stored in records:
         if stored.index in logged and logged[stored.index] != stored:
@@ -171,7 +170,7 @@ def _missing(
 
 
 def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveLog) -> Iterator[str]:
-    """Records of other nodes than the live chain logged for the same version."""
+    """Problems of records whose node differs from the live chain's log of the same version."""
     logged: dict[tuple[Position, int], Uri] = {
         (each.position, each.version): each.uri for each in (*live.published(), *live.redactions())
     }

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.errors import NodeError, RunError, UnknownModelError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.html_table import html_table
+from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
 from blockful_py.record.known_transactions import KnownTransactions
@@ -35,7 +35,7 @@ class Catalogue:
     graph: InheritanceGraph
 
     def __getitem__(self, name: str) -> PlacedNode:
-        """Raises UnknownModelError, which lists the known names."""
+        """A model by name.  Raises UnknownModelError, which lists the known names."""
         if name not in self.models:
             raise UnknownModelError(name, tuple(self.models))
         return self.models[name]
@@ -46,7 +46,7 @@ class Catalogue:
         return {name: placed for name, placed in self.models.items() if not placed.node.is_withdrawn}
 
     def up_to(self, height: int) -> Catalogue:
-        """The models that were published up to a height of the live chain, as they stand now."""
+        """The models that were published up to a height of the live chain, in their current versions."""
         models = {name: placed for name, placed in self.models.items() if placed.position.height <= height}
         if len(models) == len(self.models):
             return self
@@ -81,10 +81,7 @@ class Catalogue:
 
     @classmethod
     def of(cls, transactions: Iterable[ModelTransaction], node_of: Callable[[Uri], ModelNode]) -> Catalogue:
-        """The catalogue of all transactions, by position.
-
-        Raises RunError when two models share a name, and as `node_of`.
-        """
+        """The catalogue of transactions.  Raises RunError if two models share a name, and as `node_of`."""
         models: dict[str, PlacedNode] = {}
         by_position: dict[Position, str] = {}
         references: dict[str, tuple[str, ...]] = {}
@@ -109,7 +106,7 @@ class Catalogue:
 class CatalogueReader:
     """Reads the catalogue, again only when the node has a new block.
 
-    Members of one process that look at the same node share one reader.
+    Members of one process that use the same node share one reader.
     """
 
     def __init__(
@@ -119,8 +116,11 @@ class CatalogueReader:
         archived: Store | None = None,
         kept: Path | None = None,
     ) -> None:
-        """`archived`: has the nodes of replaced versions, where it matters when and for which requests they
-        were replaced.  `kept`: as for `KnownTransactions`."""
+        """Reads the catalogue through a node.
+
+        `archived`: store with the nodes of replaced versions, for the requests that replaced them; None
+        leaves `PlacedNode.answers` empty.  `kept`: as for `KnownTransactions`.
+        """
         self._live = live
         self._store = store
         self._archived = archived
@@ -132,7 +132,7 @@ class CatalogueReader:
         self._catalogue: Catalogue | None = None
 
     def read(self) -> Catalogue:
-        """The models as they stand; errors as `Catalogue.read`."""
+        """The current models; errors as `Catalogue.read`."""
         with self._reading:
             block = self._live.newest_block()
             if self._catalogue is None or block != self._block:
@@ -142,9 +142,9 @@ class CatalogueReader:
             return self._catalogue
 
     def require_another_look(self, replaced: Mapping[Position, int]) -> None:
-        """Reads the live chain again, by another node where several are named.
+        """Reads the live chain again, through another node if several are configured.
 
-        Raises NodeError unless that shows, too, that these versions were replaced.
+        Raises NodeError unless that node, too, shows that these versions were replaced.
         """
         other = self._live.by_another_node()
         other.log()
@@ -181,7 +181,7 @@ class CatalogueReader:
         return replace(catalogue, models=models)
 
     def _redaction(self, uri: Uri, archived: Store) -> Redaction | None:
-        """How a replaced version came about."""
+        """The redaction of a replaced version."""
         if uri not in self._redactions:
             self._redactions[uri] = parse_node(archived.read(uri, MAX_NODE_BYTES)).redaction
         return self._redactions[uri]
@@ -206,8 +206,10 @@ class RecordReaders:
         archived: Store | None = None,
         kept: Path | None = None,
     ) -> RecordReaders:
-        """`store`: the live chain's, which has the model nodes.  `archived`, `kept`: as for
-        `CatalogueReader`."""
+        """Readers of both chains.
+
+        `store`: the live chain's, which has the model nodes.  `archived`, `kept`: as for `CatalogueReader`.
+        """
         return cls(CatalogueReader(live, store, archived, kept), ArchiveReader(archive))
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both chains by way of a node, as whoever reads their records sees them."""
+"""Interfaces for reading both chains through a node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
-from blockful_py.committee.protocols import LiveLedger
+from blockful_py.ledger.protocols import LiveLedger
 from blockful_py.record.certificates.verifying import ArchiveChainSource
 from blockful_py.record.events import LoggedVersion
 from blockful_py.types import StoredArchiveRecord
@@ -20,26 +20,28 @@ class LoggedRedaction(LoggedVersion, Protocol):
 
 
 class NodeReader(Protocol):
-    """A contract by way of a node."""
+    """A contract, read through a node."""
 
     @property
     def url(self) -> str:
-        """Of the node."""
+        """URL of the node."""
 
     def newest_block(self) -> str:
-        """Hash of the node's newest block, up to which events are read: while it is the same, so is what the
-        contract says."""
+        """Hash of the node's newest block; while it stays the same, so do the contract's state and events."""
 
     def log(self) -> Sequence[Any]:
-        """All events, oldest first.  Raises NodeError unless they are as many as the contract has counted."""
+        """All events, oldest first.  Raises NodeError unless the contract has counted as many."""
 
     def by_another_node(self) -> Self:
-        """The contract by another node of the chain, by the same where no other is named, with the events
-        after those that are read here.  Raises NodeError when that node does not know the same block."""
+        """The contract read through another node, or the same node if no other is configured.
+
+        It continues with the events after those read here.  Raises NodeError if that node lacks the same
+        block.
+        """
 
 
 class LiveChainReader(LiveLedger, NodeReader, Protocol):
-    """The live chain by way of a node."""
+    """The live chain, read through a node."""
 
     def published(self) -> Sequence[LoggedVersion]:
         """Version 0 of every model, oldest first."""
@@ -49,7 +51,7 @@ class LiveChainReader(LiveLedger, NodeReader, Protocol):
 
 
 class ArchiveChainReader(ArchiveChainSource, NodeReader, Protocol):
-    """The archive chain by way of a node."""
+    """The archive chain, read through a node."""
 
     def head(self) -> bytes:
         """Head of the hash chain over all records."""

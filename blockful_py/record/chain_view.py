@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live chain as it is at one moment, read once: headers, blocks, group keys."""
+"""A snapshot of the live chain, read once: headers, blocks, group keys."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Protocol
 
-from blockful_py.committee.packaging import MAX_BLOCK_MODELS
-from blockful_py.committee.protocols import LiveReader
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS, LiveReader
 from blockful_py.record.read_chain import ReadChain
 from blockful_py.types import Header, ModelTransaction, Point, Position
 
@@ -20,13 +19,13 @@ TOGETHER = 100
 
 
 class Rosters(Protocol):
-    """Where an epoch's group key comes from."""
+    """The source of an epoch's group key."""
 
     def roster(self, epoch: int) -> tuple[Roster, int]: ...
 
 
 class ChainView:
-    """Remembers what it has read: make a new one after the chain has changed."""
+    """A cache of the chain that never expires: make a new one after the chain has changed."""
 
     def __init__(self, live: LiveReader, rosters: Rosters) -> None:
         self.live = live
@@ -38,7 +37,7 @@ class ChainView:
         self._blocks: dict[int, tuple[ModelTransaction, ...]] = {}
 
     def positions(self) -> Iterator[Position]:
-        """Every model's; where a header's count cannot be true, the header's own position."""
+        """Every model's position; for a header with an impossible count, the header's own position."""
         for height in range(1, self.live.height() + 1):
             count = self.header(height).tx_count
             if not 1 <= count <= MAX_BLOCK_MODELS:
@@ -48,17 +47,14 @@ class ChainView:
                 yield Position(height, index)
 
     def header(self, height: int) -> Header:
-        """Header at a height from 1 to the chain's."""
+        """The header at a height from 1 to the chain's."""
         if len(self._headers) < height:
             self._height = self.live.height()
             self._headers += self.live.headers(range(len(self._headers) + 1, self._height + 1))
         return self._headers[height - 1]
 
     def read_all(self) -> None:
-        """Reads the transactions of all blocks, TOGETHER blocks in one go.
-
-        Those that cannot be read are left to `block`, which says why.
-        """
+        """Reads all blocks' transactions; skips unreadable blocks, whose errors `block` raises."""
         counted = [self.header(height) for height in range(1, self.live.height() + 1)]
         usable = [each for each in counted if 1 <= each.tx_count <= MAX_BLOCK_MODELS]
         missing = [each for each in usable if each.height not in self._blocks]
@@ -82,7 +78,7 @@ class ChainView:
         return self._blocks[height]
 
     def transaction(self, position: Position) -> ModelTransaction:
-        """Raises VerificationError when the position's block is not what its header says."""
+        """The transaction at a position.  Raises VerificationError if the header contradicts it."""
         height, subject = position.height, f"model at {position}"
         count = self.header(height).tx_count if height >= 1 and self._reaches(height) else 0
         if not position.index < count <= MAX_BLOCK_MODELS:
@@ -102,7 +98,7 @@ class ChainView:
         return height <= self._height
 
     def find(self, position: Position) -> ModelTransaction | None:
-        """The transaction at a position that somebody names; None where there is no model."""
+        """The transaction at an untrusted position; None if it has no model."""
         try:
             return self.transaction(position)
         except VerificationError:
@@ -121,7 +117,7 @@ class ChainView:
         return self._read_rosters[epoch][0].group_key
 
     def read(self) -> ReadChain:
-        """All that verification needs of the chain; what cannot be read is left out."""
+        """All parts of the chain that verification needs; unreadable ones are left out."""
         self.read_all()
         stored = chain.from_iterable(self._blocks.values())
         for epoch in {each.epoch for each in self._headers} | {each.epoch for each in stored}:

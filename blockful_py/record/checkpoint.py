@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file from which a later verification goes on: where both chains stood, and what was verified there.
+"""The file from which a later verification continues: the state of both chains, already verified.
 
-It holds, of each chain, a settled block and its hash, which covers all before it; of the archive, its length
-and head; of each header and model on the live chain, its version and a digest of all that the contract
-stores of it.  Whoever writes the file decides what is believed: keep it where nobody else can write.
+For each chain it has a settled block and its hash, which covers all earlier blocks; for the archive, its
+length and head; for each header and model on the live chain, its version and a digest of all data that the
+contract stores for it.  A verification trusts the file: keep it where only you can write.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from blockful_py.types import Position
 from blockful_py.whole_file import write_whole
 
 MAX_BYTES = 1 << 30
-"""Of a checkpoint; a model takes some 250."""
+"""Maximum size of a checkpoint in bytes, of which a model takes some 250."""
 WHAT = "checkpoint of a verification"
 
 
 class ContractPlace(Protocol):
-    """Where a contract of either chain is."""
+    """The address of a contract of either chain."""
 
     @property
     def chain_id(self) -> int: ...
@@ -51,7 +51,7 @@ class ContractPlace(Protocol):
 
 
 class KeptBlock(Part):
-    """A settled block of a chain, the contract that was read there, and how many events it had emitted."""
+    """A settled block of a chain, the contract read there, and the number of its events up to then."""
 
     chain_id: ChainId
     contract: Address
@@ -70,7 +70,7 @@ class KeptHeader(Part):
 
 
 class KeptModel(Part):
-    """A verified model; the digest is that of its transaction."""
+    """A verified model; `digest` is its transaction's."""
 
     version: Small
     uri: Cid
@@ -78,7 +78,7 @@ class KeptModel(Part):
 
 
 class Checkpoint(Part):
-    """The file."""
+    """The file's content."""
 
     format: Literal["blockful-checkpoint/2"]
     live: KeptBlock
@@ -89,19 +89,19 @@ class Checkpoint(Part):
     models: dict[Place, KeptModel]
 
     def begun(self) -> Begun:
-        """What both chains held, for a comparison of what followed."""
+        """The state of both chains, from which a comparison of later events starts."""
         blocks = tuple(KnownBlock(each.version, each.count, octets(each.hash)) for each in self.headers)
         models = {position(place): (each.version, parse_cid(each.uri)) for place, each in self.models.items()}
         return Begun(blocks, models, self.length, octets(self.head))
 
     def known(self) -> Known:
-        """What needs no check while it is as it was."""
+        """Digests of the parts that need no check while they are unchanged."""
         models = {position(place): octets(each.digest) for place, each in self.models.items()}
         return Known(models, tuple(octets(each.digest) for each in self.headers))
 
 
 def taken(view: ChainView, live: KeptBlock, archive: KeptBlock, length: int, head: bytes) -> Checkpoint:
-    """The checkpoint of a live chain that was verified as `view` has it."""
+    """The checkpoint of a live chain that was verified through `view`."""
     height = view.live.height()
     headers, models = [], {}
     for number in range(1, height + 1):
@@ -131,12 +131,12 @@ def taken(view: ChainView, live: KeptBlock, archive: KeptBlock, length: int, hea
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Raises RunError when the file cannot be written; it is as before then."""
+    """Writes the file.  Raises RunError, and leaves it unchanged, when it cannot be written."""
     write_whole(path, spelt(checkpoint))
 
 
 def read_checkpoint(path: Path, live: ContractPlace, archive: ContractPlace) -> Checkpoint:
-    """The checkpoint in a file, of these contracts.
+    """Reads a checkpoint of these contracts from a file.
 
     Raises RunError when it cannot be read or is of other contracts, FormatError when it is damaged or
     contradicts itself.
@@ -161,7 +161,7 @@ def read_checkpoint(path: Path, live: ContractPlace, archive: ContractPlace) -> 
 
 
 def _require_whole(path: Path, found: Checkpoint) -> None:
-    """Raises FormatError unless it has the models that its headers count, no more and no fewer."""
+    """Checks that the models are exactly the ones that the headers count.  Raises FormatError if not."""
     places = {str(place) for place in _places(found.headers)}
     if places != found.models.keys():
         (first, *_) = sorted(places ^ found.models.keys())

@@ -2,7 +2,7 @@
 """The checks of a record, one function each, on values from any source.
 
 Each raises VerificationError with its name (`opening`, `merkle`, `header`, `link`, `signature`) when it
-fails.  `subject` says what it was made on, for the message.
+fails.  `subject` names the checked item in the message.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.types import Header, ModelTransaction, Opening, Point, Position
 
 Find = Callable[[Position], ModelTransaction | None]
-"""The transaction at a position that somebody names; None where there is no model."""
+"""Finds the transaction at an untrusted position; None if it has no model."""
 
 
 class LiveChainId(Protocol):
-    """Which live chain a record is of."""
+    """Identity of a record's live chain."""
 
     @property
     def chain_id(self) -> int: ...
 
     @property
     def address(self) -> bytes:
-        """Of the LiveChain contract, 20 bytes."""
+        """Address of the LiveChain contract, 20 bytes."""
 
 
 def require(holds: bool, check: str, subject: str, detail: str) -> None:
-    """Raises VerificationError unless `holds`."""
+    """Requires a condition.  Raises VerificationError unless `holds`."""
     if not holds:
         raise VerificationError(check, subject, detail)
 
 
 def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, subject: str) -> None:
-    """The opening opens the chameleon hash for this place, version, URI, owner and references."""
+    """Checks that the opening fits the chameleon hash, position, version, URI, owner and references."""
     references = payload.references_hash(transaction.references)
     content = payload.transaction_payload(transaction.uri, transaction.owner, references)
     opening = _known(transaction.opening, transaction.version, "opening", subject)
@@ -57,7 +57,7 @@ def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, 
 
 
 def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes], subject: str) -> None:
-    """The chameleon hash is the leaf at its place under its block's root."""
+    """Checks that the chameleon hash is the leaf at its place under its block's root."""
     leaf = payload.block_leaf(transaction.position, transaction.ch)
     require(
         merkle.verify(root, leaf, path),
@@ -68,7 +68,7 @@ def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes]
 
 
 def check_header(live: LiveChainId, key: Point, header: Header, subject: str) -> None:
-    """The header's opening opens its chameleon hash for its version and content."""
+    """Checks that the header's opening opens its chameleon hash for its version and content."""
     content = payload.header_payload(
         header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
     )
@@ -89,7 +89,7 @@ def check_header(live: LiveChainId, key: Point, header: Header, subject: str) ->
 
 
 def check_link(parent: bytes, header: Header, subject: str) -> bytes:
-    """parentHash is the hash of the block before; returns blockHash of this one."""
+    """Checks that parentHash is the hash of the block before; returns blockHash of this one."""
     require(
         header.parent_hash == parent,
         "link",
@@ -100,7 +100,7 @@ def check_link(parent: bytes, header: Header, subject: str) -> bytes:
 
 
 def check_statement(live: LiveChainId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
-    """The owner signed the node's statement, over these references; the node is of this version."""
+    """Checks that the owner signed the node's statement, and the references and version match the chain."""
     statement = node.statement
     try:
         signer = node.signer(live.chain_id, live.address)
@@ -116,7 +116,7 @@ def check_statement(live: LiveChainId, transaction: ModelTransaction, node: Mode
         sorted(reference.place() for reference in statement.references) == list(transaction.references),
         "signature",
         subject,
-        "the signed references are not those on the chain",
+        "the signed references differ from the chain's",
     )
     version = node.redaction.version if node.redaction else 0
     require(
@@ -128,7 +128,7 @@ def check_statement(live: LiveChainId, transaction: ModelTransaction, node: Mode
 
 
 def check_request(live: LiveChainId, request: Request, find: Find, subject: str) -> None:
-    """A request is signed by the owners of the starts that it names."""
+    """Checks that the owners of the request's starts have signed it."""
     try:
         signers = request.signers(live.chain_id, live.address)
     except (BlockfulError, ValueError) as error:
@@ -144,7 +144,7 @@ def check_request(live: LiveChainId, request: Request, find: Find, subject: str)
 
 
 def check_descent(transaction: ModelTransaction, descent: Descendants, subject: str) -> None:
-    """A start of the request that replaced the model is the model, or one of its ancestors."""
+    """Checks that the replaced model is a start of the request or descends from one."""
     require(
         transaction.position in descent,
         "signature",
@@ -165,9 +165,9 @@ def _known(opening: Opening | None, version: int, check: str, subject: str) -> O
 
 
 class Descendants:
-    """The models that descend from the starts of a request, the starts among them.
+    """The models that descend from the starts of a request, including the starts.
 
-    Looks at each transaction once, and only at ancestors of those that are asked for.
+    Visits each transaction once, and only ancestors of the queried models.
     """
 
     def __init__(self, request: Request, find: Find) -> None:
@@ -175,7 +175,10 @@ class Descendants:
         self._known = {start.place(): True for start in request.starts}
 
     def __contains__(self, position: Position) -> bool:
-        """References lead to earlier blocks, on the chain; a loop of an altered record ends here too."""
+        """Whether the model at a position descends from a start.
+
+        On the chain, references lead to earlier blocks; the search also ends on loops in an altered record.
+        """
         pending = [position]
         while pending:
             at = pending[-1]

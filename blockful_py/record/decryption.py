@@ -12,7 +12,7 @@ class Decryptor(Protocol):
     """A holder of data keys: the leader, a reader, or an auditor."""
 
     def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
-        """Decrypts the sealed weights of a version; False where this holder may not have their key.
+        """Decrypts the sealed weights of a version; False if this holder may not have their key.
 
         Raises StorageError, LearningError or CryptoError when the file does not hold weights, and
         KeyDestroyedError when no member has the key.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filed requests of a federation, each beside the record as it stands."""
+"""The filed requests of a federation, each with its state on the record."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import BlockfulError, RunError
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_from_bytes
@@ -18,11 +18,11 @@ from blockful_py.record.request_state import Filed, PartHandedIn, RequestStandin
 from blockful_py.types import RequestState, Uri
 
 REMEMBERED = 64
-"""Parsed requests that a docket remembers."""
+"""Maximum number of parsed requests in memory."""
 
 
 class RequestsLedger(Protocol):
-    """The registry of participants, as far as requests go."""
+    """The registry of participants, as used for requests."""
 
     def filed_requests(self) -> Sequence[Filed]: ...
 
@@ -48,14 +48,14 @@ class LiveContract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """The models as they stand, and the number of the node's newest block."""
+    """The current models, and the number of the node's newest block."""
 
     catalogue: Catalogue
     block_number: int
 
 
 class Docket:
-    """The requests of a federation as one party reads them: everybody asks here where one stands."""
+    """The requests of a federation as one party reads them, with their states."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Docket:
         store: Store,
         rules: Rules,
     ) -> None:
-        """`store`: of the requests' files."""
+        """Reads requests; `store` has their files."""
         self._registry = registry
         self._live = live
         self._catalogue = catalogue
@@ -80,50 +80,50 @@ class Docket:
     def request(self, filed: Filed) -> Request:
         """A request that the owners of its starts have signed.
 
-        Raises StorageError when its file cannot be had, otherwise as `request_from_bytes`.
+        Raises StorageError when its file cannot be fetched, otherwise as `request_from_bytes`.
         """
         return self._parsed(filed.uri)
 
     def entry(self, number: int) -> Filed:
-        """What the chain holds of a request.  Raises RunError for an unknown number."""
+        """The chain's entry for a request.  Raises RunError for an unknown number."""
         for each in self._registry.filed_requests():
             if each.number == number:
                 return each
         raise RunError(f"no request {number} is filed: see `blockful participant status`.")
 
     def __getitem__(self, number: int) -> RequestStanding:
-        """Raises RunError for an unknown number, otherwise as `request`."""
+        """The state of a request.  Raises RunError for an unknown number, otherwise as `request`."""
         filed = self.entry(number)
-        return self.standing(filed, tuple(each.request for each in self.admitted() if each.number < number))
+        return self.status(filed, tuple(each.request for each in self.admitted() if each.number < number))
 
     def admitted(self) -> Iterator[RequestStanding]:
-        """The requests that the committee has admitted, by number, as far as they can be read."""
+        """The admitted requests, by number; skips unreadable ones."""
         admitted = [each for each in self._registry.filed_requests() if each.state is RequestState.ADMITTED]
         if not admitted:
             return
         at, earlier = self._moment(), list[Request]()
         for filed in admitted:
             with suppress(BlockfulError):
-                standing = self._standing(filed, tuple(earlier), at)
-                earlier.append(standing.request)
-                yield standing
+                status = self._status(filed, tuple(earlier), at)
+                earlier.append(status.request)
+                yield status
 
     def of(self, request: Request) -> RequestStanding | None:
-        """The first admitted filing of a request; None where there is none."""
+        """The first admitted filing of a request; None if it has none."""
         return next((each for each in self.admitted() if each.request == request), None)
 
     def awaited(self) -> frozenset[str]:
         """The models that open requests are about to replace."""
-        return frozenset(name for standing in self.admitted() for name in standing.awaited)
+        return frozenset(name for status in self.admitted() for name in status.awaited)
 
-    def standing(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
-        """Where a request stands.  Raises as `request`.  `earlier`: as for `RequestStanding`."""
-        return self._standing(filed, earlier, self._moment())
+    def status(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
+        """The state of a request.  Raises as `request`.  `earlier`: as for `RequestStanding`."""
+        return self._status(filed, earlier, self._moment())
 
     def _moment(self) -> _Moment:
         return _Moment(self._catalogue.read(), self._live.node.block_number())
 
-    def _standing(self, filed: Filed, earlier: tuple[Request, ...], at: _Moment) -> RequestStanding:
+    def _status(self, filed: Filed, earlier: tuple[Request, ...], at: _Moment) -> RequestStanding:
         return RequestStanding(
             filed,
             self.request(filed),

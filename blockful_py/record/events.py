@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The histories of both chains as their contracts logged them, and what a comparison of them finds."""
+"""The histories of both chains as their contracts logged them, and the results of comparing them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from blockful_py.committee.protocols import ArchiveLedger, LiveLedger
+from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.types import (
     ArchivedChunk,
     Certificate,
@@ -19,7 +19,7 @@ from blockful_py.types import (
 )
 
 PROMISES = ("order", "version", "archived", "chain", "once", "certified", "state")
-"""What is compared (`blockful_py.record.history`)."""
+"""The compared promises (`blockful_py.record.history`)."""
 
 
 class LoggedEvent(Protocol):
@@ -80,12 +80,12 @@ class ArchiveEvents(ArchiveLedger, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownBlock:
-    """A block of the live chain where a comparison begins.
+    """A block of the live chain before the start of a comparison.
 
     Attributes:
-        version: of its header.
-        count: of its models.
-        block_hash: over what never changes of it.
+        version: version of its header.
+        count: number of its models.
+        block_hash: hash over its immutable parts.
     """
 
     version: int
@@ -95,13 +95,13 @@ class KnownBlock:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What both chains held where a comparison of their histories begins, no decision unfinished.
+    """State of both chains at the start of a comparison, with no decision unfinished.
 
     Attributes:
-        blocks: of the live chain, from height 1.
-        models: version and URI of each.
-        length: of the archive.
-        head: of the archive; None for that of an empty one.
+        blocks: blocks of the live chain, from height 1.
+        models: version and URI of each model.
+        length: length of the archive.
+        head: head of the archive; None if it is empty.
     """
 
     blocks: tuple[KnownBlock, ...] = ()
@@ -110,7 +110,7 @@ class Begun:
     head: bytes | None = None
 
     def version(self, place: Position) -> int | None:
-        """Of a model or header; None where it was not there."""
+        """Version of a model or header; None if it did not exist."""
         if place in self.models:
             return self.models[place][0]
         known = 0 < place.height <= len(self.blocks) and place == Position.of_header(place.height)
@@ -118,15 +118,12 @@ class Begun:
 
 
 BEGINNING = Begun()
-"""Nothing was on the chains."""
+"""Empty chains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken promise.
-
-    `position`: of the model or header that it is about; None where it is about no single one.
-    """
+    """A broken promise.  `position`: the model's or header's; None if it concerns no single one."""
 
     promise: str
     subject: str
@@ -136,12 +133,12 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class CheckedHistory:
-    """What is wrong, and the decisions (`pending`) that the archive has and the live chain not yet."""
+    """The violations, and the archived decisions that the live chain has not completed (`pending`)."""
 
     violations: tuple[Violation, ...]
     pending: tuple[bytes, ...]
 
     @property
     def kept(self) -> bool:
-        """Whether all promises are."""
+        """Whether all promises are kept."""
         return not self.violations

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The federation file: what all participants and members of a federation have agreed on.
+"""The federation file: the rules that all participants and members of a federation share.
 
 It is a TOML document with the chains' contracts, the architecture and recipe, the rules of selection, of
-unlearning and of access, and the CIDs of the files that everybody needs.  It holds no secret, no seed and
-no data.  Its SHA-256 digest stands in ParticipantRegistry on the live chain, so everybody can tell that all
-have the same file.
+unlearning and of access, and the CIDs of the shared files.  It has no secret, no seed and no data.  Its
+SHA-256 digest is in ParticipantRegistry on the live chain, which proves that all parties have the same file.
 """
 
 from __future__ import annotations
@@ -36,24 +35,24 @@ from blockful_py.types import Codec, Uri
 FORMAT = "blockful-federation/1"
 MAX_BYTES = 1 << 20
 MAX_PUBLIC_BYTES = 1 << 30
-"""Bytes of a public file that a federation file names."""
+"""Maximum size in bytes of a public file that a federation file names."""
 RULES = ("federation", "learning", "unlearning", "committee", "access", "archive", "chain")
-"""Sections of the settings that all have in common."""
+"""Sections of the settings that all parties share."""
 OWN: Mapping[str, tuple[str, ...]] = {
     "federation": ("accounts", "situation", "missing", "concentration", "shards"),
     "learning": ("dataset", "data_files", "label", "data_limit", "device", "threads"),
     "chain": ("live_url", "archive_url", "devnet", "max_fee_gwei"),
 }
-"""Settings that are everybody's own, by section: where the data, the nodes and the accounts are."""
+"""Each party's own settings, by section: where its data, nodes and accounts are."""
 
 
 @dataclass(frozen=True)
 class PublicFiles(Section):
-    """CIDs of the files that everybody needs.
+    """CIDs of the files that all parties need.
 
     Attributes:
         measuring: the samples on which members measure (`learning.sample_files`).
-        initial: the shared initialisation, which models without references start from.
+        initial: the shared initialisation, from which models without references start.
     """
 
     measuring: str
@@ -78,10 +77,10 @@ class ContractEntry(Section):
 
 @dataclass(frozen=True)
 class FederationFile(Section):
-    """See the module.
+    """A parsed federation file.
 
     Attributes:
-        name: for people.
+        name: a display name.
         contracts: by chain id, then by name.
     """
 
@@ -105,14 +104,14 @@ class FederationFile(Section):
         public: PublicFiles,
         contracts: Mapping[str, Mapping[str, ContractEntry]],
     ) -> FederationFile:
-        """The file of a federation with these settings; what is everybody's own is left out."""
+        """The file of a federation with these settings, without each party's own ones."""
         sections = {rule: _common(rule, getattr(settings, rule)) for rule in RULES}
         kept = {chain_id: dict(entries) for chain_id, entries in contracts.items()}
         return cls(name, public, kept, **sections)
 
     @classmethod
     def parse(cls, data: bytes) -> FederationFile:
-        """Raises SettingsError, which lists every fault, when the bytes are no federation file."""
+        """Parses a federation file.  Raises SettingsError, which lists every fault."""
         if len(data) > MAX_BYTES:
             raise SettingsError(f"a federation file has at most {MAX_BYTES} bytes, not {len(data)}.")
         try:
@@ -127,7 +126,9 @@ class FederationFile(Section):
         file = validated(cls, document)
         own = [f"{rule}.{key}" for rule, keys in OWN.items() for key in keys if key in document.get(rule, {})]
         if own:
-            raise SettingsError(f"{', '.join(own)} is everybody's own: it is in no federation file.")
+            raise SettingsError(
+                f"{', '.join(own)} is each party's own setting: leave it out of a federation file."
+            )
         for cid in (file.public.measuring, file.public.initial):
             parse_cid(cid)
         file._require_contracts()
@@ -146,9 +147,9 @@ class FederationFile(Section):
                         )
 
     def settings(self, seed: int = 0, **own: Mapping[str, Any]) -> Settings:
-        """The settings of one participant or member: `own` adds what is its own, by section.
+        """The settings of one participant or member: `own` adds the party's own settings, by section.
 
-        Raises SettingsError where they do not fit together.
+        Raises SettingsError if they do not fit together.
         """
         document: dict[str, Any] = {"seed": seed}
         for rule in RULES:
@@ -198,6 +199,6 @@ def read_federation_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingsError(
-            f"the federation file {path} cannot be read ({error.strerror}): ask whoever made the federation "
+            f"the federation file {path} cannot be read ({error.strerror}): ask the federation's founder "
             "for it."
         ) from None

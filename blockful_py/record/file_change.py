@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between two federation files, and what a change of the file may not touch."""
+"""Differences between two federation files, and the entries that a change must not touch."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LASTING = (
     "chain.live_chain_id",
     "chain.archive_chain_id",
 )
-"""Fixed for ever: the contracts hold it, or the published models depend on it."""
+"""Entries that can never change: the contracts hold them, or the published models depend on them."""
 WHILE_OPEN = ("public.measuring", "learning", "unlearning", "committee.attested")
-"""Fixed while a request is open: its parts were made, and are checked, by these rules."""
+"""Entries fixed while a request is open: its parts were made, and are checked, by these rules."""
 NOTHING = "nothing"
 SHOWN = 200
 """Characters of a value in a message."""
@@ -61,7 +61,7 @@ def differences(before: FederationFile, after: FederationFile) -> tuple[Differen
 
 
 def require_allowed(changed: Sequence[Difference], open_requests: Sequence[int]) -> None:
-    """Raises RefusedError for a change of what lasts, or of what may not change while these are open."""
+    """Checks that a change is allowed, given the open requests.  Raises RefusedError if not."""
     fixed = [str(each) for each in changed if each.concerns(LASTING)]
     if fixed:
         raise RefusedError(
@@ -76,7 +76,7 @@ def require_allowed(changed: Sequence[Difference], open_requests: Sequence[int])
             "over."
         )
     if not changed:
-        raise RefusedError("the new federation file says what the present one says.")
+        raise RefusedError("the new federation file equals the present one.")
 
 
 def _entries(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the histories of both chains, event by event: what was promised against what is there.
+"""Compares the histories of both chains, event by event, and reports broken promises.
 
 The promises, and the name under which a broken one is reported:
 
-    order      heights follow one another from 1, and a block's models take its places from 0
-    version    versions of a model and of a header go up by one
-    archived   the archive holds each published version as PUBLISHED, and each replaced one as SUPERSEDED,
-               with the CID that was live, and nothing else
-    chain      the archive holds nothing twice, and its records hash to its head
-    once       no decision was executed twice, and its chunks in order
-    certified  what a decision did on the live chain, it archived before, under one certificate for all of it
-    state      both contracts hold what their events say
+order      heights follow one another from 1, and a block's models take its places from 0
+version    versions of a model and of a header go up by one
+archived   the archive holds each published version as PUBLISHED, and each replaced one as SUPERSEDED,
+           with the CID that was live, and no other records
+chain      the archive holds no record twice, and its records hash to its head
+once       every decision was executed once, and its chunks in order
+certified  each change on the live chain was archived before, under one certificate for the decision
+state      both contracts' states match their events
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import ChainError, NodeError
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.record.events import (
     BEGINNING,
     ArchiveEvents,
@@ -41,7 +41,7 @@ from blockful_py.types import (
 )
 
 READINGS = 3
-"""Of chains that grow while they are read: at most so many."""
+"""Maximum number of readings of chains that grow meanwhile."""
 _KEEPS = "use a node that keeps past events, or verify from a checkpoint on (`blockful verify --since`)"
 
 
@@ -50,11 +50,10 @@ def check_promises(
 ) -> CheckedHistory:
     """Compares all events of both chains with one another and with the contracts.
 
-    `begun`: what the chains held before the first of these events.
+    `begun`: state of the chains before the first of these events.
 
-    `unfinished`: whether the newest decisions may be in the archive and not, or not wholly, on the live
-    chain, as a leader leaves them that died in between.  Reads again where a chain grew meanwhile.  Raises
-    NodeError when a node fails.
+    `unfinished`: whether the newest decisions may be archived but missing or incomplete on the live chain, as
+    after a leader's crash.  Reads again if a chain grew meanwhile.  Raises NodeError when a node fails.
     """
     for _ in range(READINGS):
         newest = live.newest_block(), archive.newest_block()
@@ -85,7 +84,7 @@ def _checked(live: LiveEvents, archive: ArchiveEvents, unfinished: bool, begun: 
 
 
 class _Told:
-    """What the events of both chains say, after what they held when these began."""
+    """The events of both chains, after the state at their start."""
 
     def __init__(self, live: LiveEvents, archive: ArchiveEvents, begun: Begun) -> None:
         self._live, self._archive, self._begun = live, archive, begun
@@ -104,7 +103,7 @@ class _Told:
         }
 
     def order(self) -> Iterator[Violation]:
-        """Blocks and the places in them."""
+        """Violations of the order of blocks and of models in them."""
         for expected, block in enumerate(self._blocks, start=len(self._begun.blocks) + 1):
             if block.height != expected:
                 place = Position.of_header(expected)
@@ -126,7 +125,7 @@ class _Told:
                 )
 
     def versions(self) -> Iterator[Violation]:
-        """Of models, then of headers."""
+        """Violations of the versions of models, then of headers."""
         replaced: dict[Position, list[int]] = {}
         for each in self._redactions:
             replaced.setdefault(each.position, []).append(each.version)
@@ -145,7 +144,7 @@ class _Told:
                 yield of_model("version", place, f"its versions after {since} are {versions}")
 
     def archived(self, pending: Sequence[bytes]) -> Iterator[Violation]:
-        """The record of each version, and the records of none."""
+        """Versions without a record, and records without a version."""
         expected = {*self._published_records(self._published), *self._superseded(self._redactions)}
         records = {each.record for each in self._records}
         uris = {_key(record): record.uri for record in records}
@@ -171,7 +170,7 @@ class _Told:
                 )
 
     def chain(self) -> Iterator[Violation]:
-        """The archive by itself."""
+        """Violations within the archive."""
         for key, times in sorted(Counter(_key(each.record) for each in self._records).items()):
             if times > 1:
                 yield of_model(
@@ -200,14 +199,14 @@ class _Told:
             )
 
     def pending(self) -> Iterator[bytes]:
-        """Decisions with a part in the archive whose part on the live chain is not whole."""
+        """Archived decisions that the live chain has not executed completely."""
         for proposal in self._decisions:
             done, chunks = self._live_counts.get(proposal, (0, 1))
             if done < chunks:
                 yield proposal
 
     def late(self, pending: Sequence[bytes], unfinished: bool) -> Iterator[Violation]:
-        """Pending decisions where there may be none, or which later ones have overtaken."""
+        """Pending decisions that may not be pending, or that later ones have overtaken."""
         newest = (*self._decisions,)[len(self._decisions) - len(pending) :] if unfinished else ()
         for proposal in pending:
             if proposal not in newest:
@@ -219,7 +218,7 @@ class _Told:
                 )
 
     def certified(self, pending: Sequence[bytes]) -> Iterator[Violation]:
-        """Every decision with a part on the live chain, and records under none."""
+        """Decisions on the live chain without a valid certificate, and records without one."""
         certified = Counter(each for proposal in self._decisions for each in self._archived_by(proposal))
         for each in self._records:
             if not certified[each.record]:
@@ -234,7 +233,7 @@ class _Told:
             yield from self._decided(proposal, done, None, proposal in pending)
 
     def state(self) -> Iterator[Violation]:
-        """The live contract's storage; that of the archive: `chain`."""
+        """Differences of the live contract's storage from its events (for the archive's, see `chain`)."""
         earlier = enumerate(self._begun.blocks, start=1)
         blocks = [Block(height, b"", each.count, each.block_hash, each.version) for height, each in earlier]
         blocks += self._blocks
@@ -257,7 +256,7 @@ class _Told:
     def _decided(
         self, proposal: bytes, done: Sequence[ArchiveRecord], place: Position | None, partly: bool = False
     ) -> Iterator[Violation]:
-        """A decision with a part on the live chain, to which the records `done` belong."""
+        """Checks a decision with a part on the live chain, to which the records `done` belong."""
         wrong = self._wrong_with(proposal, done, place, partly)
         if wrong:
             subject = _decision(proposal) if place is None else f"block {place.height}"
@@ -276,17 +275,17 @@ class _Told:
             return "the certificate in the archive is of another decision"
         records = self._archived_by(proposal)
         if partly:
-            return "" if {*done} <= {*records} else "it did not archive what it replaced"
+            return "" if {*done} <= {*records} else "it replaced versions that it did not archive"
         if Counter(done) != Counter(records):
-            return "it did not archive what it did on the live chain, and nothing else"
+            return "its archive records differ from its changes on the live chain"
         try:
             leaves = archive_leaves(self._archive, chunks) + self._live_leaves(proposal, place)
         except NodeError:
             raise
         except ChainError as error:
-            return f"what it did cannot be read: {error}"
+            return f"its calls cannot be read: {error}"
         if merkle.root(leaves) != certificate.content_hash:
-            return "its certificate does not cover what it did on both chains"
+            return "its certificate does not cover its calls on both chains"
         return ""
 
     def _live_leaves(self, proposal: bytes, place: Position | None) -> tuple[bytes, ...]:
@@ -306,7 +305,7 @@ class _Told:
             yield ArchiveRecord(each.position, 0, ArchiveReason.PUBLISHED, each.uri)
 
     def _superseded(self, redactions: Sequence[LoggedVersion]) -> Iterator[ArchiveRecord]:
-        """Of those whose version before is known; `versions` names the others."""
+        """Records of replaced versions whose predecessor is known; `versions` reports the others."""
         for each in redactions:
             before = self._uris.get((each.position, each.version - 1))
             if before is not None:
@@ -321,7 +320,7 @@ def _blocks(log: Sequence[LoggedEvent]) -> Iterator[Block]:
 
 
 def _counts(log: Sequence[LoggedEvent]) -> dict[bytes, tuple[int, int]]:
-    """Executed and total chunks by proposal; the live chain does not count those of one chunk."""
+    """Executed and total chunks by proposal; the live chain logs no count for a single chunk."""
     counts: dict[bytes, tuple[int, int]] = {}
     for event in log:
         values = event.arguments
@@ -333,7 +332,7 @@ def _counts(log: Sequence[LoggedEvent]) -> dict[bytes, tuple[int, int]]:
 
 
 def _unexecuted(log: Sequence[LoggedEvent]) -> Iterator[Violation]:
-    """Records before any decision: nothing else can be told from such events."""
+    """Records before any decision, from which no further check can start."""
     for event in log:
         if event.name == "ChunkExecuted":
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a verification needs to know of an earlier one: digests of what it verified."""
+"""Results of an earlier verification: digests of the verified data."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from blockful_py.types import Header, ModelTransaction, Position
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Digests of what was verified before: transactions by position, headers from height 1."""
+    """Digests of verified data: transactions by position, headers from height 1."""
 
     models: Mapping[Position, bytes]
     headers: tuple[bytes, ...]
 
     def has(self, transaction: ModelTransaction) -> bool:
-        """Whether a transaction is as it was."""
+        """Whether a transaction is unchanged."""
         return self.models.get(transaction.position) == digest(transaction)
 
     def has_header(self, header: Header) -> bool:
-        """Whether a header is as it was."""
+        """Whether a header is unchanged."""
         return header.height <= len(self.headers) and self.headers[header.height - 1] == digest(header)
 
 
@@ -32,9 +32,9 @@ NOTHING_KNOWN = Known({}, ())
 
 
 def digest(stored: ModelTransaction | Header) -> bytes:
-    """SHA-256 over all that the contract stores of a model or a header.
+    """SHA-256 over all data that the contract stores for a model or a header.
 
-    The opening is left out: that of a later version is in an event, which a node may have pruned.
+    The opening is left out: a later version's opening is in an event, which a node may have pruned.
     """
     fields = _header(stored) if isinstance(stored, Header) else _transaction(stored)
     return hashlib.sha256(json.dumps(fields, separators=(",", ":")).encode()).digest()

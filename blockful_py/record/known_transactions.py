@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The transactions of a live chain, of which only those that are new or replaced are read again."""
+"""Reads the transactions of a live chain; rereads only new or replaced ones."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from blockful_py.types import Codec, ModelTransaction, Opening, Position, Uri
 from blockful_py.whole_file import write_whole
 
 SHARE = 10
-"""The file is written again when it lacks more than one in so many transactions.
+"""The file is rewritten when it lacks more than one in this many transactions.
 
-It is two lines: the SHA-256 of the second, and height, block hash and transactions as JSON."""
+It has two lines: the SHA-256 of the second, and height, block hash and transactions as JSON.
+"""
 
 
 class KnownTransactions:
     """Reads a live chain's transactions.
 
-    A block's hash covers all before it, and what a replacement changes is logged, so whatever the chain shows
-    as unchanged is as it was read.  What a decision that is executed in part has replaced is read each time,
-    until it is settled.
+    A block's hash covers all blocks before it, and every replacement is logged, so all other transactions are
+    unchanged since they were read.  Models of a partly executed decision are reread until it is settled.
     """
 
     def __init__(self, live: LiveChainReader, kept: Path | None = None) -> None:
-        """`kept`: the folder of a file from which a later process goes on; None keeps them in memory only."""
+        """Reads the chain; `kept` is the folder of a file for later processes, None for memory only."""
         self._live = live
         self._file = (
             None if kept is None else kept / f"{live.chain_id}-{live.address.hex()}.transactions.json"
@@ -42,7 +42,7 @@ class KnownTransactions:
         self._recall()
 
     def read(self) -> Sequence[ModelTransaction]:
-        """All of them, by position.  Raises NodeError where the contract's state is older than its events."""
+        """All transactions, by position.  Raises NodeError if the contract's state lags behind its events."""
         live, (height, tip) = self._live, self._tip
         logged = {each.position: each.version for each in (*live.published(), *live.redactions())}
         newest = live.height()
@@ -66,7 +66,7 @@ class KnownTransactions:
         return tuple(self._known.values())
 
     def _changed(self, logged: Mapping[Position, int]) -> list[Position]:
-        """Positions whose logged version is another one than that which was read, or was not settled."""
+        """Positions whose logged version differs from the version read before, or was not settled."""
         return sorted(
             place
             for place, known in self._known.items()
@@ -74,8 +74,7 @@ class KnownTransactions:
         )
 
     def _places(self, logged: Mapping[Position, int], heights: range) -> list[Position]:
-        """Positions of all transactions in some blocks: as they were logged; of blocks that are newer than
-        the events, by the header."""
+        """Positions of all transactions in some blocks, by the log, or by the headers of newer blocks."""
         found = [place for place in logged if place.height in heights]
         known = {place.height for place in found}
         headers = self._live.headers([height for height in heights if height not in known])
@@ -83,7 +82,7 @@ class KnownTransactions:
         return sorted([*found, *unlogged])
 
     def _recall(self) -> None:
-        """Takes what the file has; one that is missing or damaged is written anew."""
+        """Reads the file; a missing or damaged one is written anew later."""
         if self._file is None:
             return
         with suppress(OSError, ValueError, TypeError):
@@ -98,7 +97,7 @@ class KnownTransactions:
         if self._file is not None and self._unsaved * SHARE > len(self._known):
             (height, tip), rows = self._tip, [_row(each) for each in self._known.values()]
             data = json.dumps([height, tip.hex(), rows], separators=(",", ":")).encode()
-            with suppress(RunError):  # a later process reads them from the chain then
+            with suppress(RunError):  # a later process then reads them from the chain
                 write_whole(self._file, _digest(data) + b"\n" + data, parents=True)
             self._unsaved = 0
 
@@ -108,7 +107,7 @@ def _digest(data: bytes) -> bytes:
 
 
 def _row(transaction: ModelTransaction) -> list[Any]:
-    """A line of the file, in the order of `ModelTransaction`."""
+    """A row of the file, in the order of `ModelTransaction`."""
     opening, uri = transaction.opening, transaction.uri
     return [
         transaction.position.packed,

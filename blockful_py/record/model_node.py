@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model node (the paper, section IV-B5): the document that a live transaction's URI points to.
 
-It names the weights by CID and carries a statement that the owner signed when the model was
-published or retrained.  A version that the committee made also carries the redaction: what was
-asked, by whom, and the weights that came of it.
+It names the weights by CID and carries a statement that the owner signed when the model was published or
+retrained.  A version made by the committee also carries the redaction: the signed request and the new
+weights.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
 POSITION = r"^\d{1,9}:\d{1,9}$"
 Number = Annotated[int, Field(ge=0, lt=NUMBERED)]
-"""A class or a user."""
+"""Number of a class or a user."""
 SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 
 
@@ -52,7 +52,7 @@ ModelName = Annotated[str, AfterValidator(require_name)]
 class Reference(BaseModel):
     """A referenced model, by position, and its accuracy on the user's own test data (eq. 1).
 
-    `version`: the one that the owner trained from.
+    `version`: the version that the owner trained from.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -74,10 +74,12 @@ class Reference(BaseModel):
 
 
 class Statement(BaseModel):
-    """What the owner signs.  Accuracies in [0, 1], `created` in seconds; `privacy` and `increments` where
-    there are any, `samples` where the owner lets members check its trainings.
+    """The owner's signed statement on its model.
 
-    `samples`: commitment to its training samples (`crypto.spot_check`), 32 bytes in hexadecimal.
+    Accuracies are in [0, 1], `created` in seconds.  `privacy`, `increments` and `samples` are optional.
+
+    `samples`: commitment to the owner's training samples (`crypto.spot_check`), 32 bytes in hexadecimal, if
+    it lets members check its trainings.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -162,7 +164,7 @@ class Request(BaseModel):
 
     @property
     def forget(self) -> Forget:
-        """What is to be forgotten."""
+        """The data to be forgotten."""
         if self.clients:
             return Forget.of_clients(self.clients)
         if self.samples:
@@ -170,7 +172,7 @@ class Request(BaseModel):
         return Forget.of_classes(self.classes)
 
     def rows(self) -> list[tuple[str, str]]:
-        """What is asked, as tables for people show it."""
+        """The request as rows of a table for people."""
         starts = ", ".join(start.name for start in self.starts)
         return [
             ("forget", str(self.forget)),
@@ -183,7 +185,7 @@ class Request(BaseModel):
         return html_table("Request to forget", (), [*self.rows(), ("signatures", str(len(self.signatures)))])
 
     def typed(self) -> eip712.UnlearningRequest:
-        """What the owners of the starts sign."""
+        """The typed data that the owners of the starts sign."""
         return eip712.UnlearningRequest(
             starts=tuple(f"{start.name} at {start.position}" for start in self.starts),
             classes=self.classes,
@@ -199,7 +201,7 @@ class Request(BaseModel):
         return eip712.digest(eip712.Domain(chain_id, contract), self.typed())
 
     def signers(self, chain_id: int, contract: bytes) -> tuple[bytes, ...]:
-        """Addresses that signed, in the order of `starts`.
+        """Addresses of the signers, in the order of `starts`.
 
         Raises InvalidSignatureError unless there is one usable signature for each start.
         """
@@ -221,12 +223,11 @@ class Request(BaseModel):
 
 
 class Claimed(BaseModel):
-    """AD_f and AD_r on held-out data, in [0, 1]; without AD_f where no class is forgotten.
+    """AD_f and AD_r on held-out data, in [0, 1]; AD_f is None if no class is forgotten.
 
-    `chance`: a model whose AD_r is at most this is no better than chance (`learning.chance`); None where that
-    cannot be told, and in older nodes.
-    `before`: AD_r of the version that it replaces, and `samples`, how many both are measured on; None where
-    its owner did not train it again or that version has no weights, and in older nodes.
+    `chance`: the highest AD_r that is no better than chance (`learning.chance`); None if unknown, and in
+    older nodes.  `before`: AD_r of the replaced version; `samples`: number of samples for both figures.  Both
+    are None if the owner did not retrain, if that version has no weights, and in older nodes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -239,9 +240,12 @@ class Claimed(BaseModel):
 
     @property
     def is_loss(self) -> bool:
-        """Whether AD_r fell by more than chance explains: by over two standard errors of the difference,
-        `2 sqrt(2 p (1 - p) / n)` with p the mean of both, as if n samples were drawn anew for each.  From a
-        version that was no better than chance nothing is lost."""
+        """Whether AD_r fell by more than chance explains.
+
+        That is by over two standard errors of the difference, `2 sqrt(2 p (1 - p) / n)` with p the mean of
+        both, as if n samples were drawn anew for each.  False if the version before was no better than
+        chance.
+        """
         if self.before is None or self.samples is None or self.before <= (self.chance or 0):
             return False
         mean = (self.before + self.ad_r) / 2
@@ -249,7 +253,7 @@ class Claimed(BaseModel):
 
     @property
     def is_at_chance(self) -> bool:
-        """Whether the model is no better than chance on what it was to keep."""
+        """Whether the model is no better than chance on the retained classes."""
         return self.chance is not None and self.ad_r <= self.chance
 
     @model_serializer(mode="wrap")
@@ -259,12 +263,12 @@ class Claimed(BaseModel):
 
 
 class Redaction(BaseModel):
-    """How a version came about: the request, and the weights that replaced the old ones.
+    """The redaction that made a version: the request, and the weights that replaced the old ones.
 
     A committee member measures `claims` again before it votes.  Without weights and claims the model is
     withdrawn: its owner did not do its part of the request in time.  `left_out`: classes that earlier
-    requests removed from the model; AD_r is measured without them.  `spot_check`: of its owner's training,
-    where there was one.
+    requests removed from the model; AD_r is measured without them.  `spot_check`: the check of its owner's
+    training, if any.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -314,7 +318,7 @@ class ModelNode(BaseModel):
 
     @property
     def weights(self) -> Uri:
-        """URI of the weights of this version.  Raises WithdrawnError where it has none."""
+        """URI of this version's weights.  Raises WithdrawnError if it has none."""
         cid = self.redaction.weights if self.redaction else self.statement.weights
         if cid is None:
             raise WithdrawnError(self.name)
@@ -322,19 +326,18 @@ class ModelNode(BaseModel):
 
     @property
     def signed_accuracy(self) -> float | None:
-        """Accuracy of this version on its owner's test data; None where the owner signed none of it, as after
-        members replaced the weights."""
+        """Accuracy of this version on its owner's test data; None if the owner did not sign this version."""
         is_signed = self.redaction is None or self.redaction.weights == self.statement.weights
         return self.statement.accuracy if is_signed else None
 
     @property
     def increments(self) -> tuple[Increment, ...]:
-        """Those of this version: they belong to what its owner published, not to what replaced it."""
+        """The increments of this version; a redacted version has none."""
         return () if self.redaction else self.statement.increments
 
     @property
     def spot_check(self) -> SpotCheck | None:
-        """The spot check of this version's training; None where there was none."""
+        """The spot check of this version's training; None without one."""
         return self.redaction.spot_check if self.redaction else None
 
     def removed_beside(self, classes: Collection[int]) -> tuple[int, ...]:
@@ -349,8 +352,7 @@ class ModelNode(BaseModel):
 
     @property
     def sealed(self) -> tuple[Uri, ...]:
-        """Sealed files of this version: its weights, then its increments, or what its owner disclosed of its
-        training; none where it is withdrawn."""
+        """This version's sealed weights, then its increments or disclosure; empty for a withdrawn model."""
         if self.is_withdrawn:
             return ()
         others = [each.weights for each in self.increments]
@@ -362,13 +364,13 @@ class ModelNode(BaseModel):
         return canonical_json(self.model_dump(mode="json"))
 
     def signer(self, chain_id: int, contract: bytes) -> bytes:
-        """Address that signed the statement. Raises InvalidSignatureError."""
+        """Address that signed the statement.  Raises InvalidSignatureError."""
         return signature.recover(self.statement.digest(chain_id, contract), bytes.fromhex(self.signature[2:]))
 
 
 @dataclass(frozen=True, slots=True)
 class RequestAnswer:
-    """A version of a model that came of a request, by the node's block that put it on the live chain."""
+    """A model version made for a request, with the node's block that put it on the live chain."""
 
     request: Request
     version: int
@@ -378,10 +380,10 @@ class RequestAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PlacedNode:
-    """A model node and where it stands on the live chain.
+    """A model node and its place on the live chain.
 
-    `answers`: the versions that came of requests, oldest first, this one included, where they were read.
-    `settled`: whether the live chain has executed the whole decision that this version came of.
+    `answers`: the versions made for requests, oldest first, including this one; empty unless they were read.
+    `settled`: whether the live chain has executed the whole decision that made this version.
     """
 
     position: Position
@@ -393,11 +395,11 @@ class PlacedNode:
 
     @property
     def since(self) -> int:
-        """The node's block in which this version replaced another; 0 for none."""
+        """The node's block in which this version replaced another; 0 if it replaced none."""
         return self.answers[-1].block_number if self.answers else 0
 
     def answer_to(self, request: Request) -> RequestAnswer | None:
-        """The first version that came of a request, also where another request followed."""
+        """The first version made for a request, even if another request followed."""
         return next((each for each in self.answers if each.request == request), None)
 
 
@@ -408,7 +410,7 @@ def sign_statement(statement: Statement, secret: int, chain_id: int, contract: b
 
 
 def parse_node(data: bytes) -> ModelNode:
-    """Parses a model node. Raises FormatError when the bytes are not one."""
+    """Parses a model node.  Raises FormatError when the bytes are not one."""
     if len(data) > MAX_NODE_BYTES:
         raise FormatError(f"a model node has at most {MAX_NODE_BYTES} bytes, these are {len(data)}")
     try:
@@ -428,7 +430,7 @@ def canonical_json(value: Mapping[str, Any] | list[Any]) -> bytes:
 
 
 def request_key(request: Request) -> bytes:
-    """What a request is known by in addresses and logs, 32 bytes."""
+    """The identifier of a request in addresses and logs, 32 bytes."""
     return sha256(canonical_json(request.model_dump(mode="json"))).digest()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a request, and how members check what comes of it."""
+"""The file of a request, and the way in which members check its results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from blockful_py.types import Checked, Paradigm
 
 MAX_REQUEST_BYTES = 1 << 20
 STARTS_ONLY = frozenset({"gradient_ascent"})
-"""Methods that need the data of the starts' owners alone, as members recompute the rest; the others need that
-of all affected owners."""
+"""Methods that need only the starts' owners' data, since members recompute the other models.
+
+Other methods need the data of all affected owners.
+"""
 
 
 def request_to_bytes(request: Request) -> bytes:
@@ -27,7 +29,7 @@ def request_to_bytes(request: Request) -> bytes:
 def request_from_bytes(data: bytes, chain_id: int, contract: bytes, catalogue: Catalogue) -> Request:
     """A filed request that the owners of its starts have signed.
 
-    Raises FormatError when the bytes are none, InvalidSignatureError or UnknownModelError.
+    Raises FormatError for an invalid request, InvalidSignatureError or UnknownModelError.
     """
     if len(data) > MAX_REQUEST_BYTES:
         raise FormatError(f"a request has at most {MAX_REQUEST_BYTES} bytes, these are {len(data)}.")
@@ -50,12 +52,12 @@ def checked_by_members(request: Request) -> Checked:
 
 
 def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
-    """How members checked new versions that came of a request: the least that they did for any of them."""
+    """How members checked a request's new versions: the weakest check of any of them."""
     made = [node for node in nodes if not node.is_withdrawn]
     spot_checked = bool(made) and all(node.spot_check is not None for node in made)
     return Checked.SPOT_CHECKED if spot_checked else checked_by_members(request)
 
 
 def is_replaced(placed: PlacedNode, request: Request) -> bool:
-    """Whether a model's current version came of the request."""
+    """Whether a model's current version was made for the request."""
     return placed.node.redaction is not None and placed.node.redaction.request == request

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live chain as a view has read it, for processes without a node."""
+"""The live chain as read by a view, for processes without a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class ReadChain:
-    """A `LiveReader`, and its `Rosters`, of values.  Raises ChainError for what the view could not read.
+    """A `LiveReader` and `Rosters` in memory.  Raises ChainError for values that the view could not read.
 
     Attributes:
         found: headers, from height 1.

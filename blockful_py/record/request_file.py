@@ -19,11 +19,11 @@ MAX_BYTES = 1 << 20
 
 
 class RequestFile(BaseModel):
-    """A request, who has to sign it, and who did.
+    """A request, the owners that must sign it, and their signatures so far.
 
     Attributes:
         chain_id, contract: the LiveChain contract that signatures are bound to.
-        owners: of the starts, in their order, as addresses; one may own several.
+        owners: addresses of the starts' owners, in the order of the starts; one may own several.
         signatures: by address, 64 bytes (EIP-2098) in hexadecimal.
         typed_data: the same request as wallets show it (EIP-712, `eth_signTypedData_v4`).
     """
@@ -40,7 +40,7 @@ class RequestFile(BaseModel):
 
     @classmethod
     def of(cls, request: Request, catalogue: Catalogue, chain_id: int, contract: bytes) -> RequestFile:
-        """Of a request that nobody signed yet."""
+        """The file of an unsigned request."""
         return cls(
             chain_id=chain_id,
             contract="0x" + contract.hex(),
@@ -56,7 +56,7 @@ class RequestFile(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> RequestFile:
-        """Raises FormatError when the file is no request, or what a wallet would show is another one."""
+        """Reads a request file.  Raises FormatError, also if wallets would show another request."""
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
@@ -83,7 +83,7 @@ class RequestFile(BaseModel):
 
     @property
     def digest(self) -> bytes:
-        """What is signed, 32 bytes."""
+        """The digest to be signed, 32 bytes."""
         return self.request.digest(self.chain_id, bytes.fromhex(self.contract[2:]))
 
     @property
@@ -92,21 +92,21 @@ class RequestFile(BaseModel):
         return tuple(owner for owner in dict.fromkeys(self.owners) if owner not in self.signatures)
 
     def with_signature(self, signed: bytes) -> RequestFile:
-        """With an owner's signature: 65 bytes as wallets give it, or 64 (EIP-2098).
+        """Adds an owner's signature: 65 bytes as wallets give it, or 64 (EIP-2098).
 
-        Raises InvalidSignatureError when it is of no owner, or of something else.
+        Raises InvalidSignatureError if it is not an owner's, or signs other data.
         """
         compact = signature.compact(signed)
         signer = "0x" + signature.recover(self.digest, compact).hex()
         if signer not in self.owners:
             raise InvalidSignatureError(
-                f"this signature is of {signer} or of another request; expected are those of "
+                f"this signature is {signer}'s or of another request; expected signers: "
                 f"{', '.join(dict.fromkeys(self.owners))}."
             )
         return self.model_copy(update={"signatures": {**self.signatures, signer: "0x" + compact.hex()}})
 
     def signed(self) -> Request:
-        """The request with all signatures.  Raises InvalidSignatureError naming who has not signed."""
+        """The request with all signatures.  Raises InvalidSignatureError, naming the owners without one."""
         if self.missing:
             raise InvalidSignatureError(
                 f"{', '.join(self.missing)} did not sign yet: `blockful request sign`, or `request add` with "

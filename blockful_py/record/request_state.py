@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A filed request as a state machine, read from the record alone: what it reaches, what is due, when it ends.
+"""A filed request as a state machine, computed from the record alone: models reached, due parts, end.
 
-    filed -> open -> partly carried out -> carried out
-      |        `-----------`------------> lapsed
-      `-> dismissed
+filed -> open -> partly carried out -> carried out
+  |        `-----------`------------> lapsed
+  `-> dismissed
 
-docs/explanation/requests.md says who moves it, and by when.
+docs/explanation/requests.md explains the transitions and their deadlines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from blockful_py.types import Checked, Paradigm, Position, RequestState, Uri
 
 
 class Filed(Protocol):
-    """A request on the chain; block numbers are those of the live chain's node."""
+    """A request on the chain; block numbers count blocks of the live chain's node."""
 
     @property
     def number(self) -> int: ...
@@ -73,7 +73,7 @@ Commitment = TypeVar("Commitment", bound=PartHandedIn)
 
 
 class RequestStage(StrEnum):
-    """Where a request stands."""
+    """The stage of a request."""
 
     FILED = "filed"
     """The committee has not decided whether it admits it."""
@@ -84,7 +84,7 @@ class RequestStage(StrEnum):
     CARRIED_OUT = "carried out"
     """Every model that it reaches was replaced, withdrawn, or left alone by passing."""
     LAPSED = "lapsed"
-    """Its time is over; what was not replaced stays as it is."""
+    """Its time is over; models not replaced by then stay unchanged."""
     DISMISSED = "dismissed"
     """The committee has refused it, or could not read it."""
 
@@ -99,7 +99,7 @@ class Rules:
     """The federation's rules for requests.
 
     Attributes:
-        blocks: of the live chain's node, in which an owner does its part for one model.
+        blocks: number of blocks of the live chain's node in which an owner does its part for one model.
         withdraws: whether members withdraw a model whose owner has not done its part by then.
     """
 
@@ -109,12 +109,12 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class RequestStanding:
-    """A filed request beside the record as it stands.
+    """A filed request with the current record, and its state computed from both.
 
-    It reaches the models that were published before it was filed, and no others: `record` holds only those.
+    It reaches only models that were published before it was filed; `record` holds only those.
 
     Attributes:
-        record: the models up to the height at which the request was filed, as they stand.
+        record: the current versions of models up to the height at which the request was filed.
         earlier: requests that were admitted before it and may reach the same models.
         handed_in: parts and commitments that were handed in for it, oldest first.
         now: number of the newest block of the live chain's node.
@@ -152,8 +152,10 @@ class RequestStanding:
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
-        """The affected models that the request has yet to replace, in topological order; a model that is
-        withdrawn has nothing to forget."""
+        """The affected models that the request has yet to replace, in topological order.
+
+        Withdrawn models are left out, since they have no weights.
+        """
         if self._is_passed_on:
             return ()
         return tuple(
@@ -166,7 +168,7 @@ class RequestStanding:
 
     @property
     def withdrawn(self) -> tuple[str, ...]:
-        """The models that the request has withdrawn, and that their owners have not published again."""
+        """The models that the request has withdrawn, unless their owners have published them again."""
         return tuple(
             name
             for name in self.affected
@@ -175,7 +177,7 @@ class RequestStanding:
 
     @cached_property
     def stage(self) -> RequestStage:
-        """Where the request stands."""
+        """The stage of the request."""
         match self.filed.state:
             case RequestState.DISMISSED:
                 return RequestStage.DISMISSED
@@ -191,14 +193,14 @@ class RequestStanding:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every part of a parallel request is there: handed in by its owner, or replaced."""
+        """Whether every part of a parallel request has been handed in or carried out."""
         return set(self.missing) & self.with_parts == self.newest_parts.keys()
 
     @property
     def awaited(self) -> frozenset[str]:
-        """The models that its work is about to replace: nobody builds on them until it has.
+        """The models that the request is about to replace; no new model may build on them until then.
 
-        None before its first part is there, so that a request which nobody answers holds nobody up.
+        Empty before its first part is there, so that an unanswered request blocks no training.
         """
         begun = self.stage is RequestStage.PARTLY or (
             self.stage is RequestStage.OPEN and self.is_parallel and self.is_complete
@@ -216,14 +218,14 @@ class RequestStanding:
         return self._after_references(self._owned((*self.missing, *self.withdrawn), account))
 
     def owed(self, account: bytes) -> tuple[str, ...]:
-        """The models of an account whose parts it waits for, now or later."""
+        """The models of an account whose parts the request waits for, now or later."""
         wanted = self.with_parts - self.newest_parts.keys() if self.stage.is_open else frozenset()
         return tuple(name for name in self._owned(self.missing, account) if name in wanted)
 
     def unanswered(self) -> tuple[str, ...]:
-        """The models to be withdrawn, because their owners had their time: the last resort.
+        """The models to be withdrawn because their owners' time is over: the last resort.
 
-        None in the parallel paradigm, where only those who signed the request hand in.
+        Empty in the parallel paradigm, where only signers of the request hand in.
         """
         if self.is_parallel or not self.rules.withdraws or not self.stage.is_open:
             return ()
@@ -242,7 +244,7 @@ class RequestStanding:
         """Block since which the owner of a model has been able to do its part.
 
         The references' parts come first, unless another request has withdrawn them.  An owner does one part
-        after another, so its time counts from the last that it did for this request or an earlier one.
+        after another, so its time counts from its last part for this request or an earlier one.
         """
         affected = [self.record[each] for each in self.record.graph.references(name) if each in self._reached]
         answers = ((placed, placed.answer_to(self.request)) for placed in affected)
@@ -252,10 +254,10 @@ class RequestStanding:
 
     @cached_property
     def newest_parts(self) -> dict[str, Uri]:
-        """The node that the owner of each model handed in last, of those that the request has not replaced;
-        none in a sequential request, where owners hand in commitments to their trainings alone.
+        """The latest handed-in node of each model that the request has not replaced yet.
 
-        A part that was handed in before another request replaced its model is of a version that is gone.
+        Empty for a sequential request, where owners hand in only commitments to their trainings.  Ignores
+        parts handed in before another request replaced the model, since their version is gone.
         """
         if not self.is_parallel:
             return {}
@@ -269,10 +271,10 @@ class RequestStanding:
         }
 
     def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:
-        """Later models that were trained from versions that the request replaced, or from such models, and
-        those that came back after its decision.
+        """Later models that still build on data to be forgotten, and that the request does not reach.
 
-        The request does not reach them: their owners, or those of its starts, sign one that does.
+        They were trained from versions that the request replaced or from such models, or came back after its
+        decision.  Another request is needed for them, signed by their owners or the owners of its starts.
         """
         old: dict[str, None] = {}
         for name in catalogue.graph.topological_order():
@@ -298,9 +300,9 @@ class RequestStanding:
 
     @cached_property
     def _decided_without(self) -> frozenset[str]:
-        """The models without weights when a parallel request was decided on, as another had withdrawn them.
+        """The models that other requests had withdrawn when a parallel request was decided.
 
-        There is one decision: who comes back later does not open the request again.
+        The decision is final: a model that comes back later does not reopen the request.
         """
         answers = [self.record[name].answer_to(self.request) for name in self.affected]
         decided = min((each.block_number for each in answers if each is not None), default=None)
@@ -318,7 +320,7 @@ class RequestStanding:
 
     @cached_property
     def _last_answers(self) -> dict[str, int]:
-        """By owner, the block of the last new weights of its own for this request or an earlier one."""
+        """By owner, the block of its last own new weights for this request or an earlier one."""
         ours, last = {self.request, *self.earlier}, dict[str, int]()
         for placed in self.record.models.values():
             owner = placed.node.statement.owner
@@ -329,9 +331,10 @@ class RequestStanding:
 
     @property
     def _is_over(self) -> bool:
-        """Whether its time has passed: for parts, and as long again for a decision on those that are there.
+        """Whether the request's time has passed.
 
-        A sequential request whose missing parts members withdraw ends by that.
+        A parallel request has its deadline for parts, and the same time again for a decision on complete
+        parts.  A sequential one is over after its deadline, unless members withdraw the missing models.
         """
         if self.is_parallel:
             late = self.now > self.filed.deadline
@@ -340,10 +343,10 @@ class RequestStanding:
 
     @property
     def _is_passed_on(self) -> bool:
-        """Whether what the starts changed has been passed to all descendants that it reaches.
+        """Whether the starts' changes have been passed to all descendants that the request reaches.
 
-        Members recompute such a request and decide on it once.  The decision replaces every start, and
-        leaves a descendant alone whose update is at most epsilon.
+        Members recompute such a request and decide on it once.  The decision replaces every start, and leaves
+        a descendant alone whose update is at most epsilon.
         """
         if checked_by_members(self.request) is not Checked.RECOMPUTED:
             return False
@@ -360,7 +363,7 @@ class RequestStanding:
         return tuple(name for name in names if self.record[name].node.statement.owner == owner)
 
     def _after_references(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those whose references the request does not wait for."""
+        """The models whose references the request does not wait for."""
         waiting = set(self.missing)
         return tuple(name for name in names if not waiting.intersection(self.record.graph.references(name)))
 
@@ -368,10 +371,10 @@ class RequestStanding:
 def first_commitment(catalogue: Catalogue, name: str, handed_in: Iterable[Commitment]) -> Commitment | None:
     """The first commitment to the training of a model's next version; None without one.
 
-    Later ones do not count, whatever request they are for: their owner knows what the first would have it
-    show.  A reference that was replaced since begins another training, and so does the model itself.
+    Later ones are ignored, even for other requests: after the first, the owner knows which intervals it must
+    disclose.  A replacement of the model or of a reference begins another training.
 
-    `handed_in`: by anybody, for sequential requests; those of one block in an order that all members share.
+    `handed_in`: by any account, for sequential requests; within a block, in an order that all members share.
     """
     placed: PlacedNode = catalogue[name]
     since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what the live contract stores with what its events say."""
+"""Compares the live contract's storage with its events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOGETHER = 100
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block by its event; `version` is that of its header before the events."""
+    """A block by its event; `version` is its header's version before the events."""
 
     height: int
     proposal: bytes
@@ -28,12 +28,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the contract should store.
+    """The expected storage of the contract.
 
     Attributes:
-        versions: by the place of a model, those it has; by that of a header, those it got by the events.
-            Left out: 0.
-        uris: by place and version.
+        versions: by a model's position, its version; by a header's, the number of versions that the events
+            added.  Zeros are left out.
+        uris: by position and version.
     """
 
     live: LiveEvents
@@ -41,10 +41,7 @@ class Stored:
     uris: Mapping[tuple[Position, int], Uri]
 
     def altered(self, blocks: Sequence[Block]) -> Iterator[Violation]:
-        """Headers and models of `blocks` that are something else, and blocks that cannot be read.
-
-        Raises NodeError.
-        """
+        """Unreadable or unexpected headers and models of `blocks`.  Raises NodeError."""
         for start in range(0, len(blocks), TOGETHER):
             group = blocks[start : start + TOGETHER]
             try:

@@ -11,7 +11,7 @@ from blockful_py.crypto.spot_check import chance_of_catching
 
 
 class Privacy(BaseModel):
-    """(epsilon, delta)-differential privacy of the owner's training samples, as one training spent it.
+    """(epsilon, delta)-differential privacy of the owner's training samples, as spent by one training.
 
     Each of `steps` batches had each sample with probability `sample_rate`, gradients of length at most
     `clip`, and noise of standard deviation `noise * clip`; epsilon follows from these and delta.
@@ -34,9 +34,9 @@ class Increment(BaseModel):
     """A clean increment that the owner stored with the model (`unlearning.stored_increments`).
 
     Attributes:
-        label: class that it knows nothing of by the owner's own training.
+        label: class that the owner's own training left out.
         weights: CID of its sealed file.
-        base: what it is an increment of, 32 bytes in hexadecimal.
+        base: digest of the base that it is added to, 32 bytes in hexadecimal.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -47,12 +47,12 @@ class Increment(BaseModel):
 
 
 class SpotCheck(BaseModel):
-    """The part of an owner's training for a request that members computed again before they signed.
+    """The part of an owner's training for a request that members recomputed before they signed.
 
     Attributes:
-        disclosure: CID of the sealed file that shows it to members.
-        intervals: into which the training was divided.
-        challenged: how many of them were drawn, and computed again.
+        disclosure: CID of the sealed file that discloses it to members.
+        intervals: number of intervals of the training.
+        challenged: number of intervals that were drawn and recomputed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -69,7 +69,7 @@ class SpotCheck(BaseModel):
 
     @property
     def chance(self) -> float:
-        """Probability that a forged training had been caught, from 0 to 1."""
+        """Probability that a forged training would have been caught, from 0 to 1."""
         return chance_of_catching(self.intervals, self.challenged)
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an owner commits to, by the CID of its bytes, before anybody knows which of its steps it must show."""
+"""The trace of a training, to which an owner commits by its CID before the disclosed steps are drawn."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Trace(Part):
     """A training for a request.
 
     Attributes:
-        samples: the commitment to the owner's samples, as its statement has it.
-        kept: rows of them that it trained on, ascending.
-        challenged: how many intervals it discloses.
+        samples: the commitment to the owner's samples, from its statement.
+        kept: rows of the samples used in training, ascending.
+        challenged: number of intervals to disclose.
         states: digests before the first interval and after each.
     """
 
@@ -56,14 +56,14 @@ class Trace(Part):
 
 
 def parse_trace(data: bytes) -> Trace:
-    """Raises FormatError, which names the field, for bytes that are no trace."""
+    """Parses a trace.  Raises FormatError, which names the invalid field."""
     return parsed(Trace, data, "trace of a training", MAX_TRACE_BYTES)
 
 
 def schedule_seed(samples: str, request: Request) -> int:
     """The seed that draws the batches of a training whose steps members may ask for.
 
-    It follows from the samples that were committed to before anybody asked, and from the request: the owner
-    does not choose batches.
+    It follows from the request and from samples committed to before it, so that the owner cannot choose
+    batches.
     """
     return int.from_bytes(sha256(bytes.fromhex(samples) + request_key(request)).digest()[:8], "big")

@@ -3,18 +3,18 @@
 
 A model verifies exactly when, in this order:
 
-    content    its node's and weights' bytes hash to their CIDs; the weights are sealed, and whoever has
-               their key finds weights in them
-    opening    its opening opens its chameleon hash, under its epoch's group key, for its place,
-               version, URI, owner and references
-    merkle     its chameleon hash is the leaf at its place under its block's root
-    header     its block's opening opens the header's chameleon hash for the header's version
-    link       the headers link from its block to genesis
-    signature  its owner signed its statement, over these references; a later version also carries
-               the request, signed by the owners of the starts that it names
-    settled    no redaction that touched it is unfinished
+content    its node's and weights' bytes hash to their CIDs; the weights are sealed, and decrypt to
+           weights if their key is known
+opening    its opening opens its chameleon hash, under its epoch's group key, for its place,
+           version, URI, owner and references
+merkle     its chameleon hash is the leaf at its place under its block's root
+header     its block's opening opens the header's chameleon hash for the header's version
+link       the headers link from its block to genesis
+signature  its owner signed its statement, over these references; a later version also carries
+           the request, signed by the owners of the starts that it names
+settled    no redaction that touched it is unfinished
 
-Of both chains, it also checks that they keep what they promise one another (record/history.py).
+It also checks the promises of both chains (record/history.py).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from blockful_py.committee.protocols import LiveReader, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
+from blockful_py.ledger.protocols import LiveReader, Store
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
     Descendants,
@@ -51,9 +51,9 @@ CHECKS = ("content", "opening", "merkle", "header", "link", "signature", "settle
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A model that does not verify, and the first check that it fails.
+    """A model that does not verify, and the first failed check.
 
-    A promise of the history may be about a block (`position` is its header's) or a decision (None).
+    A broken promise may concern a block (`position` is its header's) or a decision (None).
     """
 
     model: str
@@ -64,12 +64,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Outcome for the models looked at.
+    """Outcome for the verified models.
 
-    `decrypted`: how many models' weights were decrypted with their keys; of the others, the sealed bytes were
-    checked.
-    `pending`: decisions that are in the archive, and not or not wholly on the live chain yet.
-    `known`: models that were verified before and stand as they stood; they are not in `checked`.
+    `decrypted`: number of models whose weights were decrypted with their keys; for the others, only the
+    sealed bytes were checked.  `pending`: decisions that are in the archive but missing or incomplete on the
+    live chain.  `known`: number of models verified before and unchanged, which are not in `checked`.
     """
 
     checked: int
@@ -86,7 +85,7 @@ class Verification:
 class Verifier:
     """Checks models against the live chain and the store; checks each header and each request once.
 
-    One instance sees one moment: make a new one after the chain has changed.
+    An instance sees one moment of the chain: make a new one after the chain has changed.
     """
 
     def __init__(
@@ -97,7 +96,7 @@ class Verifier:
         decryptor: Decryptor | None = None,
         known: Known = NOTHING_KNOWN,
     ) -> None:
-        """`decryptor`: opens the weights that it has keys of; without, none are decrypted.
+        """Reads the chain; without `decryptor`, decrypts no weights.
 
         `known`: headers that are not opened again, and models that `changed` leaves out.
         """
@@ -113,7 +112,7 @@ class Verifier:
         self._hashes = [payload.genesis_block_hash(live.chain_id, live.address)]
 
     def positions(self) -> Iterator[Position]:
-        """Every model's; where a header's count cannot be true, the header's own position."""
+        """Every model's position; for a header with an impossible count, the header's own position."""
         return self._view.positions()
 
     @property
@@ -122,14 +121,13 @@ class Verifier:
         return self._view
 
     def detached(self, store: Store) -> Verifier:
-        """One for another process: of the same moment and what is known, without a node, and without keys."""
+        """A verifier of the same moment for another process, without a node and without keys."""
         read = self._view.read()
         return Verifier(read, read, store, known=self._known)
 
     def changed(self) -> tuple[Position, ...]:
-        """Positions of all models but those known that stand as they stood.
-
-        Of a block whose header alone changed, its first model.
+        """Positions of models new or changed since the checkpoint; a changed header counts as its first
+        model.
         """
         self._view.read_all()
         found: list[Position] = []
@@ -148,7 +146,7 @@ class Verifier:
         return self._known.has_header(self._view.header(height))
 
     def verify(self, position: Position, passed: Callable[[str], object] = lambda check: None) -> ModelNode:
-        """The node at `position` when all checks hold. Raises VerificationError otherwise.
+        """The node at `position` if all checks hold.  Raises VerificationError otherwise.
 
         `passed` is called with the name of each check that holds.
         """
@@ -180,9 +178,9 @@ class Verifier:
         progress: Callable[[int], None] = lambda done: None,
         verified: Mapping[Position, str] = NOTHING_VERIFIED,
     ) -> Verification:
-        """Verifies every model but those that are known (or those given); failures are collected, not raised.
+        """Verifies the given models, by default all but known ones; collects failures instead of raising.
 
-        `history`: its violations are failures too, where no check of the same model, or block, fails.
+        `history`: its violations are failures too, unless a check of the same model or block fails.
         `verified`: names of models that a detached verifier has verified; it may grow meanwhile.
         """
         failures: list[Failure] = []
@@ -201,7 +199,7 @@ class Verifier:
         return Verification(len(wanted), tuple(failures), decrypted, history.pending, known)
 
     def _verified(self, position: Position, name: str | None) -> str:
-        """Name of a model that verifies; `name`: it does without keys."""
+        """Name of a model that verifies; `name` if it already verified without keys."""
         if name is None:
             return self.verify(position).name
         if self._decryptor is not None:
@@ -245,7 +243,7 @@ class Verifier:
             self._view.block_hash(height) == self._hashes[height],
             "link",
             subject,
-            f"the chain's hash of block {height} is not that of its header",
+            f"the chain's hash of block {height} differs from its header's",
         )
 
     def _signature(self, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
@@ -265,8 +263,10 @@ def _broken(
     failures: Sequence[Failure],
     names: Mapping[Position, str],
 ) -> list[Failure]:
-    """The first violation about each model and block of `wanted` (None: all) without a failure, and those
-    about neither."""
+    """The first violation per model and block of `wanted` (None: all) without a failure, and all others.
+
+    The others concern neither a model nor a block.
+    """
     failed = {each.position for each in failures if each.position is not None}
     failed |= {Position.of_header(each.height) for each in failed}
     if wanted is not None:

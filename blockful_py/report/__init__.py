@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of a run: report.json, report.html, the table that `make demo` prints; plots of other commands."""
+"""Reports of a run (report.json, report.html, the table of `make demo`), and plots of other commands."""
 
 from blockful_py.report.schema import Report
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Script and style of report.html, which `make setup` bundles, and the policy that allows nothing else."""
+"""Script and style of report.html, bundled by `make setup`, and the content security policy for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATIC = Path(__file__).parent / "static"
 
 @dataclass(frozen=True, slots=True)
 class PageAssets:
-    """`policy`: the content security policy, by the hashes of both; no address is allowed at all."""
+    """Script, style and content security policy, which allows both by their hashes and no address at all."""
 
     script: str
     style: str
@@ -23,15 +23,18 @@ class PageAssets:
 
 
 def page_assets(folder: Path = STATIC) -> PageAssets:
-    """Raises RunError where the pages are not built, or their files could end the element that holds them."""
+    """Reads the bundled script and style.
+
+    Raises RunError if they are not built, or contain text that would end their HTML element.
+    """
     try:
         script, style = ((folder / name).read_text("utf-8") for name in ("report.js", "report.css"))
     except OSError as error:
-        advice = "run `make setup` in the clone, and build the wheel after it."
+        advice = "run `make setup` in the clone, and then build the wheel."
         raise RunError(f"the report's page is not built ({error}): {advice}") from error
     if "</" in style or any(word in script.lower() for word in ("</script", "<script", "<!--")):
         raise RunError(
-            f"{folder} has files that cannot stand in a page: run `make setup` in the clone again."
+            f"{folder} has files that cannot be embedded in a page: run `make setup` in the clone again."
         )
     policy = (
         f"default-src 'none'; script-src '{_hashed(script)}'; style-src '{_hashed(style)}'; base-uri 'none'; "
@@ -41,5 +44,5 @@ def page_assets(folder: Path = STATIC) -> PageAssets:
 
 
 def _hashed(text: str) -> str:
-    """As CSP level 3 names an inline element's content."""
+    """Hash of an inline element's content, as CSP level 3 writes it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -14,17 +14,17 @@ from blockful_py.types import Checked
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model that was replaced; accuracies in [0, 1], None where there is no class to measure on.
+    """A replaced model; accuracies are in [0, 1], or None if there is no class to measure on.
 
     A version without weights is withdrawn.
 
     Attributes:
         start: whether the request started here.
-        before: figures of the version before.
-        at_chance: whether it is no better than chance on what it was to keep.
-        is_loss: whether it does worse there than before, by more than chance explains.
+        before: figures of the previous version.
+        at_chance: whether it is no better than chance on the data to be kept.
+        is_loss: whether it is worse there than before, by more than chance explains.
         left_out: classes that earlier requests removed; AD_r is measured without them.
-        verdict: of the attached audit; None without one.
+        verdict: from the attached audit; None without one.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class VoteRow:
-    """A decision, or the signatures of the certificate."""
+    """Votes on a decision, or the signatures of the certificate."""
 
     what: str
     epoch: int
@@ -59,17 +59,17 @@ class VoteRow:
 
 @dataclass(frozen=True, slots=True)
 class CertificatePage:
-    """What the page says; times are texts in UTC, identifiers `0x...`.
+    """Content of the page; times are UTC texts, identifiers `0x...`.
 
     Attributes:
-        asked: what was to be forgotten.
-        requesters: name of a start, its position, and the account that signed the request.
-        identifiers: what whoever checks must compare, by name.
-        checked: what members did about the new weights before they signed, in words.
-        how: the same.
-        spot_checks: names of models, and which part of their owners' trainings members computed again.
+        asked: the data to be forgotten, in words.
+        requesters: name and position of a start, and the account that signed the request.
+        identifiers: values that a verifier must compare, by name.
+        checked: members' checks of the new weights before they signed, in words.
+        how: the same as an enum.
+        spot_checks: names of models, and the part of their owners' training that members recomputed.
         audit: the issuer's audit in a few words; None without one.
-        development: the development chain whose clock the times are of; None for another chain's.
+        development: the development chain that the times come from; None for other chains.
     """
 
     digest: str
@@ -97,12 +97,12 @@ class CertificatePage:
 
 @dataclass(frozen=True, slots=True)
 class PlainPart:
-    """A question of the person who asked, and its answer in paragraphs."""
+    """A question of the requester, and its answer in paragraphs."""
 
     heading: str
     paragraphs: Sequence[str]
 
 
 def render_certificate(page: CertificatePage, plain: Sequence[PlainPart]) -> str:
-    """The page, with nothing to load, after its summary in plain language."""
+    """The self-contained page, which begins with a summary in plain language."""
     return page_templates().get_template("certificate.html.j2").render(page=page, plain=plain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html: one file with everything in it, which loads nothing and can be read without its script."""
+"""Renders report.html: one self-contained file that is readable without its script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from blockful_py.report.sections import Accuracies
 
 
 def render_html(report: Report) -> str:
-    """The page.  Raises RunError where its script and style are not built."""
+    """The page.  Raises RunError if its script and style are not built."""
     environment = page_templates()
     environment.filters.update(count=_count)
     measure, paradigms = left(report), ran(report)
@@ -68,7 +68,7 @@ def render_html(report: Report) -> str:
 
 
 def _heirs(report: Report) -> dict[str, list[str]]:
-    """Models that were trained from each model."""
+    """Models trained from each model."""
     found: dict[str, list[str]] = {model.name: [] for model in report.models}
     for model in report.models:
         for reference in dict.fromkeys(model.references):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures that tell what a request did: what is left of what was to be forgotten, and of the rest."""
+"""Figures that show a request's effect: what remains of the forgotten data, and of the rest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Measure:
         return value
 
     def written(self, value: float | None) -> str:
-        """With its unit; a dash where it was not measured."""
+        """The value with its unit; a dash if it was not measured."""
         return "–" if value is None else f"{value:.{self.digits}f}{self.unit}"
 
     def bare(self, value: float | None) -> str:
@@ -58,10 +58,10 @@ MEMBERSHIP = Measure(
 
 
 def left(report: Report) -> Measure:
-    """What tells how much is left of what was to be forgotten.
+    """The measure of what remains of the forgotten data.
 
-    Of clients and samples AD_f tells nothing, since models know their classes from others: membership does,
-    where it was measured.
+    For clients and samples, AD_f says nothing, since models know their classes from others; membership does,
+    if it was measured.
     """
     if report.forget.classes:
         return AD_F
@@ -75,7 +75,7 @@ def concerned(report: Report) -> list[ModelEntry]:
 
 
 def ran(report: Report) -> list[Paradigm]:
-    """The paradigms that the run carried out, parallel first."""
+    """The paradigms that the run executed, parallel first."""
     return [paradigm for paradigm, _ in report.operations.each()]
 
 
@@ -85,7 +85,7 @@ def mean_before(report: Report, measure: Measure) -> float | None:
 
 
 def mean_after(report: Report, measure: Measure, paradigm: Paradigm) -> float | None:
-    """Mean over the starts and affected models after; a model left alone counts as it was before."""
+    """Mean over the starts and affected models after; a model left alone keeps its value from before."""
     if not any(model.after(paradigm) for model in report.models):
         return None
     return _mean([measure.of(model.after(paradigm) or model.before) for model in concerned(report)])
@@ -100,7 +100,7 @@ def mean_at_starts(report: Report, measure: Measure, paradigm: Paradigm | None =
 
 
 def mean_outside(report: Report, measure: Measure) -> float | None:
-    """Mean over the models that the request does not reach."""
+    """Mean over the models outside the request's reach."""
     return _mean([measure.of(m.before) for m in report.models if not (m.affected or m.start)])
 
 

@@ -7,7 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def page_templates() -> Environment:
-    """An environment of its own, so that a page may add filters."""
+    """A fresh environment, so that a page may add filters."""
     return Environment(
         loader=PackageLoader("blockful_py.report"),
         autoescape=True,

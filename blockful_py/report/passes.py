@@ -9,14 +9,14 @@ from blockful_py.report.sections import ReportPart
 
 
 class SamplePasses(ReportPart):
-    """What a request took in sample passes (forward and backward 1, forward alone a third).
+    """Sample passes of a request (forward and backward count 1, forward alone 1/3).
 
     Attributes:
-        request: of all owners together, when the request came.
-        longest_path: of the longest chain of jobs that wait for each other.
-        prepared: made when the models were published.
-        stored, made: models by where their clean trainings came from.
-        unusable: why a stored training was made again, by model.
+        request: passes of all owners together at the time of the request.
+        longest_path: passes along the longest chain of dependent jobs.
+        prepared: passes made at publication.
+        stored, made: models by the source of their clean training.
+        unusable: why a stored training was repeated, by model.
     """
 
     request: float
@@ -28,7 +28,7 @@ class SamplePasses(ReportPart):
 
     @property
     def origins(self) -> tuple[tuple[str, str], ...]:
-        """Where each model's clean training came from, in words."""
+        """Source of each model's clean training, in words."""
         stored = tuple((name, "stored when the model was published") for name in self.stored)
         made = tuple(
             (
@@ -43,7 +43,7 @@ class SamplePasses(ReportPart):
 
     @property
     def said(self) -> str | None:
-        """In words; None where there were none."""
+        """The passes in words; None if there were no clean trainings."""
         if not self.stored and not self.made:
             return None
         again = f", {len(self.unusable)} of them stored but unusable" if self.unusable else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An erasure certificate in plain language, for the person who asked."""
+"""An erasure certificate in plain language, for the requester."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CHECKED = {
     "how its owner made it.",
     Checked.SPOT_CHECKED: "Before they voted, members tested every new version on public data, and repeated "
     "parts of its owner's training that were drawn by lot.",
-    Checked.ATTESTED: "That the data was left out is the word of the models' owners, who signed it. No "
-    "public data can show it. Members tested how well the new versions do on everything else.",
+    Checked.ATTESTED: "The models' owners signed that they left the data out. No public data can show "
+    "it. Members tested how well the new versions do on everything else.",
 }
 
 
 def plain_language(page: CertificatePage) -> tuple[PlainPart, ...]:
-    """Who asked, what was done, what that means and does not mean, who checked, what remains."""
+    """Explains the request, its execution, its meaning and limits, the checks, and the remaining traces."""
     return (
         PlainPart("Who asked?", tuple(_asked(page))),
         PlainPart("What was done?", tuple(_done(page))),
@@ -121,8 +121,8 @@ def _checked(page: CertificatePage) -> Iterator[str]:
 
 def _remains(page: CertificatePage) -> Iterator[str]:
     yield (
-        "The archive keeps the old versions under seal, so that auditors can see what happened. Whoever was "
-        "an auditor in time may be able to open them."
+        "The archive keeps the old versions under seal, so that auditors can see what happened. Auditors "
+        "who were registered in time may be able to open them."
     )
     yield (
         "Copies that somebody made of the old versions earlier are out of reach. What was read before cannot "
@@ -148,7 +148,7 @@ def _data(forget: Forget) -> str:
 
 
 def _passage(passages: Sequence[tuple[float | None, float]]) -> str:
-    """`before` only where it is known of every model."""
+    """The figures as text; `before` only if it is known for every model."""
     before = [earlier for earlier, _ in passages if earlier is not None]
     after = _span([later for _, later in passages])
     return f"{_span(before)} (before) and {after} (now)" if len(before) == len(passages) else after

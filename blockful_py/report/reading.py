@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the report of a run directory; imports nothing that draws."""
+"""Reads the report of a run directory; imports no drawing code."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from blockful_py.report.schema import Report
 def read_report(directory: Path) -> Report:
     """The report of a run directory.
 
-    Raises:
-        RunError: if there is none, or it is of another version.
+    Raises RunError if it is missing or of another version.
     """
     path = directory / "report.json"
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema of report.json.
 
-The same seed gives the same report, apart from `seconds`: `Report.without_times` is what to compare.
+Equal seeds give equal reports, apart from `seconds`: compare `Report.without_times`.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class ModelEntry(ReportPart):
     """A model.
 
     Attributes:
-        depth: steps from the nearest start, 0 at a start, null when not affected.
+        depth: steps from the nearest start; 0 for a start, null if not affected.
         affected: a start or a descendant of one.
-        below_epsilon: affected, but left alone by the parallel paradigm since its update is so small.
+        below_epsilon: affected, but left alone by the parallel paradigm because its update is too small.
         left_out: classes that earlier requests removed from it; ad_r is measured without them.
-        privacy: what its training spent before any unlearning; null where it added no noise.
-        learning_curve: of the training before any unlearning; null where none was kept, as of private ones.
-        parallel, sequential: null where the paradigm did not touch the model.
+        privacy: privacy loss of its training before any unlearning; null if it added no noise.
+        learning_curve: of the training before any unlearning; null if not kept, for example if private.
+        parallel, sequential: null if the paradigm did not touch the model.
     """
 
     name: str
@@ -73,10 +73,10 @@ class ModelEntry(ReportPart):
 
 
 class Report(ReportPart):
-    """Everything that a run did.
+    """The complete report of a run.
 
     Attributes:
-        excluded: members that were excluded from decisions since they cheated or failed, with the reasons.
+        excluded: members excluded from decisions because they cheated or failed, with the reasons.
         confusions: null for more than 30 classes; `blockful evaluate MODEL --json` gives a model's.
     """
 
@@ -113,7 +113,7 @@ class Report(ReportPart):
         return self
 
     def in_all(self, seconds: float) -> Report:
-        """The same report, with the seconds that the whole run took."""
+        """The same report, with the seconds of the whole run."""
         timed = SecondsSection.model_validate(self.seconds.model_dump() | {"total": seconds})
         return self.model_copy(update={"seconds": timed})
 
@@ -121,12 +121,12 @@ class Report(ReportPart):
         return self.model_dump(mode="json")
 
     def to_bytes(self) -> bytes:
-        """report.json: sorted keys, two spaces, UTF-8, a newline at the end."""
+        """report.json: sorted keys, two spaces, UTF-8, a final newline."""
         return (json.dumps(self.to_json(), indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Report:
-        """Raises: RunError if the bytes are not a report of this version."""
+        """Parses a report.  Raises RunError if the bytes are not a report of this version."""
         try:
             return cls.model_validate_json(data)
         except ValidationError as error:
@@ -138,5 +138,5 @@ class Report(ReportPart):
             ) from error
 
     def without_times(self) -> dict[str, Any]:
-        """What a second run with the same seed must repeat bit for bit."""
+        """The part that a second run with the same seed must repeat bit for bit."""
         return {key: value for key, value in self.to_json().items() if key != "seconds"}

@@ -26,7 +26,7 @@ Section = TypeVar("Section")
 
 
 class ByParadigm(ReportPart, Generic[Section]):
-    """One section a paradigm; null for a paradigm that the run left out."""
+    """One section per paradigm; null for a paradigm that did not run."""
 
     parallel: Section | None = None
     sequential: Section | None = None
@@ -43,8 +43,7 @@ class ByParadigm(ReportPart, Generic[Section]):
 
 
 class ForgetSection(ReportPart):
-    """What is to be forgotten: labels, or users, or samples (user:row), and the models that the request
-    starts from."""
+    """Data to be forgotten (labels, users, or samples as user:row), and the start models."""
 
     classes: tuple[int, ...]
     clients: tuple[int, ...] = ()
@@ -56,9 +55,9 @@ class MethodSection(ReportPart):
     """A request's method.
 
     Attributes:
-        checked: what members did about its results before they signed; unknown in older reports.
-        reason: why it is what "auto" takes here; null where that would take another.
-        caveat: what it does not forget in this situation; null where nothing is known.
+        checked: members' checks of its results before they signed; unknown in older reports.
+        reason: why "auto" chooses it here; null if "auto" would choose another method.
+        caveat: data it is known not to forget in this situation; null if unknown.
     """
 
     name: str
@@ -69,14 +68,14 @@ class MethodSection(ReportPart):
 
 
 class Accuracies(ReportPart):
-    """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), held-out and training data.
+    """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), on held-out and training data.
 
     Attributes:
         at_chance: whether ad_r is no better than chance (`learning.chance`); false in older reports.
         per_class: on held-out data, by label; null for a class without samples there.
         calibration_error: expected calibration error on held-out data.
-        membership_auc: how well the model tells the forgotten training samples from held-out samples of their
-            classes, from 0 to 1, 0.5 by chance; null where whole classes are forgotten.
+        membership_auc: AUC of telling forgotten training samples from held-out samples of their classes;
+            0.5 by chance, null if whole classes are forgotten.
     """
 
     ad_f: Percent | None = None
@@ -90,7 +89,7 @@ class Accuracies(ReportPart):
 
 
 class LearningCurve(ReportPart):
-    """How a training went on its own samples, epoch by epoch: mean loss in nats, and accuracy."""
+    """Progress of a training on its own samples, by epoch: mean loss in nats, and accuracy."""
 
     loss: tuple[Norm, ...]
     accuracy: tuple[Percent, ...]
@@ -99,13 +98,14 @@ class LearningCurve(ReportPart):
 Table = tuple[tuple[Count, ...], ...]
 
 READABLE_CLASSES = 30
-"""Maximum number of classes in a table for people; a larger confusion matrix is unreadable and makes
-report.json long."""
+"""Maximum number of classes in a table for people; larger confusion matrices are unreadable."""
 
 
 class Confusions(ReportPart):
-    """Held-out samples by true (row) and predicted (column) class, summed over the starts and the affected
-    models; a model that a paradigm left alone counts as it was before."""
+    """Held-out samples by true (row) and predicted (column) class, summed over starts and affected models.
+
+    A model that a paradigm left alone counts as before.
+    """
 
     before: Table
     parallel: Table | None = None
@@ -120,7 +120,7 @@ class ModelOutcome(Accuracies):
 
 
 class PrivacySection(ReportPart):
-    """(epsilon, delta)-differential privacy of the owner's training samples, as one training spent it."""
+    """(epsilon, delta)-differential privacy of the owner's training samples in one training."""
 
     epsilon: Annotated[float, Field(ge=0)]
     delta: Annotated[float, Field(gt=0, lt=1)]
@@ -145,7 +145,7 @@ class Counted(Protocol):
 
 
 class OperationCounts(ReportPart):
-    """Counters as `costs.Operations` has them."""
+    """The counters of `costs.Operations`."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -157,7 +157,7 @@ class OperationCounts(ReportPart):
 
 
 class OperationsCheck(ReportPart):
-    """Operations as they were counted, and as the paper's formula gives them."""
+    """Operations as counted, and as in the paper's formula."""
 
     counted: OperationCounts
     formula: OperationCounts
@@ -174,7 +174,7 @@ class OperationsCheck(ReportPart):
 
 
 class Gas(ReportPart):
-    """Gas spent on both chains: by archive and live chain, together, and a model."""
+    """Gas on the archive chain, on the live chain, in total, and per model."""
 
     archive: Count
     live: Count
@@ -184,7 +184,7 @@ class Gas(ReportPart):
 
     @classmethod
     def spent(cls, *, archive: int, live: int, models: int, transactions: int) -> Gas:
-        """`models` may be 0; `transactions` counts those of both chains."""
+        """Gas of `transactions` on both chains for `models`, which may be 0."""
         total = archive + live
         per_model = -(-total // models) if models else 0
         return cls(archive=archive, live=live, total=total, per_model=per_model, transactions=transactions)
@@ -195,7 +195,7 @@ class GasSection(ByParadigm[Gas]):
 
 
 class DepthSection(ReportPart):
-    """Bound of theorem 1 (eq. 16) beside the depth observed; |delta| is the largest of the starts'."""
+    """Bound of theorem 1 (eq.  16) and the observed depth; |delta| is the largest among the starts."""
 
     bound: Count | None
     observed: Count
@@ -204,7 +204,7 @@ class DepthSection(ReportPart):
 
 
 class ErasedVersion(ReportPart):
-    """A replaced version; `weights`: CID of its sealed file, `increments`: of those stored with it."""
+    """A replaced version: CIDs of its sealed weights and of the increments stored with them."""
 
     name: str
     version: Count
@@ -213,13 +213,13 @@ class ErasedVersion(ReportPart):
 
 
 class ErasureSection(ReportPart):
-    """What became of the keys of replaced versions.
+    """Outcome of the destruction of keys of replaced versions.
 
     Attributes:
-        destroyed: members that have no key of them any more.
-        silent: members that were not reached, and why; they destroy the keys when they are back.
-        auditors: accounts that have keys of copies in the archive.
-        said: all of that in words, and no more.
+        destroyed: members that no longer have any of the keys.
+        silent: unreachable members with reasons; they destroy the keys when they are back.
+        auditors: accounts that have keys to copies in the archive.
+        said: a complete summary in words.
     """
 
     versions: tuple[ErasedVersion, ...]
@@ -230,9 +230,9 @@ class ErasureSection(ReportPart):
 
 
 class SecondsSection(ReportPart):
-    """Wall-clock time by stage; those of a paradigm have names such as `STAGES`.
+    """Wall-clock seconds by stage; a paradigm's stages are named as in `STAGES`.
 
-    A stage that another command ran has 0, as training where `unlearn` reports.
+    A stage that another command ran has 0, such as training in a report of `unlearn`.
     """
 
     setup: Seconds
@@ -248,11 +248,11 @@ class SecondsSection(ReportPart):
 
 
 STAGES = ("unlearn", "store", "certify", "archive", "live", "audit")
-"""Stages of a paradigm in the order they are shown; others follow by name."""
+"""Stages of a paradigm in display order; others follow by name."""
 
 
 class FailedCheck(ReportPart):
-    """A check that failed: what it was made on, which one, and why."""
+    """A failed check: its subject, its name, and the reason."""
 
     subject: str
     check: str
@@ -260,14 +260,14 @@ class FailedCheck(ReportPart):
 
 
 class VerificationRun(ReportPart):
-    """How many models were checked, and what failed."""
+    """Number of checked models, and the failures."""
 
     checked: Count
     failed: tuple[FailedCheck, ...] = ()
 
 
 class VerificationSection(ByParadigm[VerificationRun]):
-    """Verification after publication and after each paradigm, and all together."""
+    """Verification after publication and after each paradigm, and their totals."""
 
     published: VerificationRun | None = None
     checked: Count

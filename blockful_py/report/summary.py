@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summary of a report in sentences, shared by the HTML page and the printed table."""
+"""Summarises a report in sentences for the HTML page and the printed table."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SITUATIONS = {
 
 
 CHECKED = {
-    Checked.RECOMPUTED: "each member computed the weights itself, from what the starts' owners announced",
+    Checked.RECOMPUTED: "each member computed the weights itself, from data announced by the starts' owners",
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
-    Checked.SPOT_CHECKED: "members measured what public data shows, and computed drawn parts of each owner's "
-    "training again",
-    Checked.ATTESTED: "the owners attest it; members measured AD_r alone",
+    Checked.SPOT_CHECKED: "members measured on public data, and recomputed randomly drawn parts of each "
+    "owner's training",
+    Checked.ATTESTED: "the owners attest it; members measured only AD_r",
 }
 
 
@@ -57,7 +57,7 @@ def _forgotten(forget: ForgetSection) -> str:
 
 
 def headline(report: Report) -> str:
-    """One sentence: what was unlearned from how many models, what came of it, whether the record verifies."""
+    """One sentence on the data unlearned, the number of models, the result, and the verification."""
     replaced = {model.name for paradigm in ran(report) for model in updated(report, paradigm)}
     models = f"{len(replaced)} {'model' if len(replaced) == 1 else 'models'}" if replaced else "no model"
     what = _forgotten(report.forget)
@@ -74,7 +74,7 @@ def _were(forget: ForgetSection) -> str:
 
 
 def _passed(report: Report) -> str | None:
-    """The figure before and after; None where it tells nothing."""
+    """The figure before and after; None if it says nothing."""
     measure = left(report)
     if measure is AD_F:
         what = "mean accuracy on it" if len(report.forget.classes) == 1 else "mean accuracy on them"
@@ -96,7 +96,7 @@ def _passed(report: Report) -> str | None:
 
 
 def carried_out(report: Report) -> str:
-    """Who asked to forget what, and how many models were replaced."""
+    """The requesters, the data to forget, and the number of replaced models."""
     asked = f"{_listed(report.forget.starts)} asked to forget {_forgotten(report.forget)}"
     ways = {
         Paradigm.PARALLEL: "replaced in parallel under one certificate",
@@ -108,12 +108,12 @@ def carried_out(report: Report) -> str:
 
 
 def account(report: Report) -> str:
-    """Who asked to forget what, how many models were replaced, whether the record still verifies."""
+    """The requesters, the data to forget, the number of replaced models, and the verification."""
     return f"{carried_out(report)} {verdict(report).capitalize()}."
 
 
 def privacy(report: Report) -> str | None:
-    """What the trainings spent, from the least to the most; None without differential privacy."""
+    """Privacy loss of the trainings, from the least to the most; None without differential privacy."""
     spent = [model.privacy for model in report.models if model.privacy is not None]
     if not spent:
         return None
@@ -123,26 +123,25 @@ def privacy(report: Report) -> str | None:
 
 
 def checked(report: Report, paradigm: Paradigm) -> str | None:
-    """What members did before they signed, in words; None where the report does not say."""
+    """Members' checks before they signed, in words; None if the report does not say."""
     method = report.method.of(paradigm)
     return None if method is None or method.checked is None else CHECKED[method.checked]
 
 
 def method(report: Report, paradigm: Paradigm) -> str | None:
-    """The method, and why it suits the request where it is what "auto" takes; None where the paradigm did
-    not run."""
+    """The method, and why "auto" chooses it if so; None if the paradigm did not run."""
     used = report.method.of(paradigm)
     return None if used is None else f"{used.name}, {used.reason}" if used.reason else used.name
 
 
 def caveat(report: Report, paradigm: Paradigm) -> str | None:
-    """What the method does not forget in this situation; None where nothing is known."""
+    """Data that the method is known not to forget in this situation; None if unknown."""
     used = report.method.of(paradigm)
     return None if used is None or used.caveat is None else f"{used.name}: {used.caveat}"
 
 
 def alarm(report: Report, paradigm: Paradigm) -> str | None:
-    """Names the models that are no better than chance on the rest; None where there is none."""
+    """Names the models that are no better than chance on the rest; None without such models."""
     lost = {
         model.name: AD_R.written(after.ad_r)
         for model in concerned(report)
@@ -152,13 +151,13 @@ def alarm(report: Report, paradigm: Paradigm) -> str | None:
 
 
 def no_better_than_chance(lost: Mapping[str, str]) -> str:
-    """The alarm in words.  `lost`: AD_r, written out, by model."""
+    """The alarm in words; `lost` has each model's AD_r as text."""
     named = _listed([f"{name} (AD_r {ad_r})" for name, ad_r in lost.items()])
     return f"{named} {'is' if len(lost) == 1 else 'are'} no better than chance on what was to be kept"
 
 
 def left_out(report: Report) -> str | None:
-    """The classes that AD_r is measured without, by model; None where none was removed before."""
+    """The classes left out of AD_r, by model; None without earlier removals."""
     models: dict[tuple[int, ...], list[str]] = {}
     for model in concerned(report):
         if model.left_out:
@@ -172,27 +171,27 @@ def left_out(report: Report) -> str | None:
 def verdict(report: Report) -> str:
     checked, failed = report.verification.checked, len(report.verification.failed)
     if not checked:
-        return "nothing has been verified"
+        return "no verification was made"
     if failed:
         return f"{failed} of {checked} verifications failed"
     return f"the record verifies ({checked} of {checked})"
 
 
 def situation(report: Report) -> str:
-    """Who holds the forgotten classes, in words."""
+    """The distribution of the forgotten classes among users, in words."""
     return SITUATIONS.get(report.situation, report.situation)
 
 
 def limits(report: Report) -> list[str]:
-    """What this run does not show, in plain words."""
+    """Limits of this run's evidence, in plain words."""
     lines = [
         _unproven(report),
         "Seconds depend on this machine; gas, counts and accuracies do not.",
         "Local development chains stand in for two BFT networks, and the committee's members "
         "run on one machine.",
         "Replacing a model on the chain changes what the record points to, and its members destroy the old "
-        "version's data key. Copies that others made of the sealed bytes stay, unreadable without it; what "
-        "somebody has read in the clear stays readable to them.",
+        "version's data key. Copies that others made of the sealed bytes stay, unreadable without it; "
+        "weights that somebody has already decrypted stay readable to them.",
     ]
     if report.scenario == "paper14":
         lines.append(
@@ -206,7 +205,7 @@ def limits(report: Report) -> list[str]:
         )
     lines += [
         f"{paradigm.capitalize()} ({method.name}): the models' owners attest that they left out "
-        f"{_forgotten(report.forget)}. No public data shows it; members measured AD_r alone."
+        f"{_forgotten(report.forget)}. No public data shows it; members measured only AD_r."
         for paradigm, method in report.method.each()
         if method.checked is Checked.ATTESTED
     ]
@@ -214,7 +213,7 @@ def limits(report: Report) -> list[str]:
 
 
 def _unproven(report: Report) -> str:
-    """What the figure of what is left does not say."""
+    """Limits of the figure that shows what remains."""
     measure = left(report)
     if measure is AD_F:
         return (
@@ -223,7 +222,7 @@ def _unproven(report: Report) -> str:
         )
     like = (
         "AD_f is the accuracy on held-out samples of the classes that were among what was forgotten. It "
-        "is not to be 0, as models go on knowing these classes from others, and does not say whether they "
+        "should not be 0, since models still know these classes from others, and does not show whether they "
         "have forgotten."
     )
     if measure is not MEMBERSHIP:

@@ -39,7 +39,7 @@ FORGOTTEN, KEPT = 10.0, 50.0  # AD_f in %: green up to the first, red from the s
 
 
 def print_report(report: Report, console: Console, directory: Path | None = None) -> None:
-    """Print the table, the summary and, if given, where the report is."""
+    """Prints the table, the summary and, if given, the report's location."""
     print_uncut(console, rendered(report), folded=True)
     if directory is not None:
         where = Text.assemble(("report".ljust(12), "bold"), str(directory / "report.html"))
@@ -54,7 +54,7 @@ def rendered(report: Report) -> RenderableType:
 
 
 def model_table(report: Report) -> Table:
-    """A row for each start and affected model: figures before, and after each paradigm that ran."""
+    """One row per start and affected model: figures before, and after each paradigm that ran."""
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -81,7 +81,7 @@ def model_table(report: Report) -> Table:
 
 
 def summary_table(report: Report) -> Table:
-    """Counts, gas, time and verification, a line each."""
+    """Counts, gas, time and verification, one line each."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
@@ -153,7 +153,7 @@ def _mean_row(report: Report, measure: Measure) -> Text:
 
 
 def _passage(measure: Measure, values: Sequence[float | None]) -> Text:
-    """`before -> after`, each five wide; what is still known of a class is red."""
+    """Values before and after, each five wide; classes that are still known are red."""
     before, *after = values
     shown = [_figure(measure, before), *(_figure(measure, each, measure is AD_F) for each in after)]
     return Text(" → ").join(shown)
@@ -177,6 +177,6 @@ def _caption(report: Report) -> str:
     return (
         f"{measure.name}: {measure.meaning}. AD_r: {AD_R.meaning}. "
         f"{'AD_r on held-out' if measure is MEMBERSHIP else 'Held-out'} data: {states}; versions likewise. "
-        f"{untouched} of {len(report.models)} models do not descend from a start and are as before."
+        f"{untouched} of {len(report.models)} models do not descend from a start and are unchanged."
         + (f" {gone}" if (gone := summary.left_out(report)) else "")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints tables from which can be copied on a narrow terminal."""
+"""Prints tables so that they can be copied even from a narrow terminal."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rich.measure import Measurement
 from blockful_py.terminal import PlainConsole
 
 WIDEST = 10_000
-"""Columns; no table is as wide."""
+"""Columns, more than any table needs."""
 
 
 def print_uncut(console: Console, what: RenderableType, folded: bool = False) -> None:
-    """Prints tables whose cells are not cut, however narrow the terminal is.
+    """Prints tables without truncating cells, however narrow the terminal is.
 
-    `folded`: text that may be folded is, where the terminal is narrow.
+    With `folded`, text that may wrap does so on a narrow terminal.
     """
     wide = PlainConsole(file=console.file, width=WIDEST, force_terminal=console.is_terminal)
     needed = Measurement.get(wide, wide.options, what)

@@ -20,10 +20,9 @@ class ReportPaths:
 
 
 def write_report(report: Report, directory: Path) -> ReportPaths:
-    """Write report.html, and report.json last: where it is, the report is whole.
+    """Writes report.html, then report.json: if the latter exists, the report is complete.
 
-    Raises:
-        RunError: if the directory cannot be written.
+    Raises RunError if the directory cannot be written.
     """
     paths = ReportPaths(directory / "report.json", directory / "report.html")
     advice = "make room for the report"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every setting of a job, declared once, as learning and pipeline use it and the TOML file names it.
+"""Every setting of a job, declared once for learning, pipeline and the TOML file.
 
-Nothing here imports torch, numpy or web3, so that a wrong setting is refused at once.
+Imports neither torch, numpy nor web3, so that a wrong setting is refused at once.
 """
 
 from __future__ import annotations

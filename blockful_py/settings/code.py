@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that settings name by import path, and whether this machine's owner has allowed it.
+"""Code named in settings by import path, and its permission on this machine.
 
-A federation file is written by others, so what it names is imported only where `run.allow`, which no such
-file has, names it too.
+Others write the federation file, so its code is imported only if `run.allow` names it too; no federation file
+has that section.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from blockful_py.settings.settings import Settings
 
 
 def named_code(settings: Settings) -> dict[str, str]:
-    """Import paths that all sections but `run` name, each by the key that names it."""
+    """Import paths in all sections except `run`, by the key that names them."""
     learning, unlearning = settings.learning, settings.unlearning
     named = {
         "learning.dataset": learning.dataset,
@@ -30,14 +30,14 @@ def named_code(settings: Settings) -> dict[str, str]:
 
 
 def code_of(settings: Settings) -> RunSettings:
-    """The section `run` of whoever wrote all of these settings, and so allows what they name."""
+    """The section `run`, extended to allow all code that the settings name: their author is the owner."""
     return replace(settings.run, allow=tuple(sorted({*settings.run.allow, *named_code(settings).values()})))
 
 
 def require_allowed(settings: Settings) -> None:
-    """Raises SettingsError, with the options to add, for code that `run.allow` does not name.
+    """Checks that `run.allow` names all code of settings that came with a federation file; imports nothing.
 
-    For settings that come of a federation file.  Imports nothing.
+    Raises SettingsError with the options to add.
     """
     allowed = settings.run.allow
     foreign = {key: name for key, name in named_code(settings).items() if name not in allowed}

@@ -13,7 +13,7 @@ Period = Annotated[int, Range(ge=1, lt=2**32)]
 
 
 def quorum_of(size: int) -> int:
-    """ceil(2n/3): two quorums share more than the third that may be faulty."""
+    """Quorum of a committee, ceil(2n/3): two quorums share more than the third that may be faulty."""
     return -(-2 * size // 3)
 
 
@@ -22,20 +22,21 @@ class ElectionSettings(Section):
     """Rules of the elected committee, in force for ever once deployed; reasons in IStakes.
 
     Attributes:
-        min_stake: least stake of a candidate, wei.
+        min_stake: minimum stake of a candidate, wei.
         forfeit: burnt from the stake of a candidate that withholds a secret, a proof or a key; wei.
-        min_trust: least trust of a candidate, parts per million.
-        minimum: fewer candidates elect nobody; 4, or the size of a smaller committee, unless set.
-        founders: accounts, 0x and 40 hexadecimal digits, that alone may stand for the first committee;
-            everybody may without any, which only a development chain should do.
-        max_candidates: most candidates of one election.
+        min_trust: minimum trust of a candidate, parts per million.
+        minimum: minimum number of candidates of an election; by default 4, or the size of a smaller
+            committee.
+        founders: accounts, 0x and 40 hexadecimal digits, that alone may stand for the first committee; an
+            empty list admits everybody, which only a development chain should do.
+        max_candidates: maximum number of candidates of one election.
         reward: share of a slashed stake that the reporter gets, percent.
-        credited_votes: most votes of an epoch that raise a member's trust.
+        credited_votes: maximum number of votes of an epoch that raise a member's trust.
         withholding: added to a member's bad marks for a withheld secret, proof or key.
         attempts: key generations before an election is void.
-        epoch_length: least time before the next election, seconds.
-        commit_period, reveal_period, prove_period: seconds to commit to a secret, to reveal it, and to
-            prove one's output.
+        epoch_length: minimum time before the next election, seconds.
+        commit_period, reveal_period, prove_period: seconds to commit to a secret, to reveal it, and to prove
+            one's output.
         confirm_period: seconds to generate and confirm a group key.
         unbonding_delay: seconds until a stake, or a reward, is paid out.
     """
@@ -63,17 +64,18 @@ class CommitteeSettings(Section):
     """The committee that decides.
 
     Attributes:
-        roster: "appointed" (members of this process whose keys derive from the seed), "services" (processes
-            started with `blockful committee serve`, at the URLs in `members`; the appointed ones hand over to
-            them) or "elected" (of the processes at `members`, those that the chain elects).
+        roster: "appointed" (members in this process, with keys derived from the seed), "services" (processes
+            started with `blockful committee serve`, at the URLs in `members`; appointed members hand over to
+            them) or "elected" (processes at `members`, elected on the chain).
         members: URLs of the members that are processes.
-        review_seconds, round_seconds: how long a service may take to review a proposal, and for all else.
-        stall_seconds: how long members wait for a certified proposal to get on before they finish it
+        review_seconds, round_seconds: a service's time limits for the review of a proposal, and for
+            everything else.
+        stall_seconds: how long members wait for progress of a certified proposal before they finish it
             themselves.
-        takeover_seconds: how long they leave a request alone that nobody leads any more, before they lead it.
-        size, threshold, unanimous: of the committee; the threshold is the quorum unless set.
-        attested: members sign what only the models' owners attest, too: that clients and single samples were
-            forgotten by methods that no member can recompute (docs/reference/unlearning.md).
+        takeover_seconds: how long members wait before they lead a request whose leader has gone.
+        size, threshold, unanimous: of the committee; the threshold is the quorum by default.
+        attested: members also sign results that only the models' owners can vouch for: that methods which no
+            member can recompute made models forget clients and single samples (docs/reference/unlearning.md).
         election: rules of an elected committee.
     """
 
@@ -91,10 +93,10 @@ class CommitteeSettings(Section):
 
     @property
     def quorum(self) -> int:
-        """ceil(2n/3) votes, or all when unanimous."""
+        """Votes needed: ceil(2n/3), or all if unanimous."""
         return self.size if self.unanimous else quorum_of(self.size)
 
     @property
     def shares(self) -> int:
-        """Shares needed for a collision; the quorum unless set."""
+        """Shares needed for a collision; the quorum by default."""
         return self.threshold if self.threshold is not None else self.quorum

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from blockful_py.settings.section import Count, NonNegative, Positive, Range, Section
 
 WORDS = "words"
-"""The tokenizer that needs no files: words hashed to ids."""
+"""The tokenizer without files: words hashed to ids."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class PrivacySettings(Section):
 
     Attributes:
         noise: standard deviation of the noise over `clip`.
-        clip: longest gradient (L2) that a sample may have.
+        clip: maximum L2 norm of a sample's gradient.
         delta: probability that epsilon, which is computed, does not hold.
     """
 
@@ -33,19 +33,19 @@ class TrainingSettings(Section):
 
     Attributes:
         epochs: passes over the samples.
-        batch_size: samples of a step.
-        learning_rate: at the first step.
-        final_rate_share: share of `learning_rate` that is left at the last step.
+        batch_size: samples per step.
+        learning_rate: rate of the first step.
+        final_rate_share: share of `learning_rate` left at the last step.
         momentum: share of the last step's direction that the next one keeps.
-        weight_decay: of SGD: this times the weights is added to their gradient.
+        weight_decay: SGD's weight decay: this times the weights is added to their gradient.
         privacy: noise that makes the training differentially private.
-        together: "stacked", "loop", or "auto", which takes the faster for the network, the size of its inputs
-            and the kind of device (docs/reference/learning.md, "Speed").
+        together: "stacked", "loop", or "auto", which takes the faster for the network, its input size and the
+            kind of device (docs/reference/learning.md, "Speed").
         precision: "float32", or "bfloat16" for the layers that torch.autocast runs in it.
-        trainer: package.module:object that trains the participants' models on data of its own, as they train
-            theirs (docs/how-to/use-flower.md); it takes none of the settings beside it.
-        channels_last, compiled: batches in that memory format; the network through torch.compile, which
-            needs a C++ compiler on a CPU.  Both may be faster, and both change bits.
+        trainer: package.module:object that trains the participants' models on its own data, with its own
+            recipe (docs/how-to/use-flower.md); it ignores the other settings here.
+        channels_last, compiled: batches in that memory format; the network through torch.compile, which needs
+            a C++ compiler on a CPU.  Both may be faster, and both change bits.
     """
 
     epochs: Count = 20
@@ -63,7 +63,7 @@ class TrainingSettings(Section):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the network runs in float32 as it is written, without noise."""
+        """Whether the network runs unmodified in float32, without noise."""
         return (
             self.precision == "float32"
             and not self.channels_last
@@ -72,7 +72,7 @@ class TrainingSettings(Section):
         )
 
     def rate_at(self, step: int, steps: int) -> float:
-        """Linear from `learning_rate` at the first step to `learning_rate * final_rate_share` at the last."""
+        """Learning rate: linear from `learning_rate` to its share `final_rate_share` at the last step."""
         return self.learning_rate * (1 - (1 - self.final_rate_share) * step / max(1, steps - 1))
 
 
@@ -81,11 +81,11 @@ class DataOptions(Section):
     """Place of a data set, and the share of it to use.
 
     Attributes:
-        data_files: folder with the parquet or CSV files of the data set, named after their splits, or a hub
-            id in the place of the usual one; None: the usual hub id.
-        label: column of the labels in parties' files; guessed unless set.
-        data_limit: at most so many samples of each split, drawn by seed.
-        text_length: tokens of a text; longer ones are cut, shorter ones filled with id 0.
+        data_files: folder with the data set's parquet or CSV files, named after their splits, or another hub
+            id; None means the usual hub id.
+        label: label column in parties' files; guessed by default.
+        data_limit: maximum samples of each split, drawn by seed.
+        text_length: tokens of a text; longer texts are cut, shorter ones padded with id 0.
         tokenizer: "words", or the hub id or folder of a tokenizer of `transformers`.
     """
 
@@ -101,16 +101,17 @@ class LearningSettings(TrainingSettings, DataOptions):
     """Data, model and training recipe.
 
     Attributes:
-        dataset, model: names (docs/reference/learning.md lists them), or package.module:object for one's own.
-        options: the model's own, such as {norm = "group"}.
-        root_factor: how many times as long a model without references trains.
-        increments: classes, or "all", without which each owner that holds them trains its models once more,
-            and stores what comes of it for requests by `clean_increments`; not together with `privacy`.
-        clean_references: this starts from the references' own clean models, for requests by `retrain_ahead`,
-            and is done for all models that the classes have reached.
-        device: of torch, such as "cpu" or "cuda:1"; "auto" takes a GPU where there is one, but for networks
-            that train in stacks on a CPU.
-        threads: CPU threads of torch; the bits of a run depend on it, and small models gain nothing from
+        dataset, model: names (listed in docs/reference/learning.md), or package.module:object for custom
+            ones.
+        options: the model's own options, such as {norm = "group"}.
+        root_factor: factor by which a model without references trains longer.
+        increments: classes, or "all".  Each owner that holds such a class trains its models once more without
+            it and stores the result for requests by `clean_increments`; not together with `privacy`.
+        clean_references: increments start from the references' own clean models, for requests by
+            `retrain_ahead`, and are stored for all models that the classes have reached.
+        device: torch device, such as "cpu" or "cuda:1"; "auto" takes a GPU if there is one, except for
+            networks that train in stacks on a CPU.
+        threads: torch's CPU threads; the bits of a run depend on them, and small models gain nothing from
             more.
     """
 
@@ -125,5 +126,5 @@ class LearningSettings(TrainingSettings, DataOptions):
 
     @property
     def training(self) -> TrainingSettings:
-        """phi of eq. 3 alone, as a published model's statement records it."""
+        """phi of eq. 3 alone, as recorded in a published model's statement."""
         return TrainingSettings(**{phi.name: getattr(self, phi.name) for phi in fields(TrainingSettings)})

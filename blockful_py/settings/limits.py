@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that the owner of a participant sets: when it works, how much, and what it takes no part in."""
+"""Limits set by a participant's owner: working hours, amount of work, and refused requests."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 @dataclass(frozen=True)
 class OwnerLimits(Section):
-    """The limits of a participant; without a file, none.
+    """The limits of a participant; none without a file.
 
     Attributes:
-        hours: times of day (of the machine's clock) in which work begins, such as "20:00-06:00"; work that
-            has begun is finished.
-        models_a_day, models: most models that it trains in a calendar day, and in all; parts of requests do
-            not count.
+        hours: times of day (machine clock) in which work may begin, such as "20:00-06:00"; begun work is
+            finished.
+        models_a_day, models: maximum number of models trained per calendar day, and in all; parts of requests
+            do not count.
         cores: processor cores that a piece of work may use.
-        refused_levels, refused_methods: requests that it does no part of.
-        turn: a file that several participants of one machine name, so that one of them works at a time.
+        refused_levels, refused_methods: requests that it refuses.
+        turn: a lock file shared by several participants of one machine, so that only one of them works at a
+            time.
     """
 
     hours: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ class OwnerLimits(Section):
 
     @classmethod
     def load(cls, path: Path) -> OwnerLimits:
-        """The limits in a TOML file; none where there is no file.
+        """Reads the limits from a TOML file; a missing file means no limits.
 
         Raises SettingsError, which lists every wrong key and value.
         """
@@ -62,13 +63,16 @@ class OwnerLimits(Section):
         return limits
 
     def withheld(self, now: datetime) -> str | None:
-        """The reason why no work begins at a time; None when it may."""
+        """The reason why no work may begin at a time; None if it may."""
         if not self.hours or any(_is_within(now.time(), each) for each in self.hours):
             return None
         return f"work begins in {', '.join(self.hours)} only"
 
     def enough(self, models: int, today: int) -> str | None:
-        """The reason why no model is trained beside those there are, of which `today` were trained today."""
+        """The reason why no further model may be trained; None if it may.
+
+        `models` is the number of models so far, `today` the number trained today.
+        """
         if self.models is not None and models >= self.models:
             return f"it has trained {models} models, of {self.models} at most"
         if self.models_a_day is not None and today >= self.models_a_day:
@@ -76,7 +80,7 @@ class OwnerLimits(Section):
         return None
 
     def refused(self, level: str, method: str) -> str | None:
-        """The reason why it does no part of a request; None when it does."""
+        """The reason why the participant refuses a request; None if it does not."""
         if level in self.refused_levels:
             return f"the owner refuses requests of level {level}"
         if method in self.refused_methods:
@@ -85,7 +89,7 @@ class OwnerLimits(Section):
 
 
 def _is_within(moment: time, hours: str) -> bool:
-    """Whether a time is in a span of the day, which may go on after midnight."""
+    """Whether a time is in a span of the day, which may extend past midnight."""
     first, last = (time.fromisoformat(each) for each in hours.split("-"))
     if first <= last:
         return first <= moment < last

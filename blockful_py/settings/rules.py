@@ -28,7 +28,7 @@ def broken_rules(
     storage: StorageSettings,
     engine: EngineSettings,
 ) -> Iterator[str]:
-    """A sentence for every rule that is broken, saying what to change."""
+    """Yields a sentence for every broken rule, with the change to make."""
     yield from broken_scenario(federation)
     yield from _learning(learning)
     yield from _unlearning(unlearning)
@@ -38,7 +38,7 @@ def broken_rules(
 
 
 def broken_scenario(federation: FederationSettings) -> Iterator[str]:
-    """The rules of the scenario; learning asks for them, too."""
+    """The rules of the scenario, which learning checks too."""
     users, rounds, graph = federation.users, federation.rounds, federation.graph
     if (federation.scenario == "scripted") != (graph is not None):
         yield "federation.graph belongs to scenario 'scripted' and to no other: give both or neither."
@@ -72,7 +72,7 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
             "learning.privacy can be applied: leave them out."
         )
     if learning.clean_references and not learning.increments:
-        yield "learning.clean_references says what learning.increments start from: name classes there too."
+        yield "learning.clean_references only changes the start of learning.increments: name classes there."
 
 
 def _unlearning(unlearning: UnlearningSettings) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _storage(storage: StorageSettings) -> Iterator[str]:
 
 
 def broken_engine(engine: EngineSettings) -> Iterator[str]:
-    """The rules of the engine; experiments ask for them, too."""
+    """The rules of the engine, which experiments check too."""
     if (engine.kind == "ray") != (engine.address is not None):
         yield (
             "engine.address is host:port of the head of a Ray cluster and belongs to engine.kind 'ray': give "

@@ -14,7 +14,7 @@ from blockful_py.settings.text import listed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Finite numbers x with ge <= x <= le and gt < x < lt, as far as these bounds are set."""
+    """Finite numbers x with ge <= x <= le and gt < x < lt, for the bounds that are set."""
 
     ge: float | None = None
     gt: float | None = None
@@ -35,7 +35,7 @@ class Range:
         return " and ".join(f"{word} {bound}" for word, bound in bounds.items() if bound is not None)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Has pydantic check the range together with the type."""
+        """Makes pydantic check the range together with the type."""
         from pydantic import AfterValidator
 
         return AfterValidator(self._checked).__get_pydantic_core_schema__(source, handler)
@@ -52,9 +52,10 @@ Count = Annotated[int, Range(ge=1)]
 
 
 class Section:
-    """Base of the sections.  Making one raises SettingsError for a value out of range or an unknown choice.
+    """Base of the sections.
 
-    Types are checked where settings are read from a document (`validation`), not here.
+    The constructor raises SettingsError for a value out of range or an unknown choice.  Types are checked
+    where settings are read from a document (`validation`), not here.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -70,7 +71,7 @@ class Section:
 
 
 def _faults(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """The requirements of `hint`, each with the value that breaks it."""
+    """The broken requirements of `hint`, each with the value at fault."""
     if get_origin(hint) is Annotated:
         yield from ((str(r), value) for r in hint.__metadata__ if isinstance(r, Range) and value not in r)
     elif get_origin(hint) is Literal:

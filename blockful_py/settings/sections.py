@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the federation, of unlearning, and of the stores and chains of the record."""
+"""Settings of the federation, of unlearning, and of the record's stores and chains."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class FederationSettings(Section):
 
     Attributes:
         scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in `graph`)
-            or "organic" (eq. 1 chooses).
-        situation: how the data is shared out: "few_hold" (only the users of the starts hold the classes to
+            or "organic" (selection by eq. 1).
+        situation: partition of the data: "few_hold" (only the users of the starts hold the classes to
             forget), "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards" or "parties"
-            (each file of the data set "parties" is a user's).
+            (each file of the data set "parties" belongs to one user).
         missing: classes that a user lacks in `label_non_iid`, by user.
-        concentration: of the Dirichlet distribution in `dirichlet`; small values make users unlike.
+        concentration: parameter of the Dirichlet distribution in `dirichlet`; small values make users unlike.
         shards: pieces that each user gets in `shards`.
-        users, rounds: each user publishes one model a round (`paper14`: 14 users, one round).
-        candidates, references, candidate_window: K and N of eq. 1, and how many of the newest models K is
+        users, rounds: each user publishes one model per round (`paper14`: 14 users, one round).
+        candidates, references, candidate_window: K and N of eq. 1, and the number of newest models that K is
             drawn from (`organic`).
-        wave: models that train side by side and are published together (`organic`).
-        patience: seconds that a participant among machines waits for a model that it may draw from, once no
-            other is published any more; then it draws from those that are there (`organic`).
+        wave: number of models trained side by side and published together (`organic`).
+        patience: seconds that a participant among machines waits for a missing candidate after the last
+            publication; then it draws from the published models (`organic`).
         graph: references by model, model i by user i (`scripted`).
-        parties: names of participants by number, or by account (0x...): each its own word, for people.
-        accounts: folder of the users' Ethereum keystores (`blockful account create`); without one, keys that
-            derive from the seed.
+        parties: names of participants by number, or by account (0x...), chosen by themselves, for display.
+        accounts: folder of the users' Ethereum keystores (`blockful account create`); by default, keys
+            derived from the seed.
     """
 
     scenario: Literal["paper14", "scripted", "organic"] = "paper14"
@@ -63,7 +63,7 @@ class FederationSettings(Section):
         return tuple(f"r{number}" for number in range(1, self.users * self.rounds + 1))
 
     def party(self, user: int, account: str = "") -> str | None:
-        """The name of a participant, by its number or its account (0x...); None where it gave none."""
+        """The name of a participant, by its number or its account (0x...); None if it gave none."""
         return self.parties.get(account.lower()) or self.parties.get(str(user))
 
 
@@ -75,15 +75,16 @@ class UnlearningSettings(Section):
         starts: models that are unlearned first, by name.
         classes: labels to forget.
         clients, samples: users, or samples as "user:row" (row from 0 in the user's training data), to forget
-            instead of `classes`, which then only decide how `few_hold` shares the data out.
-        parallel, sequential: the method of each paradigm (docs/reference/unlearning.md lists them); "auto"
+            instead of `classes`, which then only decide how `few_hold` divides the data.
+        parallel, sequential: the method of each paradigm (listed in docs/reference/unlearning.md); "auto"
             takes the best that the request's situation allows.
         alpha: discount factor of eq. 7.
         epsilon: descendants whose update is at most this long (L2) stay.
         options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
-        blocks: of the live chain's node, in which an owner among machines does its part for one model.
-        unanswered: what becomes of a model whose owner has not retrained it by then: members "withdraw" it,
-            or the request has to "wait".
+        blocks: number of blocks of the live chain's node in which an owner among machines must do its part
+            for one model.
+        unanswered: reaction to an owner that misses this deadline: members "withdraw" its model, or the
+            request has to "wait".
     """
 
     starts: tuple[str, ...] = ("r5", "r7")
@@ -104,11 +105,10 @@ class AccessSettings(Section):
     """Access to models, and to the federation.
 
     Attributes:
-        joined_by: "any" registered reader reads every current model; by "publication", those only that
-            were published after it had joined (heights of the live chain; a redaction does not count as
-            publication).
-        participants: "any" account joins a federation of machines, or those that the committee has
-            "admitted"; in force for ever once deployed.
+        joined_by: "any" lets a registered reader read every current model; "publication" only the models
+            published after it joined (heights of the live chain; a redaction does not count as publication).
+        participants: "any" lets every account join a federation of machines; "admitted" only accounts that
+            the committee has admitted; in force for ever once deployed.
     """
 
     joined_by: Literal["any", "publication"] = "any"
@@ -120,8 +120,8 @@ class ArchiveSettings(Section):
     """Retention of replaced versions for auditors.
 
     Attributes:
-        retention_days: `blockful expire` destroys the auditors' keys of versions replaced longer ago; never
-            unless set.
+        retention_days: age from which `blockful expire` destroys the auditors' keys of replaced versions;
+            never by default.
     """
 
     retention_days: NonNegative | None = None
@@ -129,11 +129,11 @@ class ArchiveSettings(Section):
 
 @dataclass(frozen=True)
 class ControllerSettings(Section):
-    """Who answers for erasures, as attestations of erasure certificates name them.
+    """The parties responsible for erasures, as named in attestations of erasure certificates.
 
     Attributes:
-        name, contact: the controller (GDPR Art. 4(7)), and where to reach it.
-        processors: who processes the data on its behalf (GDPR Art. 4(8)).
+        name, contact: the controller (GDPR Art. 4(7)), and its contact.
+        processors: processors of the data on its behalf (GDPR Art. 4(8)).
     """
 
     name: str | None = None
@@ -143,16 +143,16 @@ class ControllerSettings(Section):
 
 @dataclass(frozen=True)
 class ChainSettings(Section):
-    """The two chains; without URLs, two devnets of our own are started.
+    """The two chains; without URLs, two local devnets are started.
 
     Attributes:
-        live_url, archive_url: of the nodes' JSON-RPC; a list names further nodes of the chain, which are used
-            in this order where one does not answer, lags or is of another chain.
-        devnet: the kind of devnets of our own: "ganache" (processes of Node.js), or "embedded" (files that
-            each process executes itself, extra `embedded`); Ganache where it is installed unless set.
-        confirmations: blocks that must follow a block until it counts; 0 where blocks are final.
-        live_chain_id, archive_chain_id: that the nodes must report (EIP-155), and devnets of our own take.
-        max_fee_gwei: most for a unit of gas; where a network asks for more, nothing is sent.
+        live_url, archive_url: JSON-RPC URLs of the nodes.  A list names further nodes of the chain, used in
+            this order if one does not answer, lags or is of another chain.
+        devnet: kind of local devnets: "ganache" (processes of Node.js), or "embedded" (files that each
+            process executes itself, extra `embedded`); by default Ganache if it is installed.
+        confirmations: blocks that must follow a block until it counts; 0 if blocks are final.
+        live_chain_id, archive_chain_id: chain ids (EIP-155) that the nodes must report and local devnets use.
+        max_fee_gwei: maximum price per unit of gas; a network that asks for more gets no transactions.
         packaging_interval: seconds between blocks.
         block_size: bytes of transactions in a block.
         chunk_models: models redacted or archived in one transaction.
@@ -172,12 +172,13 @@ class ChainSettings(Section):
 
 @dataclass(frozen=True)
 class RunSettings(Section):
-    """Code of one's own that a run may import, as package.module:object.  No federation file has this
-    section, so nobody names code for others.
+    """Custom code that a run may import, as package.module:object.
+
+    No federation file has this section, so nobody can allow code on others' machines.
 
     Attributes:
         allow: models, trainers and unlearning methods that a federation file or a request may name.
-        callbacks: `blockful_py.callbacks` to be told what happens; "mlflow" is one that is built in.
+        callbacks: `blockful_py.callbacks` that receive a run's events; "mlflow" is built in.
     """
 
     allow: tuple[str, ...] = ()
@@ -186,12 +187,12 @@ class RunSettings(Section):
 
 @dataclass(frozen=True)
 class EngineSettings(Section):
-    """Where the tasks of this machine's jobs are carried out.  No federation file has this section.
+    """The engine that runs the tasks of this machine's jobs.  No federation file has this section.
 
     Attributes:
         kind: "here" (in this process), "processes" (local ones) or "ray" (a cluster, extra `ray`).
         address: host:port of the Ray cluster's head.
-        workers: how many local processes; as many as there are cores unless set.
+        workers: number of local processes; by default the number of cores.
     """
 
     kind: Literal["here", "processes", "ray"] = "here"
@@ -205,7 +206,8 @@ class StorageSettings(Section):
 
     Attributes:
         api, archive_api: multiaddrs of the nodes' HTTP APIs, such as "/ip4/127.0.0.1/tcp/5001", for the
-            models of the live chain and of the archive; a node each, as what it pins is what the store keeps.
+            models of the live chain and of the archive.  Each needs a node of its own, because a store keeps
+            exactly its node's pins.
         seconds: how long a node may look for one block.
     """
 

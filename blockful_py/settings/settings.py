@@ -53,8 +53,7 @@ class Settings(Section):
     def load(cls, path: str | Path | None = None, overrides: Sequence[str] = ()) -> Settings:
         """Reads a TOML file and applies overrides such as `learning.epochs=5`.
 
-        Raises:
-            SettingsError: names the file or the key, what is wrong, and what is allowed.
+        Raises SettingsError, which names the file or the key, the fault, and the allowed values.
         """
         document: dict[str, Any] = {}
         if path is not None:
@@ -67,10 +66,9 @@ class Settings(Section):
     def parse(cls, document: Mapping[str, Any]) -> Settings:
         """Settings from the tables of a TOML or JSON file.
 
-        Raises:
-            SettingsError: lists every wrong key and value, or else every rule that is broken.
+        Raises SettingsError, which lists every wrong key and value, or otherwise every broken rule.
         """
-        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+        from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
         settings = validated(cls, document)
         broken = list(
@@ -88,6 +86,6 @@ class Settings(Section):
         return settings
 
     def to_json(self) -> dict[str, Any]:
-        """Tables as JSON has them, with lists for tuples and text for keys; `parse` takes them back."""
+        """The settings as JSON tables, with lists for tuples and text for keys; the inverse of `parse`."""
         document: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return document

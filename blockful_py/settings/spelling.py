@@ -10,13 +10,13 @@ from typing import Any, get_args, get_type_hints
 
 
 def meant(word: Any, known: Sequence[str]) -> str:
-    """` (did you mean 'organic'?)` where a known name is close to the word, or else nothing."""
+    """A suggestion, ` (did you mean 'organic'?)`, if a known name is close to the word; otherwise empty."""
     close = get_close_matches(str(word), known, n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def unknown(root: type, path: Sequence[str], value: Any) -> str:
-    """A sentence about a key that the sections of `root` do not have."""
+    """A sentence about a key that the sections of `root` lack."""
     sections = dict(_sections(root))
     *above, key = path
     place, section = ".".join(path), ".".join(above)
@@ -42,7 +42,7 @@ def unknown(root: type, path: Sequence[str], value: Any) -> str:
 
 
 def _sections(section: type, place: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Keys by dotted name of their section, "" for the top."""
+    """Keys of each section, by the section's dotted name; "" is the top level."""
     hints = {key: hint for key, hint in get_type_hints(section).items() if not key.startswith("_")}
     yield place, tuple(hints)
     for key, hint in hints.items():

@@ -13,7 +13,7 @@ from blockful_py.errors import SettingsError
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file.  Raises SettingsError when there is none, or it is not TOML."""
+    """The tables of a TOML file.  Raises SettingsError if the file is missing or not TOML."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         require_shallow(text.encode())
@@ -29,7 +29,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def apply_override(document: dict[str, Any], override: str) -> None:
-    """Applies `section.key=value`; a value that is not TOML is taken as text.  Raises SettingsError."""
+    """Applies `section.key=value`; a value that is not TOML counts as text.  Raises SettingsError."""
     key, separator, text = override.partition("=")
     if not separator or not key.strip():
         raise SettingsError(f"an override looks like section.key=value, not {override!r}")
@@ -50,7 +50,7 @@ def apply_override(document: dict[str, Any], override: str) -> None:
 
 
 def listed(faults: Sequence[str]) -> str:
-    """One fault as it is, several below each other."""
+    """One fault unchanged; several as a list, one per line."""
     if len(faults) == 1:
         return faults[0]
     return "\n".join([f"{len(faults)} settings are wrong:", *(f"- {fault}" for fault in faults)])

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -24,28 +25,34 @@ KINDS = {
     "string": "text",
     "tuple": "a list",
 }
-"""Types in plain words, by the first word of pydantic's name for the error."""
+"""Types in plain words, by the first word of pydantic's error type."""
 
 
 def validated(root: type[T], document: Mapping[str, Any]) -> T:
-    """`root`, a dataclass of sections, with the values of the document.
+    """Builds `root`, a dataclass of sections, from the document.
 
-    Raises:
-        SettingsError: lists every key that is unknown or missing, and every value of a wrong type or range.
+    Raises SettingsError, which lists every unknown or missing key, and every value of a wrong type or range.
     """
     if not isinstance(document, Mapping):
         raise SettingsError(f"the document must be a table, not {document!r:.60}.")
     if twice := [*_named_twice(document)]:
         raise SettingsError(listed(twice))
     text = json.dumps(document, default=str)
-    try:  # JSON has lists for tuples and text for keys; otherwise nothing is taken for what it is not
-        return TypeAdapter(root).validate_json(text, strict=True)
+    try:  # JSON has lists for tuples and text for keys; types are otherwise strict
+        found: T = _adapter(cast(Any, root)).validate_json(text, strict=True)
     except ValidationError as error:
         raise SettingsError(listed(_faults(root, document, error))) from None
+    return found
+
+
+@cache
+def _adapter(root: Any) -> TypeAdapter[Any]:
+    """The validator of a dataclass; making it takes ten times as long as using it."""
+    return TypeAdapter(root)
 
 
 def _named_twice(document: Mapping[str, Any], *path: str) -> Iterator[str]:
-    """One sentence for each number that is the key of several values, as 1 and 01 are."""
+    """Yields a sentence for each number that is the key of several values, as 1 and 01 are."""
     keys: dict[int, list[str]] = {}
     for key, value in document.items():
         if key.isdecimal():
@@ -58,7 +65,7 @@ def _named_twice(document: Mapping[str, Any], *path: str) -> Iterator[str]:
 
 
 def _faults(root: type, document: Mapping[str, Any], error: ValidationError) -> list[str]:
-    """One sentence a place; a value that may be of several types fails as each of them."""
+    """One sentence per place; a value with several allowed types fails as each of them."""
     wanted: dict[str, list[str]] = {}
     faults: dict[str, str] = {}
     for problem in error.errors():
@@ -77,7 +84,7 @@ def _faults(root: type, document: Mapping[str, Any], error: ValidationError) -> 
 
 
 def _place(document: Any, location: Sequence[int | str]) -> tuple[list[str], Any]:
-    """Keys that lead to the faulty value, without pydantic's names of types, and the value."""
+    """Keys that lead to the faulty value, without pydantic's type names, and the value."""
     path: list[str] = []
     for part in location:
         if part == "[key]":

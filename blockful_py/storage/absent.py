@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that could not be fetched, so that they are not asked for again at every look."""
+"""Remembers files that could not be fetched, to space out further attempts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from blockful_py.errors import BlockNotFoundError, StoreUnreachableError
 from blockful_py.types import Uri
 
 FIRST_SECONDS = 1.0
-"""Until a file is asked for again, twice as many each time."""
+"""Delay before the first retry; each further delay doubles."""
 LONGEST_SECONDS = 300.0
-"""Where machines said that they do not have it."""
+"""Maximum delay if machines said that they lack the file."""
 LONGEST_ALONE_SECONDS = 8.0
-"""Where no machine was reached: it is the network that is expected back."""
+"""Maximum delay if no machine was reached: the network is expected to return."""
 MOST_FILES = 4096
-"""Files that are remembered, the latest."""
+"""Maximum number of remembered files; the oldest are dropped."""
 _BLOCKS = 8
-"""Missing blocks of a file that are remembered; when one of them is here, the file is asked for at once."""
+"""Missing blocks remembered per file; the arrival of one of them allows an immediate retry."""
 
 Failure = BlockNotFoundError | StoreUnreachableError
 Clock = Callable[[], float]
@@ -27,9 +27,9 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class _Absent:
-    """Why a file could not be fetched, some of what it lacked, and when it is asked for again.
+    """A failed fetch: its reason, some missing blocks, and the time of the next attempt.
 
-    An error itself would keep what its frames hold: the bytes that a machine sent.
+    It stores no exception, whose frames would keep the bytes that a machine sent.
     """
 
     kind: type[Failure]
@@ -40,23 +40,23 @@ class _Absent:
 
 
 class AbsentFiles:
-    """Remembers failed fetches; safe for several threads."""
+    """Remembers failed fetches; thread-safe."""
 
     def __init__(self, now: Clock) -> None:
         self._now = now
         self._files: OrderedDict[Uri, _Absent] = OrderedDict()
 
     def require_due(self, uri: Uri, is_here: Callable[[Uri], bool]) -> None:
-        """Raises the failure of the last fetch until its time has come, or a block that it lacked is here."""
+        """Repeats the failure of the last fetch until its delay is over or a missing block arrives."""
         absent = self._files.get(uri)
         if absent is None:
             return
         left = absent.until - self._now()
         if left > 0 and not any(is_here(block) for block in absent.missing):
-            raise absent.kind(f"{absent.reason} It is asked for again in {left:.0f} s.")
+            raise absent.kind(f"{absent.reason} The next attempt is in {left:.0f} s.")
 
     def note(self, uri: Uri, failure: Failure, missing: tuple[Uri, ...], answered: bool) -> None:
-        """Remembers a failed fetch; `answered`: whether any machine said that it does not have the file."""
+        """Records a failed fetch; `answered` means that a machine said it lacks the file."""
         before = self._files.pop(uri, None)
         longest = LONGEST_SECONDS if answered else LONGEST_ALONE_SECONDS
         pause = min(FIRST_SECONDS if before is None else 2 * before.pause, longest)

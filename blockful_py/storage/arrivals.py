@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks that arrived for files that are not kept, or not yet.
+"""Blocks that arrived for files that are not (yet) in the store.
 
-    arrivals/<sender>/   a `BlockStore` of what this sender pushed
+    arrivals/<sender>/   a `BlockStore` of the blocks that this sender pushed
 
-A sender is a key of the federation, or FETCHED for what this machine asked for itself.  What a sender has
-here is bounded in bytes, and goes when it is old; no sender's blocks depend on another's.
+A sender is a key of the federation, or FETCHED for blocks that this machine requested itself.  The bytes of
+each sender are bounded and expire; senders do not affect one another's blocks.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
 FOLDER = "arrivals"
-"""Name of the folder in that of a store."""
+"""Name of the folder within a store's folder."""
 FETCHED = "fetched"
 SENDER_BYTES = 4 * 2**30
-"""Bytes of one sender's blocks."""
+"""Maximum bytes of one sender's blocks."""
 LEAST = 2**14
-"""Bytes that a block counts as, at least: files are not free."""
+"""Minimum bytes charged per block, since files are not free."""
 
 Clock = Callable[[], float]
 
 
 class Arrivals:
-    """A folder of arrived blocks, by sender; safe for several threads and processes."""
+    """A folder of arrived blocks by sender; safe for several threads and processes."""
 
     def __init__(self, directory: Path, most: int = SENDER_BYTES, now: Clock = time.time) -> None:
-        """`directory`: on the file system of the store that takes blocks from here.
+        """Opens or creates `directory`, on the file system of the store that takes the blocks.
 
-        `most`: bytes of one sender's blocks; `now`: the clock of the file system.
+        `most` is the maximum bytes of one sender's blocks; `now` the clock of the file system.
         """
         self._directory = directory
         self._most = most
@@ -50,9 +50,9 @@ class Arrivals:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, sender: str, uri: Uri, block: bytes) -> None:
-        """Keeps a block, which hashes to its CID, for `sender`.
+        """Stores a block for `sender`; the caller has checked its hash.
 
-        Raises StorageError when the sender has no room left.
+        Raises StorageError if the sender has no room left.
         """
         store = self._of(sender)
         if not store.has(uri):
@@ -61,18 +61,18 @@ class Arrivals:
             store.renew(uri)
 
     def get(self, uri: Uri) -> bytes:
-        """A block that anybody sent, verified.  Raises BlockNotFoundError."""
+        """A verified block from any sender.  Raises BlockNotFoundError."""
         for store in self._all().values():
             with suppress(BlockNotFoundError, IntegrityError):
                 return store.get(uri)
         raise BlockNotFoundError(f"block {cid_string(uri)} has not arrived.")
 
     def renew(self, sender: str, uri: Uri) -> bool:
-        """Whether `sender` has this block here; it counts as fresh then."""
+        """Refreshes the age of a sender's block; returns whether it is here."""
         return self._of(sender).renew(uri)
 
     def give(self, uri: Uri, other: BlockStore) -> None:
-        """Moves a block to a store on the same file system; nothing happens when it is not here."""
+        """Moves a block to a store on the same file system; does nothing if it is not here."""
         for store in self._all().values():
             if store.has(uri):
                 store.move(uri, other)
@@ -89,7 +89,7 @@ class Arrivals:
             used -= _charge(status.st_size)
 
     def expire(self, seconds: float) -> int:
-        """Removes blocks that arrived or were renewed more than `seconds` ago; returns how many."""
+        """Removes blocks that arrived or were refreshed more than `seconds` ago; returns their number."""
         removed, limit = 0, self._now() - seconds
         for store in self._all().values():
             store.clear_temporary(limit)
@@ -102,19 +102,19 @@ class Arrivals:
         return removed
 
     def used(self) -> dict[str, int]:
-        """Bytes that each sender's blocks count as."""
+        """Bytes charged to each sender."""
         return {sender: _bytes_in(store) for sender, store in self._all().items()}
 
     def _take_room(self, sender: str, size: int) -> None:
-        """Counts `size` bytes; what others have taken away is noticed before a refusal."""
+        """Charges `size` bytes; recounts the files before a refusal, since others may have removed some."""
         with self._turn:
             used = self._used.get(sender)
             if used is None or used + size > self._most:
                 used = _bytes_in(self._of(sender))
             if used + size > self._most:
                 raise StorageError(
-                    f"{sender} has {used} bytes of blocks here that belong to no kept file, and may have "
-                    f"{self._most}: they go when a file of theirs is kept, or with time."
+                    f"{sender} has {used} bytes of blocks here that belong to no kept file (maximum "
+                    f"{self._most}): they go when their file is kept, or expire."
                 )
             self._used[sender] = used + size
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file whose blocks come one by one from anybody."""
+"""Assembles a file whose blocks arrive one by one from any machine."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from blockful_py.types import Codec, Uri
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a block is in the file; `size` is what its parent says, None of the root."""
+    """Position of a block in the file; `size` is as its parent states, None for the root."""
 
     size: int | None
     depth: int
 
 
 class Assembly:
-    """Knows the blocks of a file as far as its nodes are here, and which of them are missing.
+    """Tracks the known blocks of a file and which of them are missing.
 
-    A file of more than `limit` bytes, with those of repeated blocks, beyond its `Bounds`, or of more than 8
-    levels is refused as soon as a node shows it; so is one whose sizes do not add up.
+    Rejects a file as soon as a node shows that it has more than `limit` bytes (counting repeated blocks),
+    exceeds its `Bounds`, has more than 8 levels, or has inconsistent sizes.
     """
 
     def __init__(self, root: Uri, limit: int, here: Callable[[Uri], bytes | None]) -> None:
-        """`here` gives a block that this machine has, verified, or None.  Raises FormatError as `take`."""
+        """Begins with the root; `here` returns a verified local block, or None.
+
+        Raises FormatError as `take`.
+        """
         self._root = root
         self._bounds = Bounds(root, limit)
         self._here = here
@@ -40,7 +43,7 @@ class Assembly:
 
     @property
     def missing(self) -> tuple[Uri, ...]:
-        """Known blocks that are not here, parents of unknown ones among them."""
+        """Known blocks that are not here; some may be parents of unknown blocks."""
         return tuple(self._missing)
 
     @property
@@ -49,22 +52,21 @@ class Assembly:
         return tuple(self._places)
 
     def __contains__(self, uri: object) -> bool:
-        """Whether a block is known to be of the file."""
+        """Whether a block is known to belong to the file."""
         return uri in self._places
 
     def is_missing(self, uri: Uri) -> bool:
         return uri in self._missing
 
     def take(self, uri: Uri, block: bytes) -> None:
-        """Takes a missing block, which hashes to its CID.
+        """Adds a missing block; the caller has checked its hash.
 
-        Raises:
-            FormatError: the file is not one that is read here, whoever sends its blocks.
+        Raises FormatError if the file is not acceptable, regardless of who sends it.
         """
         self._find(self._take(uri, block))
 
     def _find(self, missing: list[Uri]) -> None:
-        """Takes those blocks that are here, and those that they show to be missing."""
+        """Adds local blocks, and then the local ones among the blocks they link to."""
         while missing:
             uri = missing.pop()
             block = self._here(uri)
@@ -72,7 +74,7 @@ class Assembly:
                 missing += self._take(uri, block)
 
     def _take(self, uri: Uri, block: bytes) -> list[Uri]:
-        """Takes a block; returns the blocks that it shows to be missing."""
+        """Adds a block; returns the missing blocks that it links to."""
         require_block_size(uri, block)
         place = self._places[uri]
         if uri.codec is Codec.RAW:
@@ -93,7 +95,7 @@ class Assembly:
             elif known is None or known.size != link.size:
                 raise FormatError(
                     f"{cid_string(uri)} says that {cid_string(link.uri)} holds {link.size} bytes, which is "
-                    "nothing, or not what another node says."
+                    "zero, or contradicts another node."
                 )
         self._bounds.count_blocks(len(shown) + (place.size is None))
         del self._missing[uri]
@@ -104,4 +106,4 @@ class Assembly:
         if place.size is None:
             self._bounds.require_length(size)
         elif size != place.size:
-            raise FormatError(f"{cid_string(uri)} holds {size} bytes, its parent says {place.size}.")
+            raise FormatError(f"{cid_string(uri)} holds {size} bytes, but its parent says {place.size}.")

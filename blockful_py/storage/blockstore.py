@@ -2,10 +2,10 @@
 """Blocks as files of a directory, verified on every read.
 
     blocks/<shard>/<cid>   the block; shard = the two characters before the CID's last one
-    tmp/                   blocks being written; a name here is never read
+    tmp/                   blocks being written; never read
 
-A block appears under its name by a rename after its bytes are on the disk, so it is whole or
-absent, also after a crash and with several processes writing.
+A block gets its name by a rename after its bytes are on the disk.  It is therefore whole or absent, even
+after a crash or with several writing processes.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ class BlockStore:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, uri: Uri, parts: Parts) -> bool:
-        """Writes a block, durably once `sync` has returned; False when it was here already.
+        """Writes a block, which is durable after `sync`; returns False if it was here already.
 
-        Raises:
-            StorageError: the disk is full or cannot be written; nothing is left behind.
+        Raises StorageError if the disk is full or cannot be written; leaves nothing behind.
         """
         path = self._file(uri)
         with readable_errors(self.directory):
@@ -53,16 +52,14 @@ class BlockStore:
         return True
 
     def sync(self) -> None:
-        """Makes the folders of blocks durable; each block in its folder is."""
+        """Makes the shard folders durable; each block is already durable within its folder."""
         with readable_errors(self.directory):
             sync(self._blocks)
 
     def get(self, uri: Uri) -> bytes:
         """The bytes of a block.
 
-        Raises:
-            BlockNotFoundError: it is not here.
-            IntegrityError: the bytes on the disk do not hash to the CID.
+        Raises BlockNotFoundError if it is not here, and IntegrityError if its bytes do not hash to the CID.
         """
         path = self._file(uri)
         with readable_errors(self.directory):
@@ -71,7 +68,7 @@ class BlockStore:
             except FileNotFoundError:
                 raise BlockNotFoundError(
                     f"block {cid_string(uri)} is not in the store {self.directory}: "
-                    "it was deleted, or this is another store than the one it was added to."
+                    "it was deleted, or was added to another store."
                 ) from None
         if hashlib.sha256(block).digest() != uri.digest:
             raise IntegrityError(
@@ -81,13 +78,13 @@ class BlockStore:
         return block
 
     def has(self, uri: Uri) -> bool:
-        """Whether the block is here (its bytes are not read)."""
+        """Whether the block is here; does not read its bytes."""
         return self._path(uri).is_file()
 
     def move(self, uri: Uri, other: BlockStore) -> None:
-        """Moves a block to a store on the same file system, durably once that one's `sync` has returned.
+        """Moves a block to a store on the same file system, durable after that store's `sync`.
 
-        Nothing happens when it is not here.
+        Does nothing if it is not here.
         """
         path = other._file(uri)
         with readable_errors(self.directory):
@@ -99,7 +96,7 @@ class BlockStore:
             sync(os.path.dirname(path))  # noqa: PTH120
 
     def remove(self, uri: Uri) -> bool:
-        """Removes a block, durably; False when it was not here."""
+        """Removes a block durably; returns False if it was not here."""
         path = self._path(uri)
         with readable_errors(self.directory):
             try:
@@ -115,14 +112,14 @@ class BlockStore:
             yield uri
 
     def files(self) -> Iterator[tuple[Uri, os.stat_result]]:
-        """Yields every block here with its file's size and times, in no particular order."""
+        """Yields every block here with its file's status, in no particular order."""
         for shard in list(self._blocks.iterdir()):
             for path in list(shard.iterdir()):
                 with suppress(FormatError, FileNotFoundError):
                     yield parse_cid(path.name), path.stat()
 
     def renew(self, uri: Uri) -> bool:
-        """Sets the time of a block's file to the present; False when it is not here."""
+        """Sets the time of a block's file to now; returns False if it is not here."""
         with readable_errors(self.directory):
             try:
                 os.utime(self._file(uri))
@@ -131,14 +128,17 @@ class BlockStore:
         return True
 
     def clear_temporary(self, before: float = math.inf) -> None:
-        """Removes what interrupted writes left `before` a time; none that old may be in progress."""
+        """Removes temporary files of interrupted writes that are older than time `before`.
+
+        The caller ensures that no such write is still in progress.
+        """
         for path in self._tmp.iterdir():
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < before:
                     path.unlink()
 
     def _new_shard(self, path: str) -> bool:
-        """Makes the folder of a block where there is none yet; whether there was none."""
+        """Creates the shard folder of a block; returns False if it existed."""
         try:
             os.mkdir(os.path.dirname(path), mode=0o700)  # noqa: PTH102, PTH120
         except FileExistsError:
@@ -149,14 +149,14 @@ class BlockStore:
         return Path(self._file(uri))
 
     def _file(self, uri: Uri) -> str:
-        """The path, as text: a `Path` takes longer to make than a small block to read."""
+        """The path as text: creating a `Path` takes longer than reading a small block."""
         name = cid_string(uri)
         return f"{self._blocks}/{name[-3:-1]}/{name}"
 
 
 @contextmanager
 def readable_errors(directory: Path) -> Iterator[None]:
-    """Turns an OSError into a StorageError that says what to do."""
+    """Turns an OSError into a StorageError with advice."""
     try:
         yield
     except OSError as error:
@@ -179,7 +179,7 @@ def _same(path: str, parts: Parts) -> bool:
 
 
 def _read(path: str, most: int) -> bytes:
-    """The bytes of a file, at most `most`, in a buffer of its size: one of `most` is dear to make."""
+    """At most `most` bytes of a file, in a buffer of the file's size: one of `most` bytes is costly."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         missing = min(os.fstat(descriptor).st_size, most)

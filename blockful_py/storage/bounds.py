@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of so many bytes may consist of, whoever made it."""
+"""Bounds on the blocks of a file of a given size."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
 MAX_BLOCK_SIZE = 2 * 2**20
-"""Bytes of a block, as read: the limit that IPFS nodes have for blocks they exchange."""
+"""Maximum bytes of a block that is read: the limit for blocks that IPFS nodes exchange."""
 FEW_BLOCKS = 1024
-"""Blocks that any file may have."""
+"""Number of blocks that any file may have."""
 SMALL_BLOCK = 2**14
-"""Bytes that the blocks of a larger file have on average, at least."""
+"""Minimum average bytes of the blocks of a larger file."""
 NODE_SHARE = 64
-"""Bytes of a file for each byte of its nodes, at least; a node alone may have MAX_BLOCK_SIZE."""
+"""Minimum bytes of a file per byte of its nodes; a single node may have MAX_BLOCK_SIZE."""
 
 
 class Bounds:
     """Counts the blocks of a file of at most `limit` bytes, and the bytes of its nodes.
 
-    Raises FormatError beyond `limit // SMALL_BLOCK` blocks and FEW_BLOCKS, or `limit // NODE_SHARE` bytes of
-    nodes and MAX_BLOCK_SIZE.
+    Raises FormatError for more than FEW_BLOCKS + `limit // SMALL_BLOCK` blocks, or more than MAX_BLOCK_SIZE +
+    `limit // NODE_SHARE` bytes of nodes.
     """
 
     def __init__(self, root: Uri, limit: int) -> None:
@@ -31,7 +31,7 @@ class Bounds:
         self._node_bytes = 0
 
     def require_length(self, size: int) -> None:
-        """Raises FormatError where the file has more than `limit` bytes."""
+        """Checks the file's size; raises FormatError if it exceeds `limit` bytes."""
         if size > self._limit:
             raise FormatError(
                 f"{cid_string(self._root)} is longer than the {self._limit} bytes allowed here."
@@ -51,6 +51,6 @@ class Bounds:
 
 
 def require_block_size(uri: Uri, block: bytes) -> None:
-    """Raises FormatError for a block over MAX_BLOCK_SIZE."""
+    """Checks a block's size; raises FormatError if it exceeds MAX_BLOCK_SIZE."""
     if len(block) > MAX_BLOCK_SIZE:
         raise FormatError(f"{cid_string(uri)} is a block of {len(block)} bytes, over {MAX_BLOCK_SIZE}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CAR v1: blocks with their CIDs in one stream, below one root.
+"""CAR v1: a stream of blocks with their CIDs, below one root.
 
     CAR      varint(length) || header || section*
     header   DAG-CBOR of {"roots": [CID], "version": 1}
@@ -21,20 +21,20 @@ from blockful_py.types import Uri
 
 MEDIA_TYPE = "application/vnd.ipld.car"
 _BEFORE_ROOT = bytes.fromhex("a265726f6f747381d82a582500")
-"""A map of two pairs; the text "roots"; an array of one; tag 42 and 37 bytes, of which the first is 0."""
+"""A map of two pairs; the text "roots"; an array of one; tag 42 and 37 bytes, the first of them 0."""
 _AFTER_ROOT = bytes.fromhex("6776657273696f6e01")
 """The text "version"; the number 1."""
 _CID_SIZE = 36
 _CID_V0_SIZE = 34
 _HEADER_SIZE = len(_BEFORE_ROOT) + _CID_SIZE + len(_AFTER_ROOT)
 _NUMBER_SIZE = 10
-"""Bytes of a varint at most."""
+"""Maximum bytes of a varint."""
 
 Block = tuple[Uri, bytes]
 
 
 def write(root: Uri, blocks: Iterable[Block]) -> Iterator[bytes]:
-    """Yields a CAR of `blocks`; no piece is a copy of a block."""
+    """Yields a CAR of `blocks` without copying them."""
     yield varint.encode(_HEADER_SIZE) + _BEFORE_ROOT + cid_bytes(root) + _AFTER_ROOT
     for uri, block in blocks:
         cid = cid_bytes(uri)
@@ -50,10 +50,10 @@ def read(data: bytes) -> Iterator[Block]:
 
 
 class CarReader:
-    """Reads a CAR while it arrives: what is held in memory is at most one block and one piece.
+    """Reads a CAR as it arrives, holding at most one block and one piece in memory.
 
-    Raises FormatError when it is malformed or a block over 2 MiB, IntegrityError when a block does not hash
-    to its CID.
+    Raises FormatError if it is malformed or has a block over 2 MiB, and IntegrityError if a block does not
+    hash to its CID.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class CarReader:
         self._begun = False
 
     def feed(self, piece: bytes) -> Iterator[Block]:
-        """Yields the blocks, verified, that `piece` completes."""
+        """Yields the verified blocks that `piece` completes."""
         self._pending += piece
         while (section := self._section()) is not None:
             if self._begun:
@@ -71,19 +71,19 @@ class CarReader:
                 self._begun = True
 
     def end(self) -> None:
-        """Raises FormatError unless the CAR is whole, as far as a CAR can tell."""
+        """Checks that the CAR is whole, as far as a CAR can tell; raises FormatError otherwise."""
         if self._pending or not self._begun:
             raise FormatError("a CAR that ends inside its header or a block: it is truncated.")
 
     def _section(self) -> bytes | None:
-        """The next section, or the header; None until all of it is here."""
+        """The next section, or the header; None until it has arrived completely."""
         first = self._pending[:_NUMBER_SIZE]
         if len(first) < _NUMBER_SIZE and all(byte > 0x7F for byte in first):
             return None
         size, start = varint.decode(first, 0)
         most = _CID_SIZE + MAX_BLOCK_SIZE if self._begun else _HEADER_SIZE
         if size > most:
-            raise FormatError(f"a section of {size} bytes in a CAR, where at most {most} are read.")
+            raise FormatError(f"a section of {size} bytes in a CAR, over the maximum of {most}.")
         if len(self._pending) < start + size:
             return None
         section = bytes(memoryview(self._pending)[start : start + size])
@@ -92,10 +92,10 @@ class CarReader:
 
 
 def _require_header(header: bytes) -> None:
-    """Raises FormatError unless this is the header of a CAR v1 with one root."""
+    """Checks the header of a CAR v1 with one root; raises FormatError otherwise."""
     before, after = len(_BEFORE_ROOT), len(_BEFORE_ROOT) + _CID_SIZE
     if header[:before] != _BEFORE_ROOT or header[after:] != _AFTER_ROOT:
-        raise FormatError("data that do not begin as a CAR of version 1 with one root does.")
+        raise FormatError("the data do not begin like a CAR of version 1 with one root.")
     uri_from_bytes(header[before:after])
 
 

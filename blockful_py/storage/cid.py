@@ -26,16 +26,16 @@ _DIGITS = bytes(
     b"0123456789abcdefghijklmnopqrstuv"[_ALPHABET.index(byte)] if byte in _ALPHABET else ord("!")
     for byte in range(256)
 )
-"""Translates base32 to the digits that `int` reads, and other bytes to one that `int` refuses."""
+"""Translates base32 to the digits that `int` reads, and other bytes to one that `int` rejects."""
 
 
 def uri_of(block: bytes, codec: Codec) -> Uri:
-    """The Uri of one block: its sha2-256 digest beside its codec."""
+    """The Uri of one block: its sha2-256 digest and its codec."""
     return uri_of_parts((block,), codec)
 
 
 def uri_of_parts(parts: Iterable[bytes | bytearray | memoryview], codec: Codec) -> Uri:
-    """The Uri of the block that `parts` add up to."""
+    """The Uri of the block that `parts` concatenate to."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -43,21 +43,16 @@ def uri_of_parts(parts: Iterable[bytes | bytearray | memoryview], codec: Codec) 
 
 
 def cid_bytes(uri: Uri) -> bytes:
-    """The 36 bytes of the CID of `uri`.
-
-    Raises:
-        FormatError: the digest is not 32 bytes long.
-    """
+    """The 36 bytes of the CID of `uri`.  Raises FormatError if the digest is not 32 bytes long."""
     if len(uri.digest) != DIGEST_SIZE:
-        raise FormatError(f"a sha2-256 digest has {DIGEST_SIZE} bytes, this one has {len(uri.digest)}.")
+        raise FormatError(f"a sha2-256 digest has {DIGEST_SIZE} bytes, but this one has {len(uri.digest)}.")
     return bytes([_VERSION, uri.codec]) + _SHA2_256 + uri.digest
 
 
 def uri_from_bytes(cid: bytes) -> Uri:
-    """The Uri of a binary CID; of the 34 bytes of a CIDv0 too, which always means dag-pb.
+    """The Uri of a binary CID; also accepts a CIDv0 (34 bytes), which always means dag-pb.
 
-    Raises:
-        FormatError: another version, codec, hash or length.
+    Raises FormatError for any other version, codec, hash or length.
     """
     if len(cid) == len(_SHA2_256) + DIGEST_SIZE and cid.startswith(_SHA2_256):
         return Uri(cid[len(_SHA2_256) :], Codec.DAG_PB)
@@ -69,21 +64,20 @@ def uri_from_bytes(cid: bytes) -> Uri:
         codec = Codec(cid[1])
     except ValueError:
         raise FormatError(
-            f"a CID of codec 0x{cid[1]:02x}; only raw (0x55) and dag-pb (0x70) are read."
+            f"a CID of codec 0x{cid[1]:02x}: only raw (0x55) and dag-pb (0x70) are supported."
         ) from None
     return Uri(cid[4:], codec)
 
 
 def cid_string(uri: Uri) -> str:
-    """The CID as IPFS tools print it, `bafkrei...` (raw) or `bafybei...` (dag-pb)."""
+    """The CID as IPFS tools print it: `bafkrei...`  (raw) or `bafybei...`  (dag-pb)."""
     return "b" + base64.b32encode(cid_bytes(uri)).decode().rstrip("=").lower()
 
 
 def parse_cid(text: str) -> Uri:
-    """The Uri that a CID string names; only the canonical spelling is accepted.
+    """The Uri of a CID string; accepts only the canonical spelling.
 
-    Raises:
-        FormatError: not a base32 CIDv1 of codec raw or dag-pb with sha2-256.
+    Raises FormatError if it is not a base32 CIDv1 of codec raw or dag-pb with sha2-256.
     """
     advice = "expected a CIDv1 in base32 such as bafkrei... (`ipfs cid base32` converts others)"
     digits = text[1:129].encode("ascii", "replace").translate(_DIGITS)

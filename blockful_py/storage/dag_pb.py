@@ -30,9 +30,9 @@ class Link:
     """A child of a node.
 
     Attributes:
-        uri: what it links to.
+        uri: target of the link.
         size: bytes of the file under this child (a UnixFS blocksize).
-        total_size: bytes of all blocks under this child, itself included (Tsize).
+        total_size: bytes of all blocks under this child, including itself (Tsize).
     """
 
     uri: Uri
@@ -54,7 +54,7 @@ class FileNode:
 
 
 def encode(links: tuple[Link, ...]) -> bytes:
-    """The canonical block of a file node without inline data over `links`."""
+    """The canonical block of a file node over `links`, without inline data."""
     out = bytearray()
     for link in links:
         body = _field(1, cid_bytes(link.uri)) + _field(2, b"") + b"\x18" + varint.encode(link.total_size)
@@ -70,9 +70,7 @@ def encode(links: tuple[Link, ...]) -> bytes:
 def decode(block: bytes) -> FileNode:
     """The file node in a dag-pb block.
 
-    Raises:
-        FormatError: malformed dag-pb or UnixFS, something else than a file, or sizes that do
-            not add up.
+    Raises FormatError for malformed dag-pb or UnixFS, a node that is not a file, or sizes that do not add up.
     """
     links: list[tuple[Uri, int]] = []
     data: bytes | None = None
@@ -125,7 +123,7 @@ def _decode_unixfs(block: bytes) -> tuple[bytes, int, list[int]]:
             file_size = value
         elif number == 4 and isinstance(value, int):
             sizes.append(value)
-        elif number not in (7, 8):  # mode and mtime, which UnixFS 1.5 added
+        elif number not in (7, 8):  # mode and mtime, added in UnixFS 1.5
             raise FormatError(f"a UnixFS message with an unexpected field {number}.")
     if kind not in (TYPE_RAW, TYPE_FILE):
         raise FormatError(f"a UnixFS node of type {kind}, where a file (2) or raw (0) was expected.")
@@ -147,7 +145,7 @@ def _fields(block: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif tag & 7 == _BYTES:
             size, at = varint.decode(block, at)
             if size > len(block) - at:
-                raise FormatError(f"a protobuf field of {size} bytes where {len(block) - at} are left.")
+                raise FormatError(f"a protobuf field of {size} bytes, but only {len(block) - at} are left.")
             yield tag >> 3, block[at : at + size]
             at += size
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store of a machine of a federation: its own folder, and other machines' for what is missing."""
+"""The store of a federation's machine: its own folder, plus other machines for missing files."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ from blockful_py.storage.writers import Writers
 from blockful_py.types import Readable, Uri
 
 SECONDS = 120.0
-"""For the fetch of one file."""
+"""Maximum seconds for the fetch of one file."""
 PATIENCE = 20.0
-"""In which a machine must send another block whole."""
+"""Seconds within which a machine must send a further complete block."""
 RATE = 2**16
-"""Bytes in a second that a machine must send beyond its patience, of as long a file as the limit allows."""
+"""Bytes per second that a machine must sustain beyond its patience, for a file of the maximum size."""
 
 
 class FederatedStore:
-    """A store of files (see `FileStore`); safe for several processes and threads at once.
+    """A store of files (see `FileStore`); safe for several processes and threads.
 
-    A file that is not kept here is gathered from what has arrived and from other machines, then kept.  Each
-    block is verified; those that are here already are not fetched again.  A machine that lies, breaks off,
-    lags, is busy or lacks a block is passed over; one at fault is asked last from then on, and one that costs
-    time and brings nothing rests (`Standing`).  A file that nobody has is not asked for at every look
-    (`AbsentFiles`).
+    It assembles a missing file from arrived blocks and from other machines, then keeps it.  It verifies each
+    block and never fetches a local block again.  It skips a machine that lies, breaks off, lags, is busy or
+    lacks a block; afterwards, a faulty machine is asked last, and one that cost time without result rests
+    (`Standing`).  A file that nobody has is requested at growing intervals (`AbsentFiles`).
     """
 
     def __init__(
@@ -50,10 +49,11 @@ class FederatedStore:
         arrived: Callable[[], None] = lambda: None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`machines`: those to ask, in the order to ask them; `sign`: shows them who asks.
+        """Combines the store `own` with the gateways of other machines.
 
-        `seconds`: for the fetch of one file; `patience`: in which a machine must send another block whole.
-        `arrived` is called for each block that another machine sent.  `now`: a clock, in seconds.
+        `machines` returns the machines to ask, in order; `sign` authenticates requests to them.  `seconds`
+        bounds the fetch of one file; a machine must send a further block within `patience` seconds.
+        `arrived` is called for each block that another machine sent.  `now` is a clock in seconds.
         """
         self.own = own
         self.arrivals = arrivals
@@ -83,11 +83,9 @@ class FederatedStore:
     def read(self, uri: Uri, limit: int) -> bytes:
         """The bytes of the file `uri`, which is kept here afterwards.
 
-        Raises:
-            BlockNotFoundError: it is not here, and no machine has it.
-            StoreUnreachableError: it is not here, and could not be fetched; it can be asked for again.
-                Either is raised again, without a question to anybody, until the file's next time.
-            FormatError: it is not a file, or longer than `limit` bytes.
+        Raises BlockNotFoundError if no machine has it, StoreUnreachableError if it could not be fetched for
+        now (both are raised again without any request until the next attempt is due), and FormatError if it
+        is not a file or is longer than `limit` bytes.
         """
         self.keep(uri, limit)
         return read_whole(uri, partial(self._block, limit=limit), limit)
@@ -98,7 +96,7 @@ class FederatedStore:
         yield from read_file(uri, partial(self._block, limit=limit), limit)
 
     def keep(self, uri: Uri, limit: int) -> None:
-        """Keeps the file `uri`, fetched where it is not here; errors as `read`."""
+        """Keeps the file `uri`, fetching it if it is not here; errors as `read`."""
         if not self.own.has(uri):
             self.own.adopt(uri, self._gathered(uri, limit), self.arrivals)
 
@@ -112,7 +110,7 @@ class FederatedStore:
         return iter(self.own)
 
     def _block(self, uri: Uri, limit: int) -> bytes:
-        """A block of a kept file of at most `limit` bytes, fetched again where it is lost or damaged."""
+        """A block of a kept file of at most `limit` bytes; fetched again if lost or damaged."""
         with suppress(BlockNotFoundError, IntegrityError):
             return self.own.block(uri)
         self.own.take(self._gathered(uri, limit), self.arrivals)
@@ -125,7 +123,7 @@ class FederatedStore:
         return None
 
     def _gathered(self, uri: Uri, limit: int) -> tuple[Uri, ...]:
-        """All blocks of a file, once they are here or have arrived."""
+        """All blocks of a file, each of them here or arrived."""
         self._absent.require_due(uri, lambda block: self._here(block) is not None)
         assembly = Assembly(uri, limit, self._here)
         if assembly.missing:
@@ -142,9 +140,10 @@ class FederatedStore:
         self._told()
 
     def _fetch(self, uri: Uri, limit: int, assembly: Assembly, keep: Keep) -> None:
-        """Fetches all that is missing.
+        """Fetches everything that is missing.
 
-        Machines seldom move, so the chain is asked for them only when those that were known brought nothing.
+        Machines seldom move, so the chain is asked for their addresses only if the known ones brought
+        nothing.
         """
         fetch = Fetch(assembly, keep, self._sign, self._patience)
         each = self._patience + limit / RATE

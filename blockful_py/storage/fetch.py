@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fetches blocks from the gateways of other machines, which may send anything, late or never."""
+"""Fetches blocks from gateways of other machines, which may send anything, late or never."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.car import MEDIA_TYPE, CarReader
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Codec, Uri
+from blockful_py.types import Address, Codec, Uri
 
 CONNECTIONS = 2
-"""Connections to one machine, fewer than its door gives one address; more would share a slow line."""
+"""Connections per machine, fewer than it grants one address; more would share a slow line."""
 Keep = Callable[[Uri, bytes], None]
-"""Takes a block of the file, verified."""
+"""Stores a verified block of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class Machine:
     """A machine that serves blocks.
 
     Attributes:
-        address: of the key that its certificate is bound to; None takes any, as blocks are verified anyway.
+        address: address of the key to which its certificate is bound; None accepts any certificate.
         inside: whether the URL may lead to this host or a private network.
-        owner: account of the participant that announced it; None of a member's machine, and of a listed one.
+        owner: account of the participant that announced it; None for members' and listed machines.
     """
 
     url: str
-    address: bytes | None
+    address: Address | None
     inside: bool = True
-    owner: bytes | None = None
+    owner: Address | None = None
 
 
 Sign = Callable[[Machine], dict[str, str]]
-"""Headers of a request to a machine that show who asks; a stranger has none."""
+"""Returns headers that authenticate a request to a machine; empty for a stranger."""
 
 
 def unsigned(machine: Machine) -> dict[str, str]:
-    """A stranger's headers."""
+    """Headers of an unauthenticated request: none."""
     return {}
 
 
@@ -61,23 +61,21 @@ class AbsentError(StorageError):
 
 
 class Fetch:
-    """The fetch of one file, whose blocks so far an assembly knows."""
+    """The fetch of one file into an assembly."""
 
     def __init__(self, assembly: Assembly, keep: Keep, sign: Sign, patience: float) -> None:
-        """`patience`: seconds in which a machine must send another block whole."""
+        """Each machine must send a further complete block within `patience` seconds."""
         self._assembly = assembly
         self._sign = sign
         self._keep = keep
         self._patience = patience
 
     def ask(self, endpoint: Machine, seconds: float) -> None:
-        """Asks one machine for all that is missing, for at most `seconds`.
+        """Asks one machine for all missing blocks, for at most `seconds`.
 
-        Raises:
-            AbsentError: it does not have a block.
-            BusyError: it gives no more connections at present.
-            StoreUnreachableError: it is not reached, slow, or sends what is not the file.
-            FormatError: the file is not one that is read here, whoever sends it.
+        Raises AbsentError if it lacks a block, BusyError if it accepts no more connections at present,
+        StoreUnreachableError if it is unreachable, slow or sends wrong data, and FormatError if the file
+        itself is not acceptable.
         """
         try:
             asyncio.run(self._within(endpoint, seconds))
@@ -97,7 +95,7 @@ class Fetch:
             raise StoreUnreachableError(f"it sent no block {waited}") from None
 
     async def _leaves(self, endpoint: Machine) -> None:
-        """Fetches the missing leaves on a few connections; after an error no further ones are asked for."""
+        """Fetches the missing leaves over a few connections; requests no more after an error."""
         left, errors = list(reversed(self._assembly.missing)), list[Exception]()
 
         async def fetch() -> None:
@@ -139,7 +137,7 @@ class Fetch:
                     found = list(reader.feed(piece))
                 for uri, block in found:
                     if uri in sent or uri not in self._assembly:
-                        raise StoreUnreachableError(f"it sends {cid_string(uri)}, which was not asked for")
+                        raise StoreUnreachableError(f"it sends {cid_string(uri)}, which was not requested")
                     sent.add(uri)
                     if self._assembly.is_missing(uri):
                         self._take(uri, block)
@@ -174,8 +172,8 @@ class Fetch:
 
 @contextmanager
 def _blaming() -> Iterator[None]:
-    """Turns errors of a CAR into the machine's, as they say nothing about the file."""
+    """Attributes errors of a CAR to the machine, since they say nothing about the file."""
     try:
         yield
     except (FormatError, IntegrityError) as error:
-        raise StoreUnreachableError(f"it sends what is no CAR of the file: {error}") from None
+        raise StoreUnreachableError(f"it sends an invalid CAR of the file: {error}") from None

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the blocks of kept files over HTTP, as a trustless gateway of IPFS.
+"""Serves the blocks of kept files over HTTP, as a trustless IPFS gateway.
 
     GET or HEAD /ipfs/<cid>?format=raw    one block
     GET or HEAD /ipfs/<cid>?format=car    all blocks below it, as CAR v1, depth first, each once
 
-What is served is sealed or public, and verified by whoever asked.  A block that has arrived, and is kept once
-the record names its file, is answered with 503: ask again.
-Source: https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID,
-ranges (`entity-bytes`) and duplicates in CARs.
+All served content is sealed or public, and the client verifies it.  A block that has arrived, but whose file
+the record does not name yet, is answered with 503: ask again.  Source:
+https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID, ranges
+(`entity-bytes`) and duplicates in CARs.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from blockful_py.types import Uri
 
 PREFIX = "/ipfs/"
 PROBE = "bafkqaaa"
-"""The identity CID of no bytes, by which a trustless gateway is recognised."""
+"""The identity CID of no bytes, which clients use to recognise a trustless gateway."""
 
 GetBlock = Callable[[Uri], bytes]
 
 
 class KeptBlocks(Protocol):
-    """Blocks of files that are kept."""
+    """Blocks of kept files."""
 
     def kept_block(self, uri: Uri) -> bytes:
-        """A block, verified.
+        """A verified block.
 
-        Raises BlockNotFoundError, IntegrityError, or BusyError for one that has arrived and is not kept yet.
+        Raises BlockNotFoundError, IntegrityError, or BusyError for a block that arrived but is not kept yet.
         """
 
 
 class BlockForm(Enum):
-    """Form of an answer: its name in queries, its media type, how its file is called."""
+    """Form of an answer: its name in queries, media type, and file extension."""
 
     RAW = ("raw", "application/vnd.ipld.raw", "bin")
     CAR = ("car", car.MEDIA_TYPE, "car")
@@ -64,7 +64,7 @@ class BlockForm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """What is asked for; `uri` is None of the probe, `root_only` is the CAR of `dag-scope=block`."""
+    """A parsed request; `uri` is None for the probe, `root_only` means a CAR with `dag-scope=block`."""
 
     uri: Uri | None
     form: BlockForm
@@ -85,7 +85,7 @@ class RefusedRequestError(Exception):
 
 
 def gateway(store: KeptBlocks) -> ASGIApp:
-    """The application; it bounds neither connections nor time."""
+    """The application; it limits neither connections nor time."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -98,7 +98,7 @@ def gateway(store: KeptBlocks) -> ASGIApp:
             return PlainTextResponse(str(error), error.status)
         except BlockNotFoundError:
             status = 412 if "only-if-cached" in request.headers.get("cache-control", "") else 404
-            return PlainTextResponse("this block is of no file that is kept here.", status)
+            return PlainTextResponse("this block belongs to no kept file.", status)
         except BusyError as error:
             return PlainTextResponse(str(error), 503, {"retry-after": "1"})
         except StorageError:
@@ -109,7 +109,7 @@ def gateway(store: KeptBlocks) -> ASGIApp:
 
 
 def parse(rest: str, query: Mapping[str, str], accept: str) -> BlockRequest:
-    """What a request asks for, by the rest of its path, its query and its Accept header.
+    """Parses the rest of a request's path, its query and its Accept header.
 
     Raises RefusedRequestError.
     """
@@ -132,13 +132,13 @@ def parse(rest: str, query: Mapping[str, str], accept: str) -> BlockRequest:
 
 
 def matches(header: str, etag: str) -> bool:
-    """Whether an If-None-Match header names this tag."""
+    """Whether an If-None-Match header includes this tag."""
     tags = (each.strip().removeprefix("W/") for each in header.split(","))
     return any(each in (etag, "*") for each in tags)
 
 
 def _form(wanted: str | None, accept: str) -> tuple[BlockForm, dict[str, str]]:
-    """The form and the parameters of its media type; a query comes before the header."""
+    """The requested form and its media type's parameters; the query takes precedence over the header."""
     offered = dict(_media(each) for each in accept.split(","))
     if wanted is not None:
         for form in BlockForm:
@@ -201,4 +201,4 @@ def _car(store: KeptBlocks, root: Uri, root_only: bool) -> Iterator[bytes]:
 
 
 PROBE_CAR = bytes.fromhex("19a265726f6f747381d82a4500015500006776657273696f6e01")
-"""A CAR of no blocks, whose root is the probe."""
+"""A CAR without blocks whose root is the probe."""

@@ -10,19 +10,19 @@ from blockful_py.types import Readable, Uri
 
 
 class FileStore(Protocol):
-    """Files named by their CIDs; every byte is verified on the way out.
+    """Files named by their CIDs; every byte read is verified.
 
-    Raises StorageError where the store cannot be used; what it kept before stays kept.
+    Raises StorageError if the store cannot be used; kept files stay kept.
     """
 
     def add(self, data: bytes) -> Uri:
-        """Keeps `data` and returns its Uri; the same bytes always get the same one."""
+        """Keeps `data` and returns its Uri, which depends only on the bytes."""
 
     def add_stream(self, stream: Readable) -> Uri:
         """Keeps the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
 
     def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
-        """Keeps several files, as `add` does each; they wait for the disk or the node together."""
+        """Keeps several files, each as by `add`, but overlapping the waits for disk or node."""
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         """Keeps the concatenation of `pieces`; otherwise as `add_stream`."""
@@ -30,10 +30,8 @@ class FileStore(Protocol):
     def read(self, uri: Uri, limit: int) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.
 
-        Raises:
-            BlockNotFoundError: a block of it is not here.
-            IntegrityError: a block's bytes do not hash to its CID.
-            FormatError: it is not a file, or longer than `limit` bytes.
+        Raises BlockNotFoundError if a block is not here, IntegrityError if a block's bytes do not hash to its
+        CID, and FormatError if it is not a file or is longer than `limit` bytes.
         """
 
     def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
@@ -43,10 +41,10 @@ class FileStore(Protocol):
         """Whether the file `uri` is kept here."""
 
     def delete(self, *uris: Uri) -> None:
-        """Stops keeping the files `uris` and removes the blocks that no other kept file has.
+        """Stops keeping the files `uris` and removes blocks that no other kept file has.
 
-        Nothing happens to those that are not here; after a crash, deleting again completes it.  Many files at
-        once take little longer than one, since what the others have is looked up once.
+        Ignores files that are not here; after a crash, deleting again completes it.  Many files take little
+        longer than one, since the other files' blocks are listed only once.
         """
 
     def __iter__(self) -> Iterator[Uri]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files kept by an IPFS node.
 
-The DAG is built here and sent block by block, so the CID does not depend on the node's settings, and every
-block read is verified.  A file is kept once its root is pinned recursively, after all its blocks were sent.
-The store owns all pins of the node, so it needs a node of its own.
+The DAG is built here and sent block by block, so the CID does not depend on the node's settings; every block
+read is verified.  A file is kept once its root is pinned recursively, after all its blocks were sent.  The
+store owns all pins of the node, so it needs a node of its own.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ SECONDS = 30.0
 
 
 class IpfsStore:
-    """A store of files on a node (see `FileStore`); safe for several processes and threads at once."""
+    """A store of files on a node (see `FileStore`); safe for several processes and threads."""
 
     def __init__(self, api: str, seconds: float = SECONDS) -> None:
-        """`api`: multiaddr of the node's API; `seconds`: how long the node may look for a block.
+        """Connects to the node's API at multiaddr `api`; the node may search `seconds` for a block.
 
-        Raises:
-            StorageError: no usable node answers there.
+        Raises StorageError if no usable node answers there.
         """
         self._api = IpfsApi(api, seconds)
 
@@ -44,7 +43,7 @@ class IpfsStore:
         return root
 
     def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
-        """See FileStore; the files before a failed one are kept."""
+        """See FileStore; if a file fails, the previous ones are kept."""
         with ThreadPoolExecutor(THREADS) as pool:
             return tuple(in_order(pool, self.add, files))
 
@@ -71,7 +70,7 @@ class IpfsStore:
         return self._api.pins()
 
     def _reachable(self, uri: Uri) -> list[Uri]:
-        """Blocks of a file that the node has itself, as far as its nodes can be read; parents first."""
+        """Blocks of a file stored on the node itself, parents first, as far as its nodes are readable."""
         blocks: list[Uri] = []
         with suppress(BlockNotFoundError, IntegrityError, FormatError):
             for block in blocks_of(uri, lambda node: self._api.get_block(node, offline=True)):

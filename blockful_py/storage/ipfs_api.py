@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client of the IPFS node's requests that a store needs: blocks and pins.
+"""Client of the IPFS node API for blocks and pins.
 
-Kubo from 0.13 on and js-ipfs answer them; they differ in how `block/put` is told the codec.
-Sources: https://docs.ipfs.tech/reference/kubo/rpc/, ipfs-http-server of js-ipfs.
+Supports Kubo from 0.13 on and js-ipfs, which take the codec of `block/put` differently.  Sources:
+https://docs.ipfs.tech/reference/kubo/rpc/, ipfs-http-server of js-ipfs.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Codec, Uri
 
 OLDEST_KUBO = (0, 13)
-"""The first release whose `block/put` takes any codec."""
+"""The first release whose `block/put` accepts any codec."""
 _CODECS = {Codec.RAW: "raw", Codec.DAG_PB: "dag-pb"}
 _PIN_FACTOR = 10
-"""Pinning walks all blocks of a file, so it may take this many times as long as finding one."""
+"""Factor on the time to find a block: pinning walks all blocks of a file."""
 _REMOVED_AT_ONCE = 100
 _GRACE = 10.0
-"""Seconds in addition to the node's own limit."""
+"""Seconds beyond the node's own limit."""
 _VAIN_SECONDS = 2.0
-"""js-ipfs, even offline, waits for peers to send what it does not have."""
+"""Seconds for offline reads: js-ipfs waits for peers even then."""
 _PIECE = 2**16
 _MAX_ANSWER = 2**26
-"""Bytes of an answer in JSON: half a million pins."""
+"""Maximum bytes of a JSON answer: half a million pins."""
 
 Options = dict[str, str]
 
 
 class IpfsApi:
-    """One node's HTTP API; each request has a connection of its own, so threads may share it."""
+    """One node's HTTP API; thread-safe, since each request has its own connection."""
 
     def __init__(self, address: str, seconds: float) -> None:
-        """`address` is a multiaddr; `seconds`: how long the node may look for one block.
+        """Connects to the multiaddr `address`; the node may search `seconds` for a block.
 
-        Raises:
-            StorageError: the address is malformed, nothing answers there, or the node is of an unknown kind.
+        Raises StorageError if the address is malformed, nothing answers there, or the node is of an unknown
+        kind.
         """
         self.address = address
         self._seconds = seconds
@@ -66,7 +66,7 @@ class IpfsApi:
         self._is_kubo = self._recognise()
 
     def put_block(self, uri: Uri, block: bytes) -> None:
-        """Sends a block, unpinned.  Raises StorageError when the node returns another CID."""
+        """Sends a block without pinning it.  Raises StorageError if the node returns another CID."""
         body, headers = self._library.multipart.stream_bytes(block, chunk_size=len(block) or 1)
         codec = _CODECS[uri.codec]
         options = {"cid-codec": codec, "mhlen": "32"} if self._is_kubo else {"format": codec, "version": "1"}
@@ -78,16 +78,15 @@ class IpfsApi:
         named = answer[0].get("Key")
         if named != cid_string(uri):
             raise StorageError(
-                f"the IPFS node at {self.address} calls a block {str(named)[:80]!r} that is "
-                f"{cid_string(uri)}: it is of a version that this program does not know."
+                f"the IPFS node at {self.address} names block {cid_string(uri)} "
+                f"{str(named)[:80]!r}: its version is not supported."
             )
 
     def get_block(self, uri: Uri, offline: bool = False) -> bytes:
-        """A block's bytes, verified; from the node's peers too, unless `offline`.
+        """A verified block; also fetched from the node's peers unless `offline`.
 
-        Raises:
-            BlockNotFoundError: the node does not find it in time.
-            IntegrityError: its bytes do not hash to the CID.
+        Raises BlockNotFoundError if the node does not find it in time, and IntegrityError if its bytes do not
+        hash to the CID.
         """
         waits_in_vain = offline and not self._is_kubo
         seconds = min(self._seconds, _VAIN_SECONDS) if waits_in_vain else self._seconds
@@ -107,7 +106,7 @@ class IpfsApi:
         return block
 
     def remove_blocks(self, uris: Sequence[Uri]) -> None:
-        """Removes blocks in order, except those of pinned files; ignores missing ones."""
+        """Removes blocks in order, except blocks of pinned files; ignores missing ones."""
         names = iter([cid_string(uri) for uri in uris])
         while batch := tuple(islice(names, _REMOVED_AT_ONCE)):
             for answer in self._ask("/block/rm", batch, {"force": "true"}):
@@ -115,11 +114,11 @@ class IpfsApi:
                 if problem and "pinned" not in problem and "not found" not in problem:
                     raise StorageError(
                         f"the IPFS node at {self.address} does not remove block {answer.get('Hash')} "
-                        f"({problem[:200]}): see the node's log, then delete again."
+                        f"({problem[:200]}): check the node's log, then delete again."
                     )
 
     def pin(self, uri: Uri) -> None:
-        """Pins a file.  Raises StorageError when one of its blocks is missing."""
+        """Pins a file.  Raises StorageError if one of its blocks is missing."""
         seconds = self._seconds * _PIN_FACTOR
         options = {"recursive": "true", "offline": "true", "timeout": f"{seconds:g}s"}
         try:
@@ -131,7 +130,7 @@ class IpfsApi:
             ) from None
 
     def unpin(self, uri: Uri) -> None:
-        """Unpins a file; does nothing when it is not pinned."""
+        """Unpins a file; does nothing if it is not pinned."""
         try:
             self._ask("/pin/rm", (cid_string(uri),), {"recursive": "true"})
         except _RefusedError as error:
@@ -156,12 +155,12 @@ class IpfsApi:
                     yield parse_cid(name)
 
     def _recognise(self) -> bool:
-        """Whether the node is a Kubo.  Raises StorageError when it is not usable."""
+        """Whether the node is a Kubo.  Raises StorageError if it is not usable."""
         answer = self._ask("/version")
         version = str(answer[0].get("Version", "")) if answer else ""
         numbers = version.split("-")[0].split(".")
         if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
-            raise StorageError(f"what answers at {self.address} is no IPFS node: check storage.api.")
+            raise StorageError(f"the server at {self.address} is not an IPFS node: check storage.api.")
         is_kubo = "Golang" in answer[0]
         if is_kubo and tuple(map(int, numbers[:2])) < OLDEST_KUBO:
             raise StorageError(
@@ -173,7 +172,7 @@ class IpfsApi:
     def _ask(
         self, path: str, arguments: Sequence[str] = (), options: Options | None = None, **more: Any
     ) -> list[dict[str, Any]]:
-        """The node's answer: JSON objects, one in each line."""
+        """The JSON objects of the node's answer, one per line."""
         answer = self._fetch(path, arguments, options or {}, _MAX_ANSWER, **more)
         try:
             documents = [parse_json(line) for line in answer.splitlines() if line.strip()]
@@ -181,15 +180,15 @@ class IpfsApi:
             documents = [None]
         if not all(isinstance(document, dict) for document in documents):
             raise StorageError(
-                f"what answers at {self.address} is no IPFS node, or broke off: check storage.api and the "
-                "node's log, then run the command again; what it kept is still kept."
+                f"the server at {self.address} is not an IPFS node, or broke off: check storage.api and the "
+                "node's log, then run the command again; kept files are still there."
             )
         return documents
 
     def _fetch(self, path: str, arguments: Sequence[str], options: Options, limit: int, **more: Any) -> bytes:
-        """The body of an answer, cut off somewhere beyond `limit` bytes.
+        """The body of an answer, truncated somewhere beyond `limit` bytes.
 
-        The library's public `request` reads answers without a bound; the method below it need not.
+        The library's public `request` reads answers of any size; the method below it does not.
         """
         request = {"auth": None, "data": None, "headers": None, "timeout": None, **more}
         params = [*options.items(), *(("arg", argument) for argument in arguments)]
@@ -206,7 +205,7 @@ class IpfsApi:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Turns the library's errors into a StorageError that says what to do."""
+        """Turns the library's errors into a StorageError with advice."""
         known = self._library.exceptions
         try:
             yield
@@ -214,8 +213,8 @@ class IpfsApi:
             raise _RefusedError(self.address, " ".join(str(error).split())[:300]) from None
         except known.TimeoutError:
             raise StoreUnreachableError(
-                f"the IPFS node at {self.address} did not answer in time: see whether it is overloaded, or "
-                "raise storage.seconds, then run the command again; what it kept is still kept."
+                f"the IPFS node at {self.address} did not answer in time: check whether it is overloaded, or "
+                "raise storage.seconds, then run the command again; kept files are still there."
             ) from None
         except (known.Error, OSError) as error:
             raise self._broke_off(" ".join(str(error).split())[:200]) from None
@@ -223,7 +222,7 @@ class IpfsApi:
     def _broke_off(self, reason: str) -> StoreUnreachableError:
         return StoreUnreachableError(
             f"the IPFS node at {self.address} cannot be reached, or broke off ({reason}): start it "
-            "(`ipfs daemon`) or check storage.api, then run the command again; what it kept is still kept."
+            "(`ipfs daemon`) or check storage.api, then run the command again; kept files are still there."
         )
 
 
@@ -236,7 +235,7 @@ class _RefusedError(StorageError):
 
 
 def _library() -> Any:
-    """ipfshttpclient over plain `requests`: its patch of urllib3 uses an option that was removed."""
+    """ipfshttpclient over plain `requests`: its patch of urllib3 uses a removed option."""
     os.environ.setdefault("PY_IPFS_HTTP_CLIENT_PATCH_REQUESTS", "no")
     with needed_by("storage.api"):
         import ipfshttpclient

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adapters of an iterator of pieces, such as a sealed file's segments: prefetching, chunks, a stream."""
+"""Adapters for an iterator of pieces, such as a sealed file's segments: prefetching, chunks, a stream."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from blockful_py.types import Readable
 
 _AHEAD = 2
 _LARGE = 2**14
-"""Minimum size in bytes of a piece that is not copied; smaller ones are joined, so a chunk has few parts."""
+"""Minimum bytes of a piece that is not copied; smaller ones are joined, so a chunk has few parts."""
 
 
 def ahead(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the same pieces, with the next two prefetched in another thread.
 
-    Sealing in that thread and hashing in this one keeps two cores busy.  Errors are raised in place of the
+    Sealing in that thread while hashing in this one uses two cores.  An error is raised in place of its
     piece.
     """
     source = iter(pieces)
@@ -30,9 +30,9 @@ def ahead(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def chunks_of_pieces(pieces: Iterable[bytes]) -> Iterator[Parts]:
-    """Cuts the concatenation of `pieces` into chunks of CHUNK_SIZE, the last one shorter; no bytes give one.
+    """Cuts the concatenation of `pieces` into chunks of CHUNK_SIZE; the last one may be shorter.
 
-    Large pieces are not copied.
+    Empty input yields one empty chunk.  Large pieces are not copied.
     """
     parts: list[bytearray | memoryview] = []
     missing, empty = CHUNK_SIZE, True
@@ -55,7 +55,7 @@ def chunks_of_pieces(pieces: Iterable[bytes]) -> Iterator[Parts]:
 
 
 def stream_of(pieces: Iterable[bytes]) -> Readable:
-    """A stream of the concatenation of `pieces`; memory holds one piece and the requested bytes."""
+    """A stream of the concatenation of `pieces`; holds one piece and the requested bytes in memory."""
     return _PieceReader(pieces)
 
 

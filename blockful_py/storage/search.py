@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for one file among machines, some of which lie, lag, or say that they are busy."""
+"""Searches for one file among machines, some of which may lie, lag, or be busy."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from blockful_py.storage.standing import Standing
 from blockful_py.types import Uri
 
 BUSY_SECONDS = 1.0
-"""Wait before busy machines are asked again."""
+"""Seconds to wait before busy machines are asked again."""
 SEVERAL = 2
-"""Busy members that are waited for although others say that they do not have the file."""
+"""Minimum number of busy members worth waiting for although others lack the file."""
 
 PassedOver = AbsentError | BusyError | StoreUnreachableError
-"""Why a machine was passed over."""
+"""Reason why a machine was skipped."""
 Report = Callable[[str, str], None]
-"""Called with a machine's URL and why it was passed over."""
+"""Called with a machine's URL and why it was skipped."""
 
 
 @dataclass
 class Search:
-    """Asks machines for what an assembly lacks, until a deadline.
+    """Asks machines for an assembly's missing blocks, until a deadline.
 
     Attributes:
-        seconds: for all machines together; `each`: for one of them at a time.
+        seconds: limit for all machines together; `each`: limit for one machine at a time.
         now: the clock, in seconds.
     """
 
@@ -53,7 +53,7 @@ class Search:
         return any(isinstance(reason, AbsentError) for reason in self._reasons.values())
 
     def asks(self, machines: Sequence[Machine]) -> bool:
-        """Asks machines one after another, and all again while that brings blocks; whether the file is whole.
+        """Asks the machines in turn, repeatedly while that brings blocks; returns whether the file is whole.
 
         Raises StoreUnreachableError at the deadline.
         """
@@ -68,10 +68,10 @@ class Search:
         return False
 
     def waits(self) -> bool:
-        """Asks busy machines again, as long as they are worth it; returns and raises as `asks`.
+        """Asks busy machines again while that is worthwhile; returns and raises as `asks`.
 
-        Where others answer that they do not have the file, neither a single busy member nor any busy
-        participant is worth it.
+        If other machines lack the file, waiting for a single busy member or for busy participants is not
+        worthwhile.
         """
         begun = self.now()
         try:
@@ -89,42 +89,42 @@ class Search:
         return False
 
     def failure(self, when: str = "") -> BlockNotFoundError | StoreUnreachableError:
-        """Why the file is not whole."""
+        """The error that explains why the file is incomplete."""
         reasons = "; ".join(f"{machine.url}: {reason}" for machine, reason in self._reasons.items())
-        told = f"({reasons or 'there is none'})"
+        told = f"({reasons or 'no machine is known'})"
         if not when and all(isinstance(reason, AbsentError) for reason in self._reasons.values()):
             return BlockNotFoundError(
                 f"{cid_string(self.uri)} is not in this store, and no machine that it may ask has all of it "
                 f"{told}: it was deleted, or its owner has to be reachable."
             )
         return StoreUnreachableError(
-            f"{cid_string(self.uri)} could not be fetched{when} {told}: run the command again; what came is "
-            "kept."
+            f"{cid_string(self.uri)} could not be fetched{when} {told}: run the command again; fetched "
+            "blocks are kept."
         )
 
     def _busy(self) -> list[Machine]:
         return [machine for machine, reason in self._reasons.items() if isinstance(reason, BusyError)]
 
     def _blocks(self) -> int:
-        """Blocks that are here of those that are known."""
+        """Number of known blocks that are here."""
         return len(self.assembly.blocks) - len(self.assembly.missing)
 
     def _brings(self, machine: Machine) -> bool:
-        """Asks a machine for all that is missing; whether it brings it."""
+        """Asks a machine for everything missing; returns whether it sent it."""
         begun = self.now()
         left, rest = self._deadline - begun, self.standing.rest(machine)
         if left <= 0:
             raise self.failure(f" within {self.seconds:g} s")
         if rest and self.is_absent_somewhere:
             self._reasons[machine] = StoreUnreachableError(
-                f"it cost time and brought nothing, and is not asked for {rest:.0f} s"
+                f"it cost time without result, and rests for {rest:.0f} s"
             )
             return False
         try:
             self.fetch.ask(machine, min(left, self.each))
         except (AbsentError, BusyError, StoreUnreachableError) as error:
             self.report(machine.url, str(error))
-            self._reasons[machine] = type(error)(str(error))  # whose frames hold nothing
+            self._reasons[machine] = type(error)(str(error))  # a new error, without frames that hold blocks
             at_fault = isinstance(error, StoreUnreachableError)
             (self.standing.fault if at_fault else self.standing.cost)(machine, self.now() - begun)
             return False

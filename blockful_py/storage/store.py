@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files kept in a directory, named by their CIDs.
 
-    pins/<cid>   an empty file for each file that is kept
+    pins/<cid>   an empty file for each kept file
     lock         held shared while adding, exclusively while deleting
 
-A file is kept once its pin exists, which is written after all its blocks.  Deleting removes the
-pin, then those blocks that no other pinned file has.
+A file is kept once its pin exists, which is written after all its blocks.  Deleting removes the pin, then the
+blocks that no other pinned file has.
 """
 
 from __future__ import annotations
@@ -39,13 +39,12 @@ from blockful_py.whole_file import place, sync
 
 
 class ContentStore:
-    """A store of files in a directory (see `FileStore`); safe for several processes and threads at once."""
+    """A store of files in a directory (see `FileStore`); safe for several processes and threads."""
 
     def __init__(self, directory: Path | str) -> None:
         """Opens or creates the store in `directory`.
 
-        Raises:
-            StorageError: the directory cannot be made or written.
+        Raises StorageError if the directory cannot be made or written.
         """
         self.directory = Path(directory)
         self._blocks = BlockStore(self.directory)
@@ -55,10 +54,9 @@ class ContentStore:
             self._pins.mkdir(mode=0o700, exist_ok=True)
 
     def add(self, data: bytes) -> Uri:
-        """Stores `data` durably and returns its Uri; the same bytes always get the same one.
+        """Stores `data` durably and returns its Uri, which depends only on the bytes.
 
-        Raises:
-            StorageError: the disk is full or cannot be written; the store is as before.
+        Raises StorageError if the disk is full or cannot be written; the store is then unchanged.
         """
         return self.add_stream(io.BytesIO(data))
 
@@ -67,9 +65,9 @@ class ContentStore:
         return self._add_chunks(chunks_of(stream))
 
     def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
-        """Stores several files, all or none of them, in a few threads: syncs share a commit; errors as `add`.
+        """Stores all of the files or none, in a few threads whose syncs share a commit; errors as `add`.
 
-        `files` is read as they are written, so that a few of them are in memory.
+        It consumes `files` as it writes, so that only a few of them are in memory.
         """
 
         def write(put: PutParts) -> tuple[Uri, ...]:
@@ -88,10 +86,8 @@ class ContentStore:
     def read(self, uri: Uri, limit: int) -> bytes:
         """The bytes of the file `uri`, every block checked against its CID.
 
-        Raises:
-            BlockNotFoundError: a block of it is not here.
-            IntegrityError: a block's bytes do not hash to its CID.
-            FormatError: it is not a file, or longer than `limit` bytes.
+        Raises BlockNotFoundError if a block is not here, IntegrityError if a block's bytes do not hash to its
+        CID, and FormatError if it is not a file or is longer than `limit` bytes.
         """
         return read_whole(uri, self._blocks.get, limit)
 
@@ -105,22 +101,22 @@ class ContentStore:
             return (self._pins / cid_string(uri)).is_file()
 
     def size(self, uri: Uri) -> int:
-        """Bytes of the file `uri`, as its root says; errors as `read`."""
+        """Size of the file `uri` in bytes, as its root states; errors as `read`."""
         root = self._blocks.get(uri)
         return len(root) if uri.codec is Codec.RAW else decode(root).size
 
     def block(self, uri: Uri) -> bytes:
-        """A block here, verified, of a kept file or not.  Raises BlockNotFoundError or IntegrityError."""
+        """A verified block, of a kept file or not.  Raises BlockNotFoundError or IntegrityError."""
         return self._blocks.get(uri)
 
     def kept_block(self, uri: Uri) -> bytes:
-        """A block of a kept file, verified.  Raises BlockNotFoundError or IntegrityError."""
+        """A verified block of a kept file.  Raises BlockNotFoundError or IntegrityError."""
         if not self.has_kept_block(uri):
-            raise BlockNotFoundError(f"block {cid_string(uri)} is of no file that is kept here.")
+            raise BlockNotFoundError(f"block {cid_string(uri)} belongs to no kept file.")
         return self._blocks.get(uri)
 
     def has_kept_block(self, uri: Uri) -> bool:
-        """Whether a block is here and of a kept file."""
+        """Whether a block is here and belongs to a kept file."""
         if not self._blocks.has(uri):
             return False
         file = self._files.get(uri)
@@ -129,16 +125,15 @@ class ContentStore:
         return uri in self._files
 
     def adopt(self, uri: Uri, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
-        """Keeps the file `uri`, all of whose `blocks` are here or have arrived; errors as `take`."""
+        """Keeps the file `uri`, whose `blocks` are all here or have arrived; errors as `take`."""
         with self._locked(fcntl.LOCK_SH):
             self._take(blocks, arrivals)
             self._keep(uri)
 
     def take(self, blocks: Iterable[Uri], arrivals: Arrivals) -> None:
-        """Mends a kept file by `blocks` that have arrived, in place of lost or damaged ones.
+        """Replaces lost or damaged blocks of a kept file with `blocks` that have arrived.
 
-        Raises:
-            BlockNotFoundError: one of them neither is here nor has arrived.
+        Raises BlockNotFoundError if one is neither here nor arrived.
         """
         with self._locked(fcntl.LOCK_SH):
             self._take(blocks, arrivals)
@@ -159,7 +154,7 @@ class ContentStore:
                 self._remove_unpinned([[block] for block in self._blocks])
 
     def collect_garbage(self) -> int:
-        """Removes blocks of no kept file, and unfinished writes, that a crash left; returns how many."""
+        """Removes blocks without a kept file and unfinished writes, left by a crash; returns their number."""
         with self._locked(fcntl.LOCK_EX), readable_errors(self.directory):
             self._blocks.clear_temporary()
             return self._remove_unpinned([[block] for block in self._blocks])
@@ -178,7 +173,7 @@ class ContentStore:
         return self._add(write)[0]
 
     def _add(self, write: Callable[[PutParts], tuple[Uri, ...]]) -> tuple[Uri, ...]:
-        """Keeps the files whose blocks `write` puts; none where it fails."""
+        """Keeps the files whose blocks `write` puts; if it fails, keeps none of them."""
         written: list[Uri] = []
 
         def put(uri: Uri, parts: Parts) -> None:
@@ -200,10 +195,12 @@ class ContentStore:
         for block in blocks:
             arrivals.give(block, self._blocks)
             if not self._blocks.has(block):
-                raise BlockNotFoundError(f"block {cid_string(block)} went while its file was gathered.")
+                raise BlockNotFoundError(
+                    f"block {cid_string(block)} was removed while its file was gathered."
+                )
 
     def _keep(self, *uris: Uri) -> None:
-        """Pins files whose blocks are durable but for their folder's folder."""
+        """Pins files; their blocks are already durable within their shard folders."""
         self._blocks.sync()
         with readable_errors(self.directory):
             for uri in uris:
@@ -211,16 +208,16 @@ class ContentStore:
             sync(self._pins)
 
     def _list_blocks(self) -> None:
-        """Brings `_files`, a pinned file for each of its blocks, up to date."""
+        """Updates `_files`, which maps each block to a pinned file that has it."""
         pins, listed = set(self), set(self._files.values())
         before = {} if listed - pins else self._files
         found = {block: pin for pin in pins - set(before.values()) for block in self._reachable(pin)[0]}
         self._files = before | found
 
     def _remove_unpinned(self, files: Sequence[Sequence[Uri]]) -> int:
-        """Removes the blocks that no pinned file has, those of each file in order; returns how many.
+        """Removes blocks that no pinned file has, each file's in order; returns their number.
 
-        The lock must be held exclusively.  Files go in a few threads: syncs share a commit.
+        The caller holds the lock exclusively.  A few threads remove files, so that syncs share a commit.
         """
         kept = {block for pin in self for block in self._reachable(pin)[0]}
 
@@ -231,7 +228,7 @@ class ContentStore:
             return sum(pool.map(remove, files))
 
     def _reachable(self, uri: Uri) -> tuple[list[Uri], bool]:
-        """Blocks of a file as far as its nodes can be read, and whether all of them could."""
+        """Blocks of a file as far as its nodes are readable, and whether all nodes were."""
         blocks: list[Uri] = []
         try:
             for block in blocks_of(uri, self._blocks.get):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as balanced UnixFS DAGs, by the profile `unixfs-v1-2025` (IPIP-499).
 
-Raw leaves of 1 MiB; nodes of at most 1024 links, filled from the left; every leaf at the same
-depth.  A file of at most 1 MiB is its one raw block.  Callbacks of the
-caller put and get blocks, so memory is bounded by a chunk and by one node for each level.
+Raw leaves of 1 MiB; nodes of at most 1024 links, filled from the left; every leaf at the same depth.  A file
+of at most 1 MiB is a single raw block.  Callbacks of the caller put and get blocks, so memory is bounded by a
+chunk and one node per level.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from blockful_py.types import Codec, Readable, Uri
 CHUNK_SIZE = 2**20
 """Bytes of a leaf."""
 MAX_LINKS = 1024
-"""Links of a node, as written."""
+"""Maximum links of a written node."""
 MAX_DEPTH = 8
-"""Levels of nodes, as read: 4 hold 10^18 bytes in this profile."""
+"""Maximum levels of nodes in a file that is read: 4 levels hold 10^18 bytes in this profile."""
 
 Parts = tuple[bytes | bytearray | memoryview, ...]
-"""A block in parts, as joining them would copy every byte again."""
+"""A block in parts, since joining them would copy every byte again."""
 Leaf = tuple[Uri, int]
 """Uri and size of a chunk; every chunk but the last has CHUNK_SIZE bytes."""
 PutBlock = Callable[[Uri, bytes], None]
@@ -34,7 +34,7 @@ GetBlock = Callable[[Uri], bytes]
 
 
 def write_file(stream: Readable, put: PutBlock) -> Uri:
-    """Cuts `stream` into blocks, hands each to `put`, children first, and returns the root."""
+    """Cuts `stream` into blocks, passes each to `put`, children first, and returns the root."""
 
     def leaves() -> Iterator[Leaf]:
         for chunk in chunks_of(stream):
@@ -51,7 +51,7 @@ def leaf_of(chunk: Parts) -> Leaf:
 
 
 def write_nodes(leaves: Iterable[Leaf], put: PutParts) -> Uri:
-    """Hands the nodes over `leaves`, at least one, to `put`, children first, and returns the root."""
+    """Passes the nodes over `leaves` (at least one) to `put`, children first, and returns the root."""
     levels: list[list[Link]] = [[]]
     for uri, size in leaves:
         levels[0].append(Link(uri, size, size))
@@ -66,7 +66,7 @@ def write_nodes(leaves: Iterable[Leaf], put: PutParts) -> Uri:
 
 
 def file_uri(data: bytes | Readable) -> Uri:
-    """The Uri that a file gets, without storing it."""
+    """The Uri that a file would get; stores nothing."""
     stream = io.BytesIO(data) if isinstance(data, bytes) else data
     return write_file(stream, lambda _uri, _block: None)
 
@@ -74,12 +74,9 @@ def file_uri(data: bytes | Readable) -> Uri:
 def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
     """Yields the bytes of the file `uri` in order; `get` returns verified blocks.
 
-    A file whose root says that it has more than `limit` bytes is refused before its leaves are read.  Blocks
-    that a file repeats count each time (`Bounds`).
-
-    Raises:
-        FormatError: it is longer than `limit` bytes, of too many or oversized blocks, or of too many levels;
-            malformed nodes, sizes that do not add up.
+    Refuses a file before reading its leaves if its root states more than `limit` bytes.  Repeated blocks
+    count each time (`Bounds`).  Raises FormatError if the file is longer than `limit` bytes, has too many
+    blocks or levels, oversized blocks, malformed nodes, or sizes that do not add up.
     """
     bounds = Bounds(uri, limit)
     root = _load(uri, get, bounds)
@@ -97,7 +94,7 @@ def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
         child = _load(link.uri, get, bounds)
         size = len(child) if isinstance(child, bytes) else child.size
         if size != link.size or size == 0:
-            raise FormatError(f"{cid_string(link.uri)} holds {size} bytes, its parent says {link.size}.")
+            raise FormatError(f"{cid_string(link.uri)} holds {size} bytes, but its parent says {link.size}.")
         if isinstance(child, bytes):
             yield child
             continue
@@ -114,10 +111,9 @@ def read_whole(uri: Uri, get: GetBlock, limit: int) -> bytes:
 
 
 def blocks_of(uri: Uri, get: GetBlock) -> Iterator[Uri]:
-    """Yields every block of the file `uri` once, depth first and in the file's order; leaves are not read.
+    """Yields every block of the file `uri` once, depth first in file order, without reading leaves.
 
-    Raises:
-        FormatError: a malformed node.
+    Raises FormatError for a malformed node.
     """
     seen: set[Uri] = set()
     pending = [uri]
@@ -132,7 +128,7 @@ def blocks_of(uri: Uri, get: GetBlock) -> Iterator[Uri]:
 
 
 def chunks_of(stream: Readable) -> Iterator[Parts]:
-    """Yields chunks of exactly CHUNK_SIZE but the last; one empty chunk for an empty stream."""
+    """Yields chunks of CHUNK_SIZE; the last one may be shorter, and an empty stream yields an empty one."""
     first = True
     while True:
         parts: list[bytes] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unsigned LEB128 numbers, of protobuf and of CAR."""
+"""Unsigned LEB128 numbers of protobuf and CAR."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ def encode(value: int) -> bytes:
 
 
 def decode(data: bytes | bytearray, at: int) -> tuple[int, int]:
-    """The number that begins at `at`, and where it ends.
+    """Decodes the number at offset `at`; returns it and its end.
 
-    Raises:
-        FormatError: it is truncated, or beyond 64 bits.
+    Raises FormatError if it is truncated or exceeds 64 bits.
     """
     value = 0
     for shift in range(0, 64, 7):
         if at >= len(data):
-            raise FormatError("data that end inside a number: they are truncated.")
+            raise FormatError("the data end inside a number: they are truncated.")
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift

@@ -13,7 +13,7 @@ from blockful_py.storage.unixfs import Leaf, Parts, PutParts, leaf_of
 from blockful_py.types import Uri
 
 THREADS = 8
-"""More than cores, since most wait for the disk."""
+"""More threads than cores, since most wait for the disk."""
 WAITING = 12
 """Maximum number of blocks in memory."""
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def in_order(pool: Executor, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Results in the order of `items`, of which WAITING at most are under way."""
+    """Yields results in the order of `items`, with at most WAITING in progress."""
     pending: deque[Future[Result]] = deque()
     for item in items:
         if len(pending) == WAITING:
@@ -44,7 +44,7 @@ class Writers:
         self._pending: deque[Future[None]] = deque()
 
     def leaves(self, chunks: Iterable[Parts]) -> Iterator[Leaf]:
-        """Hashes and writes chunks; yields their leaves in order, each once it is written."""
+        """Hashes and writes chunks; yields their leaves in order, each after its write."""
         yield from in_order(self._pool, self._leaf, chunks)
 
     def put(self, uri: Uri, parts: Parts) -> None:

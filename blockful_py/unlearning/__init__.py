@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that make models forget, and the audit of what they know afterwards.  No chain in here."""
+"""Unlearning methods, and the audit of the knowledge that remains afterwards.  Imports no chain software."""

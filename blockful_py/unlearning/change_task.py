@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of single models as tasks of an engine: each model that a method changes apart is one task."""
+"""Changes of single models as tasks of an engine, one task per independently changed model."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from blockful_py.unlearning.model_job import Changing, ModelJob
 
 
 class TaskChanger:
-    """Takes the place of `change_here` and has an engine change the models."""
+    """Substitute for `change_here` that changes the models on an engine."""
 
     def __init__(self, tasks: JournaledTasks) -> None:
         self._tasks = tasks
 
     def __call__(self, method: Changing, jobs: Iterable[ModelJob]) -> Iterator[tuple[Weights, Fraction]]:
-        """Raises as the method and `JournaledTasks.results`."""
+        """Yields the changes of all jobs.  Raises as the method and `JournaledTasks.results`."""
         tasks: list[EngineTask] = []
         for job in jobs:
             share = tasks[0].gpu if tasks else _gpu_share(method, job)
@@ -69,13 +69,13 @@ class TaskChanger:
 
 
 def change_model(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """A `TaskFunction`: changes one model; its sample passes, a line end, and the new weights.
+    """A `TaskFunction` that changes one model; returns its sample passes, a newline, and the new weights.
 
     Args:
-        inputs: the weights to start from, then the samples that `settings` names.
-        seeds: the request's.
+        inputs: the initial weights, then the samples listed in `settings`.
+        seeds: the request's seed.
 
-    Raises as the method and `network_of`, and EngineError where this host has another version of the method.
+    Raises as the method and `network_of`, and EngineError if this host has another version of the method.
     """
     architecture, device = network_of(settings)
     made_by = resolve_name(settings["method"])
@@ -105,6 +105,6 @@ def _changed_from(result: bytes) -> tuple[Weights, Fraction]:
 
 
 def _gpu_share(method: Changing, job: ModelJob) -> float:
-    """Measured on a job like the others, with few retained samples."""
+    """GPU share measured on one typical job, reduced to few retained samples."""
     few = job.retained.at(torch.arange(min(BATCH, len(job.retained))))
     return measured_share([job.retained], lambda: method.changed(replace(job, retained=few), Work()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which method a request takes where none is named, and what a method does not forget."""
+"""Chooses the method of a request that names none, and states the limits of methods."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 
 AUTO = "auto"
-"""Stands for the method that `choose` names."""
+"""Placeholder for the method that `choose` returns."""
 
-EXACT = "exact: nothing that met what is forgotten enters the new models"
-NEAREST = "it trains all that what is forgotten has reached by the graph anew"
-"""Reasons of `retrain_ahead`."""
+EXACT = "exact: no weights that the forgotten data reached enter the new models"
+NEAREST = "it retrains all models that the forgotten data has reached by the graph"
+"""Reasons for `retrain_ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known when a request is made.
+    """Facts known when a request is made.
 
     Attributes:
-        taught_outside: whether an ancestor of an affected model was trained on forgotten samples and stays as
-            it is; None where nobody can know.
+        taught_outside: whether an unchanged ancestor of an affected model was trained on forgotten samples;
+            None if this cannot be known.
         past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
-        machines: every owner's data is on a machine of its own.
+        machines: each owner's data is on a machine of its own.
         private: trainings add noise.
-        attested: members also sign what they can only take the owners' word for.
-        emptied: models that have no references, and whose owner asks that all of its data be forgotten.
-        withdraws: members withdraw models whose owners do not do their part.
+        attested: members also sign results that only the owners can vouch for.
+        emptied: models without references whose owner asks to forget all of its data.
+        withdraws: members withdraw models whose owners miss their part.
     """
 
     level: Level
@@ -50,7 +50,7 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method, and why it is taken."""
+    """A method, and the reason for it."""
 
     method: str
     reason: str
@@ -58,13 +58,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """On a request's method.
+    """Advice on a request's method.
 
     Attributes:
-        reason: why `choose` takes it; None where it would take another.
-        caveat: what it does not forget in this situation; None where nothing is known, as of a method of
-            one's own.
-        loss: which models it leaves without what they knew, and what to do instead; None where none is known.
+        reason: why `choose` takes the method; None if it would take another.
+        caveat: data that the method fails to forget in this situation; None if unknown, as for a custom
+            method. loss: models that lose all their knowledge, and the alternative; None if no such model is
+            known.
     """
 
     reason: str | None = None
@@ -73,20 +73,22 @@ class Advice:
 
 
 def choose(now: Circumstances) -> Choice:
-    """An exact method (`audit.exactness`) where members sign for one, else what they can check
-    (docs/reference/unlearning.md, Auto)."""
+    """Chooses an exact method (`audit.exactness`) if members sign for one, else one that they can check.
+
+    See docs/reference/unlearning.md, Auto.
+    """
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
     if now.machines:
-        return Choice(own, "it asks each owner for nothing but its own data")
+        return Choice(own, "it needs only each owner's own data")
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
         return Choice(RetrainAhead.name, NEAREST if now.past_graph else EXACT)
-    return Choice(own, "members sign at this level only what they can compute themselves")
+    return Choice(own, "at this level members sign only results that they can compute themselves")
 
 
 def advise(method: str, now: Circumstances) -> Advice:
-    """What to know of a method that a request takes, chosen or named."""
+    """Advice on a request's method, whether chosen or named."""
     choice = choose(now)
     return Advice(choice.reason if method == choice.method else None, _caveat(method, now), _loss(now))
 
@@ -109,23 +111,23 @@ def _loss(now: Circumstances) -> str | None:
 def _caveat(method: str, now: Circumstances) -> str | None:
     if now.past_graph:
         return (
-            "ancestors that the request leaves as they are were made by clean_line, and may know what is "
-            "forgotten past the graph: let the request start at them"
+            "clean_line made ancestors that the request leaves unchanged, and they may know the forgotten "
+            "data past the graph: let the request start at them"
         )
     if method == RetrainAhead.name or method not in METHODS:
         return None
     if method == CleanLine.name:
         return (
-            "forgets exactly, but takes the data of all owners past the graph: who asks later to be "
-            "forgotten is known to models that do not descend from theirs"
+            "forgets exactly, but takes the data of all owners past the graph: models then know data of "
+            "later requests although they do not descend from its owners' models"
         )
     if now.taught_outside is None:
         return (
-            "models that the request leaves as they are teach it again, where they were trained on it: let "
-            "the request start at the first models of all who hold it"
+            "unchanged models teach it again if they were trained on it: let the request start at the first "
+            "models of all its holders"
         )
     if now.taught_outside and not (method == CleanIncrements.name and now.level is not Level.CLASS):
-        return "does not forget here: models that the request leaves as they are know it, and teach it again"
+        return "does not forget here: models that the request leaves unchanged know it, and teach it again"
     if method == Retrain.name:
         return None
-    return "is not exact; docs/explanation/unlearning-results.md has what audits found it to leave"
+    return "is not exact; docs/explanation/unlearning-results.md lists the traces that audits found"

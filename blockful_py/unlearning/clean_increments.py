@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean-increment passing and healing: parallel unlearning that replaces the training of every holder."""
+"""Clean-increment passing and healing: parallel unlearning that replaces every holder's training."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
@@ -27,14 +27,13 @@ from blockful_py.unlearning.increments import (
     stored_increments,
 )
 from blockful_py.unlearning.method import (
+    AllAtOnce,
     IncrementsUsed,
-    ModelUpdate,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.propagation import moved
@@ -45,37 +44,37 @@ HEADS = ("kept", "silent")
 
 
 @dataclass(frozen=True, slots=True)
-class CleanIncrements:
-    """Passing only the starts' changes keeps what other holders' own training taught.  Therefore every holder
-    j trains again, in parallel, from the mean of its published references, without the forgotten samples; one
-    pass over the graph sums the changes that reach each model; a short healing follows:
+class CleanIncrements(AllAtOnce):
+    """Replaces every holder's training by a clean one, passes the changes through the graph, and heals.
+
+    Passing only the starts' changes keeps the knowledge from other holders' own training.  Therefore every
+    holder j trains again, in parallel, from the mean of its published references, without the forgotten
+    samples.  One pass over the graph sums the changes that reach each model; a short healing follows:
 
     `d_j = Train(agg_j, D_j without the forgotten) - w_j`
     `P_y = (1/N_y) sum over references j of (d_j + P_j)`
     `w'_y = heal(w_y + own d_y + passed P_y)`,  heal: SGD on the owner's retained data.
 
-    With `own` = 1 the model's own training is replaced by a clean one from the same aggregate; `passed` is
-    below 1, because P sums the noise of many trainings.  Unaffected roots train no increment: their training
-    is the longest, and its influence is the most diluted.
-
-    Stored increments that fit the task cost nothing at the request; the others are trained.  For single
+    `own` = 1 replaces the model's own training by a clean one from the same aggregate.  `passed` is below 1,
+    because P sums the noise of many trainings.  Unaffected roots train no increment: their training is the
+    longest, and its influence is the most diluted.
+    Stored increments that fit the task cost nothing at request time; the others are trained.  For single
     samples, seven or eight tenths of the epochs suffice (benchmarks/results/tuning.md).
-
     Settings of the prototype: `own = passed = 0.4`, `head = "silent"`, `clip = None`, 4 steps of 16.
 
     Attributes:
         own, passed: factors of d_y and P_y, both float64 (D,), from 0 to 1.
-        share: share of a model's epochs that an increment trained at the request takes, in (0, 1].
-        clip: largest L2 norm of d_j, in multiples of the median of all; None for no limit.
-        heal_steps: bound on the steps of the healing, which ends earlier where the task's proxy set, in the
-            classes that the owner keeps, improves no more (`healing.heal`); None: those of one pass over the
-            owner's retained samples.
-        heal_batch, heal_rate: samples a step, and initial rate, which falls along a cosine to a tenth at the
-            bound; momentum 0.5, gradients clipped at an L2 norm of 5.
+        share: share of a model's epochs that an increment trained at request time takes, in (0, 1].
+        clip: maximum L2 norm of d_j, in multiples of the median of all; None for no limit.
+        heal_steps: maximum steps of the healing; None means one pass over the owner's retained samples.
+            Healing ends earlier if the proxy loss in the classes that the owner keeps stops falling
+            (`healing.heal`).
+        heal_batch, heal_rate: samples per step, and initial rate, which falls along a cosine to a tenth at
+            the maximum step; momentum 0.5, gradients clipped at an L2 norm of 5.
         head: "silent" sets the output row of a forgotten class to zero and its bias to -5 before healing;
             "kept" leaves the output layer as the increments changed it.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     own: float = 1.0
@@ -128,9 +127,6 @@ class CleanIncrements:
         seconds = {"increments": made - began, "pass": added - made, "heal": ended - added}
         return replace(outcome_of(task, weights, meter.cost(), seconds), increments=used)
 
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
-
     def _increments(self, task: UnlearningTask, meter: Meter) -> tuple[Mapping[str, Change], IncrementsUsed]:
         names = holders(task)
         usable = stored_increments(task, names)
@@ -153,7 +149,7 @@ class CleanIncrements:
         return moved(task.models[name].weights, change)
 
     def changed(self, job: ModelJob, work: Work) -> Weights:
-        """The healed model."""
+        """Heals one model."""
         rough, retained = job.weights, job.retained
         if self.head == "silent" and job.classes:
             rough = neutralised(job.architecture, rough, job.classes)

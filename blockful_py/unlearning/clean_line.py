@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clean line: affected models are trained briefly from weights that never saw what is forgotten."""
+"""A clean line: affected models are trained briefly from weights that never saw the forgotten samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -13,14 +12,19 @@ from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.line import along, first_leg, legs, line_start, stored_line
+from blockful_py.unlearning.line import (
+    first_phase,
+    line_start,
+    models_on_line,
+    stored_line,
+    training_phases,
+)
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
-    steps_of,
 )
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -29,21 +33,21 @@ LINE = "line"
 
 
 @dataclass(frozen=True, slots=True)
-class CleanLine:
-    """One line of training passes along all models that f has reached, and leaves f out.  Then every affected
-    model is trained briefly from its clean references:
+class CleanLine(AllAtOnce):
+    """Trains one line of weights along all models that f, the forgotten data, has reached, without f.
+
+    Then every affected model is trained briefly from its clean references:
 
     `l_0 = mean of the references of these models that f has not reached`, or the shared initialisation
     `l_k = train(l_(k-1), D_k without f)`, k along the models in topological order, twice
     `w'_y = train(mean of c_j over references j, D_y without f)`, in topological order,
-    `c_j = w'_j` where j is affected, else the end of the line.
+    `c_j = w'_j` if j is affected, else the end of the line.
 
-    The line's first leg can be made when the models are published (`line.store_line`); otherwise the request
-    makes it, with the same bits.  The second leg and the models' own trainings take a twentieth of
-    retraining's passes each (`line.legs`).
-
-    No weight that f reached enters, so w' does not depend on the forgotten samples in any bit.  Where an
-    owner keeps no samples, a training returns the weights that it starts from.
+    The line's first phase can be trained when the models are published (`line.store_line`); otherwise the
+    request trains it, with the same bits.  The second phase and the models' own trainings take a twentieth of
+    retraining's passes each (`line.training_phases`).
+    No weight that f has reached is used, so no bit of w' depends on the forgotten samples.  If an owner keeps
+    no samples, its training returns the initial weights.
     """
 
     name: ClassVar[str] = "clean_line"
@@ -56,14 +60,14 @@ class CleanLine:
         task.require_samples()
         began = perf_counter()
         meter = Meter()
-        names = along(task)
+        names = models_on_line(task)
         start = line_start(task, names)
-        first, second, own = legs(task, names)
+        first, second, own = training_phases(task, names)
         line = stored_line(task, names, start)
         with meter.job(LINE) if line is None else meter.preparation() as work:
             work.trained(sum(first.samples(task, name) for name in names))
         if line is None:
-            line = first_leg(task, names, start, first)
+            line = first_phase(task, names, start, first)
         with meter.job(LINE) as work:
             work.trained(sum(second.samples(task, name) for name in names))
         line = second.train(task, names, line, final=0.0)
@@ -77,6 +81,3 @@ class CleanLine:
                 work.trained(own.samples(task, name))
         seconds = {LINE: drawn - began, self.name: perf_counter() - drawn}
         return outcome_of(task, weights, meter.cost(), seconds)
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))

@@ -24,8 +24,8 @@ class Cost:
 
     Attributes:
         passes: passes of all nodes together, at request time.
-        critical_path: passes of the longest chain of dependent jobs: the time of the request where every
-            model has a machine of its own.
+        critical_path: passes of the longest chain of dependent jobs: the request's duration if every model
+            has a machine of its own.
         prepared: passes made in advance, when the models were published.
     """
 
@@ -41,11 +41,11 @@ class Work:
         self.passes = Fraction(0)
 
     def trained(self, samples: int) -> None:
-        """Adds the number of samples that went forward and backward."""
+        """Adds samples that went forward and backward."""
         self.passes += samples
 
     def watch(self, module: nn.Module) -> nn.Module:
-        """Counts later calls of the module on x (B, ...): B where gradients are recorded, else B/3.
+        """Counts later calls of the module on x (B, ...): B if gradients are recorded, else B/3.
 
         Returns the module.
         """
@@ -57,7 +57,7 @@ class Work:
 
 
 class Meter:
-    """Adds up the jobs of a request.  Jobs of one name, usually a model's, run one after the other."""
+    """Adds up the jobs of a request; jobs of one name, usually a model's, run one after the other."""
 
     def __init__(self) -> None:
         self._total = Fraction(0)
@@ -66,7 +66,7 @@ class Meter:
 
     @contextmanager
     def job(self, name: str, after: Iterable[str] = ()) -> Iterator[Work]:
-        """A job that waits for the jobs named in `after` that were counted before it."""
+        """Counts a job that waits for the earlier jobs named in `after`."""
         work = Work()
         yield work
         began = max((self._finished.get(other, Fraction(0)) for other in (name, *after)), default=Fraction(0))
@@ -75,7 +75,7 @@ class Meter:
 
     @contextmanager
     def preparation(self) -> Iterator[Work]:
-        """A job that was done when the model was published."""
+        """Counts a job that was done when the model was published."""
         work = Work()
         yield work
         self._prepared += work.passes

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import Samples
@@ -26,9 +27,9 @@ class Descent:
     """SGD with momentum; the rate falls from `rate` to `rate * final_share` along half a cosine.
 
     Attributes:
-        clip: largest L2 norm of the whole gradient, which is scaled down to it; None for no limit.
+        clip: maximum L2 norm of the whole gradient, which is scaled down to it; None for no limit.
 
-    Raises SettingsError (when made) for a value that is out of range.
+    The constructor raises SettingsError for a value out of range.
     """
 
     rate: float
@@ -60,10 +61,10 @@ class Descent:
 
         Args:
             module: on the device of the batches.
-            stream: generator on the CPU on which what dropout draws depends; it is not moved.
-            layers: names of the parameters that may change; all that are not frozen unless given.
-            masks: by parameter's name and in its shape, 1 where a weight may change, else 0.
-            ends: called with the number of steps done after each; where it is true, no more are taken.
+            stream: CPU generator that determines dropout's draws; its state does not change.
+            layers: names of the parameters that may change; by default all that are not frozen.
+            masks: by parameter's name and in its shape, 1 if a weight may change, else 0.
+            ends: called with the number of steps done after each; True ends the descent.
         """
         wanted = None if layers is None else set(layers)
         moving = {n: p for n, p in trainable(module).items() if wanted is None or n in wanted}
@@ -103,14 +104,24 @@ class Descent:
         return min(1.0, self.clip / max(norm, 1e-12))
 
     def _rate(self, step: int, steps: int) -> float:
-        along = 0.5 * (1 + math.cos(math.pi * step / max(1, steps - 1)))
-        return self.rate * (self.final_share + (1 - self.final_share) * along)
+        left = 0.5 * (1 + math.cos(math.pi * step / max(1, steps - 1)))
+        return self.rate * (self.final_share + (1 - self.final_share) * left)
+
+
+def clipped_descent(rate: float) -> Descent:
+    """SGD with momentum 0.9 and gradients clipped at an L2 norm of 5.  Raises SettingsError."""
+    return Descent(rate, momentum=0.9, clip=5.0)
+
+
+def cross_entropy(network: nn.Module, batch: Samples) -> Tensor:
+    """Mean cross-entropy with the true labels."""
+    return functional.cross_entropy(network(batch.x), batch.y)
 
 
 def batches_of(samples: Samples, size: int, steps: int, stream: torch.Generator) -> list[Samples]:
-    """`steps` batches of min(size, n) of n samples; every sample comes once before any comes again.
+    """Draws `steps` batches of min(size, n) of n samples; every sample comes once before any comes again.
 
-    There is at least one sample; `stream` is a generator on the CPU.
+    There is at least one sample; `stream` is a CPU generator.
     """
     taken = min(size, len(samples))
     order = _endless(len(samples), stream)

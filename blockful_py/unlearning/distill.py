@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distillation of the published model into one that never saw the forgotten samples (paper, section
-Experiments; after Wu, Zhu and Mitra, arXiv 2201.09441)."""
+"""Distillation of the published model into one that never saw the forgotten samples.
+
+Source: the paper, section Experiments; after Wu, Zhu and Mitra, arXiv 2201.09441.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,10 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Distill:
-    """Model by model in topological order, a student starts from the mean of its updated references (a
-    root from the shared initialisation) and learns the outputs of the published model, the teacher, on
-    its owner's retained data:
+    """Distils each affected model into a student that learns on its owner's retained data.
+
+    Models follow in topological order.  A student starts from the mean of its updated references (a root from
+    the shared initialisation) and learns the outputs of the published model, the teacher:
 
     `L = T^2 KL(softmax(z_teacher / T) || softmax(z_student / T))`,
 
@@ -39,9 +42,9 @@ class Distill:
 
     Attributes:
         temperature: T.
-        share: weight of L; the cross-entropy with the true labels has 1 - share.  In (0, 1].
+        share: weight of L, in (0, 1]; the cross-entropy with the true labels has 1 - share.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     temperature: float = 2.0
@@ -110,7 +113,7 @@ class Distill:
 
 
 def softened(logits: Tensor, classes: tuple[int, ...], temperature: float) -> Tensor:
-    """`softmax(z / T)` with the logits of the given classes at minus infinity.
+    """Probabilities `softmax(z / T)` with the logits of the given classes at minus infinity.
 
     Args:
         logits: z, float32 (n, classes).

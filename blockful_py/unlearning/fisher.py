@@ -17,21 +17,21 @@ from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Work
 
 Fisher = Mapping[str, Tensor]
-"""By parameter's name and in its shape, non-negative float32, on the CPU."""
+"""Fisher information by parameter, in the parameter's shape: non-negative float32, on the CPU."""
 
 
 def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch: int, work: Work) -> Fisher:
-    """`F = mean over batches B of (grad L(w, B))^2`, L the mean cross-entropy with the true labels, in
-    evaluation mode (as the code of arXiv 2308.07707 and 2408.08493 computes it).
+    """Fisher information `F = mean over batches B of (grad L(w, B))^2`, in evaluation mode.
+
+    L is the mean cross-entropy with the true labels (as in the code of arXiv 2308.07707 and 2408.08493).
 
     Args:
         weights: state dict w.
-        samples: n samples, n at least 1; their device computes.
+        samples: n samples, n at least 1; the computation runs on their device.
         batch: samples of a batch; the last one may have fewer.
         work: counts the sample passes.
 
-    Raises:
-        LearningError: weights of another architecture.
+    Raises LearningError: weights of another architecture.
     """
     module = work.watch(architecture.module(weights, samples.x.device).eval())
     parameters = trainable(module)
@@ -47,7 +47,7 @@ def fisher(architecture: Architecture, weights: Weights, samples: Samples, batch
 
 
 def require_dampening(selection: float, dampening: float, batch: int) -> None:
-    """Raises SettingsError for settings that `dampened` and `fisher` cannot use."""
+    """Checks settings of `dampened` and `fisher`.  Raises SettingsError."""
     if not (selection > 0 and dampening > 0 and batch >= 1):
         raise SettingsError(
             "selection and dampening must be positive and batch at least 1, "
@@ -72,8 +72,9 @@ def dampened(
     dampening: float,
     names: Collection[str],
 ) -> Weights:
-    """`w_i min(lambda F_i / F^f_i, 1)` where `F^f_i > alpha F_i`; the other weights stay (arXiv
-    2308.07707, eq. 4 and 5).  Returns a copy.
+    """Dampens weights: `w_i min(lambda F_i / F^f_i, 1)` where `F^f_i > alpha F_i`.
+
+    See arXiv 2308.07707, eq. 4 and 5.  The other weights stay.  Returns a copy.
 
     Args:
         weights: state dict w, on the CPU.

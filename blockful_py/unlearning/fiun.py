@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FIUn, Fisher inheritance unlearning: Fisher information of the starts dampens all descendants at once
-(Liu et al., arXiv 2408.08493, by the authors of BlockFUL)."""
+"""FIUn, Fisher inheritance unlearning: Fisher information of the starts dampens all descendants at once.
+
+Source: Liu et al., arXiv 2408.08493, by the authors of BlockFUL.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -21,13 +22,12 @@ from blockful_py.unlearning.fisher import Fisher, dampened, fisher, merged, requ
 from blockful_py.unlearning.head import output_layer
 from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -37,22 +37,24 @@ LAYERS = ("head", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Fiun:
-    """Each start s gives F^s, the Fisher information of its model on the forgotten samples.  A model y
-    below the starts S_y merges them (MFIM) and compares them with its own, on its owner's data D_y:
+class Fiun(AllAtOnce):
+    """Dampens every affected model by the Fisher information of the starts above it.
+
+    Each start s gives F^s, the Fisher information of its model on the forgotten samples.  A model y below the
+    starts S_y merges them (MFIM) and compares them with its own, on its owner's data D_y:
 
     `F^f = max over s in S_y of F^s`,  `w'_i = w_i min(lambda F_i(w_y, D_y) / F^f_i, 1)` where
     `F^f_i > alpha F_i(w_y, D_y)`.
 
-    F(w_y, D_y) is published with the model, so a request costs the starts alone.  The authors' code
-    changes the output layer only; alpha is 3 there for one start and 1 for several.
+    F(w_y, D_y) is published with the model, so a request costs only the starts' computation.  The authors'
+    code changes only the output layer; its alpha is 3 for one start and 1 for several.
 
     Attributes:
         selection, dampening: alpha, lambda.
         layers: "head" (the output layer) or "all".
         batch: samples whose mean gradient is squared.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     selection: float = 3.0
@@ -93,15 +95,11 @@ class Fiun:
         seconds = {"starts": known - began, "dampen": perf_counter() - known}
         return outcome_of(task, weights, meter.cost(), seconds)
 
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
-
 
 def parameters(task: UnlearningTask, layers: str) -> tuple[str, ...]:
     """Names of the parameters of the output layer ("head"), or of all layers ("all").
 
-    Raises:
-        UnlearningError: "head", and the network does not end in a linear layer.
+    Raises UnlearningError: "head", but the network does not end in a linear layer.
     """
     module = task.architecture.module(task.initial, torch.device("cpu"))
     if layers == "all":

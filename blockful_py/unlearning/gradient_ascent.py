@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel unlearning by passing the starts' changes through the graph (paper, algorithm 1)."""
+"""Parallel unlearning that passes the starts' changes through the graph (paper, algorithm 1)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -22,7 +21,7 @@ from blockful_py.on_demand import OnDemand
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
-from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, require_level, steps_of
+from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, require_level
 from blockful_py.unlearning.propagation import delta, moved, passed_change, propagate
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
@@ -32,23 +31,23 @@ ASCENT_BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
-class GradientAscent:
-    """The owners of the starts retrain them without the forgotten samples.  In parallel, every descendant
-    y changes by `alpha sum_k C[y, k] delta_k` (paper, eq. 7 and 8), a vector float32 (D,), unless its L2 norm
-    is at most epsilon.
+class GradientAscent(AllAtOnce):
+    """Retrains the starts without the forgotten samples, and passes their changes to descendants.
 
-    The paper calls the passed difference of weights an ascending gradient, hence the name.  With
-    `start="ascended"` the starts do climb: `w'_s = w_s + rate grad min(L(w_s, forget set), ln classes)`,
-    step by step, until the loss equals that of a random guess (after Halimi et al., arXiv 2207.05521, who
+    In parallel, every descendant y changes by `alpha sum_k C[y, k] delta_k` (paper, eq. 7 and 8), a vector
+    float32 (D,), unless its L2 norm is at most epsilon.  The paper calls the passed difference of weights an
+    ascending gradient, hence the name.
+    With `start="ascended"` the starts do climb: `w'_s = w_s + rate grad min(L(w_s, forget set), ln classes)`,
+    step by step, until the loss equals a random guess's (after Halimi et al., arXiv 2207.05521, who
     bound the distance instead).
 
     Attributes:
         alpha: discount factor of eq. 7, above 0.
         epsilon: threshold on the L2 norm of an update, at least 0.
-        start: "retrained" (the paper's) or "ascended".
-        ascent_steps, ascent_rate: of an ascended start; a step takes 32 samples.
+        start: "retrained" (as in the paper) or "ascended".
+        ascent_steps, ascent_rate: settings of an ascended start; a step takes 32 samples.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     alpha: float = 1.0
@@ -80,10 +79,9 @@ class GradientAscent:
         return self.run(task, Meter())
 
     def run(self, task: UnlearningTask, meter: Meter) -> Outcome:
-        """`unlearn` without its check of the level, counted by a meter shared with other steps.
+        """Runs `unlearn` without its check of the level, counted by a meter shared with other steps.
 
-        Raises:
-            UnlearningError: the owner of an ascended start holds none of the forgotten samples.
+        Raises UnlearningError: the owner of an ascended start holds none of the forgotten samples.
         """
         began = perf_counter()
         paths = path_weights(task.graph, task.starts)
@@ -116,16 +114,13 @@ class GradientAscent:
             cost=meter.cost(),
         )
 
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
-
     def _updated_starts(
         self, task: UnlearningTask, paths: PathWeights, meter: Meter
     ) -> tuple[dict[str, Weights], dict[str, Vector]]:
         """New weights and change of every start, in topological order.
 
-        Where a start inherits from another, the earlier starts' changes are first passed to its
-        references, so that its own change is its total change.
+        If a start inherits from another, the earlier starts' changes are first passed to its references, so
+        that its own change is its total change.
         """
         row = dict(zip(paths.names, paths.matrix, strict=True))
         starts: dict[str, Weights] = {}
@@ -154,7 +149,7 @@ class GradientAscent:
         model, forgotten = task.models[name], task.forgotten(name)
         if not len(forgotten):
             raise UnlearningError(
-                f"user {model.user}, who owns {name!r}, holds nothing of {task.forget}: there is no loss to "
+                f"user {model.user}, who owns {name!r}, holds no data of {task.forget}: there is no loss to "
                 'climb; use start = "retrained".'
             )
         guess = math.log(task.architecture.class_count)

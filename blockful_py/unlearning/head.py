@@ -18,10 +18,9 @@ SILENT = -5.0
 
 
 def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
-    """Name and module of the last linear layer with one output a class: weights (classes, d).
+    """Name and module of the last linear layer with one output per class: weights (classes, d).
 
-    Raises:
-        UnlearningError: the network has none.
+    Raises UnlearningError: the network has no such layer.
     """
     linear = ((name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear))
     layers = [(name, part) for name, part in linear if part.out_features == class_count]
@@ -40,7 +39,7 @@ def neutralised(architecture: Architecture, weights: Weights, classes: Collectio
         weights: state dict; the output layer has weights (classes, d) and biases (classes,).
 
     Raises:
-        UnlearningError: the network does not end in a linear layer with one output a class.
+        UnlearningError: the network does not end in a linear layer with one output per class.
         LearningError: weights of another architecture.
     """
     name, layer = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)
@@ -54,7 +53,7 @@ def neutralised(architecture: Architecture, weights: Weights, classes: Collectio
 
 @contextmanager
 def said_by(layer: nn.Module) -> Iterator[list[Tensor]]:
-    """Collects the outputs of a layer, (B, ...) for each call while the context is open."""
+    """Collects the outputs of a layer, (B, ...) per call, while the context is open."""
     said: list[Tensor] = []
 
     def keep(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control: removes classes from the output layer and forgets nothing."""
+"""Negative control: removes classes from the output layer without forgetting them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -13,20 +12,19 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class HeadMask:
-    """`w_f = 0, b_f = -5` in the output layer of every affected model.
+class HeadMask(AllAtOnce):
+    """Sets `w_f = 0, b_f = -5` in the output layer of every affected model.
 
     AD_f is 0, but the features keep all knowledge: an audit must flag it, and no member signs it.
     """
@@ -45,6 +43,3 @@ class HeadMask:
             for name in task.affected()
         }
         return outcome_of(task, weights, Meter().cost(), {"mask": perf_counter() - began})
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Healing: a short training on retained samples, which ends once a retained proxy set improves no more."""
+"""Healing: a short training on retained samples, which ends once the loss on a proxy set stops falling."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from blockful_py.learning.data import Samples
 from blockful_py.learning.weights import Weights
-from blockful_py.unlearning.descent import Descent, batches_of, weights_of
+from blockful_py.unlearning.descent import Descent, batches_of, cross_entropy, weights_of
 
 LOOKS = 4
-"""Times that the proxy set is looked at, where healing runs to its end."""
+"""Number of proxy evaluations in a full healing."""
 
 IMPROVEMENT = 0.02
-"""Share of the proxy loss by which a look must fall below the best one, or healing ends."""
+"""Relative fall of the proxy loss below the best one that each evaluation must show; otherwise healing ends.
+"""
 
 
 def heal(
@@ -30,39 +30,37 @@ def heal(
     most: int | None,
     whose: str,
 ) -> Weights:
-    """SGD on the cross-entropy of retained samples: at most one pass over them, or `most` steps.
+    """Runs SGD on the cross-entropy of retained samples: at most one pass over them, or `most` steps.
 
-    After each quarter of these steps the mean cross-entropy on the proxy set is measured, on as many samples
-    of it as a batch has, drawn once.  Healing ends at the first look at which it is not below
-    `1 - IMPROVEMENT` times the lowest so far, with the weights of the lowest.  Without a proxy set it takes
-    all its steps.
+    After each quarter of these steps the mean cross-entropy on one batch of proxy samples, drawn once, is
+    measured. Healing ends at the first measurement that is not below `1 - IMPROVEMENT` times the lowest so
+    far; the result is the weights of the lowest.  Without a proxy set it takes all its steps.
 
     Args:
-        module: the network, with the weights to heal, in training mode; it is changed.
+        module: the network with the weights to heal, in training mode; it is changed.
         retained: n samples, n at least 1, on the module's device.
-        proxy: labelled samples of retained classes that nobody trains on.
-        stream: generator on the CPU that draws the batches of min(batch, n) samples, then the proxy samples.
-        most: bound on the steps; None: ceil(n / batch).
-        whose: the model, for errors.
+        proxy: labelled samples of retained classes that no user trains on.
+        stream: CPU generator that draws the batches of min(batch, n) samples, then the proxy samples.
+        most: maximum number of steps; None means ceil(n / batch).
+        whose: name of the model, for error messages.
 
     Returns a state dict on the CPU.
 
-    Raises:
-        LearningError: a result that is not finite.
+    Raises LearningError: a result that is not finite.
     """
     steps = -(-len(retained) // batch) if most is None else most
     batches = batches_of(retained, batch, steps, stream)
     if proxy is None or not len(proxy):
-        descent.run(module, _loss, batches, stream)
+        descent.run(module, cross_entropy, batches, stream)
         return weights_of(module, whose)
     shown = proxy.at(torch.randperm(len(proxy), generator=stream)[:batch])
     looked = _Looks(module, shown, every=max(1, math.ceil(steps / LOOKS)), last=steps, whose=whose)
-    descent.run(module, _loss, batches, stream, ends=looked.end)
+    descent.run(module, cross_entropy, batches, stream, ends=looked.end)
     return weights_of(module, whose) if looked.best is None else looked.best
 
 
 class _Looks:
-    """The proxy loss while a descent runs, and the best weights."""
+    """Tracks the proxy loss during a descent, and keeps the best weights."""
 
     def __init__(self, module: nn.Module, proxy: Samples, every: int, last: int, whose: str) -> None:
         self._module, self._proxy, self._every, self._last, self._whose = module, proxy, every, last, whose
@@ -75,13 +73,9 @@ class _Looks:
             return False
         with torch.no_grad():
             self._module.eval()
-            loss = float(_loss(self._module, self._proxy))
+            loss = float(cross_entropy(self._module, self._proxy))
             self._module.train()
         ends = not loss < (1 - IMPROVEMENT) * self._lowest
         if loss < self._lowest:
             self._lowest, self.best = loss, weights_of(self._module, self._whose)
         return ends
-
-
-def _loss(network: nn.Module, samples: Samples) -> torch.Tensor:
-    return functional.cross_entropy(network(samples.x), samples.y)

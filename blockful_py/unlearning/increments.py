@@ -20,11 +20,11 @@ Change = NDArray[np.float64]
 
 
 def holders(task: UnlearningTask) -> tuple[str, ...]:
-    """Affected models and their ancestors that were trained on forgotten samples, in topological order,
-    without ancestors that are roots (see `CleanIncrements`).
+    """Affected models and their ancestors that were trained on forgotten samples, in topological order.
 
-    Raises:
-        UnlearningError: a model, one of its references or its owner's data is missing.
+    Root ancestors are omitted (see `CleanIncrements`).
+
+    Raises UnlearningError: a model, one of its references or its owner's data is missing.
     """
     affected = set(task.affected())
     above = set(task.graph.ancestors(task.starts)) | set(task.graph.ancestors(affected))
@@ -37,7 +37,7 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
         if missing or task.models[name].user not in task.users:
             raise UnlearningError(
                 f"clean increments need all ancestors of the affected models, with their owners' data: "
-                f"{', '.join(missing) or f'the data of user {task.models[name].user}'} is not there."
+                f"{', '.join(missing) or f'the data of user {task.models[name].user}'} is missing."
             )
         if len(task.forgotten(name)):
             names.append(name)
@@ -45,13 +45,12 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
 
 
 def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 1.0) -> dict[str, Change]:
-    """`d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`: float64 (D,).
+    """Trains `d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`: float64 (D,).
 
     agg_j is the mean of the published references.  The training repeats the model's own, or a share of its
-    epochs, with a random stream of its own; where an owner keeps no samples, it returns agg_j.
+    epochs, with a random stream of its own; if an owner keeps no samples, it returns agg_j.
 
-    Raises:
-        LearningError: a result that is not finite.
+    Raises LearningError: a result that is not finite.
     """
     return _changes(task, retrain_wave(task, names, {}, CLEAN, share))
 
@@ -65,8 +64,8 @@ def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, C
 def fits(task: UnlearningTask, name: str, kept: StoredIncrement, updated: Mapping[str, Weights]) -> bool:
     """Whether a stored training can serve the task.
 
-    It must leave out exactly what the model is not trained on, have started from the mean of the references
-    as in `updated` (as published where absent there), and belong to the model as published.
+    It must leave out exactly the samples that the model may not be trained on, have started from the mean of
+    the references (as in `updated`, otherwise as published), and belong to the model as published.
     """
     published = task.models[name].weights
     try:
@@ -83,7 +82,7 @@ def _changes(task: UnlearningTask, clean: Mapping[str, Weights]) -> dict[str, Ch
 
 
 def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:
-    """`d_j min(1, limit * median_k |d_k| / |d_j|)`, L2 norms of one or more changes (D,)."""
+    """Clips changes: `d_j min(1, limit * median_k |d_k| / |d_j|)`, L2 norms of one or more changes (D,)."""
     norms = {name: float(np.sqrt(np.square(change).sum())) for name, change in changes.items()}
     longest = limit * median(norms.values())
     return {
@@ -93,11 +92,11 @@ def clipped(changes: Mapping[str, Change], limit: float) -> dict[str, Change]:
 
 
 def passed_on(task: UnlearningTask, changes: Mapping[str, Change]) -> dict[str, Change]:
-    """`P_y = (1/N_y) sum over references j of (d_j + P_j)`, P = 0 at the roots, in one pass over the graph.
+    """Passes changes on: `P_y = (1/N_y) sum over references j of (d_j + P_j)`, P = 0 at the roots.
 
     `d_y + P_y` equals `sum_j C[y, j] d_j`, with C of the paper's eq. 8 over all models and `C[j, j] = 1`.
-
-    Returns P, float64 (D,), of all models of the task; zeros where no change reaches a model.
+    One pass over the graph returns P, float64 (D,), of all models of the task; zeros if no change reaches a
+    model.
     """
     size = len(vector(task.initial))
     total: dict[str, Change] = {}

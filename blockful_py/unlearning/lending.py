@@ -12,10 +12,9 @@ from blockful_py.unlearning.task import UnlearningTask
 def lent(task: UnlearningTask, name: str) -> Samples:
     """Forgotten samples, (m, ...) with m at least 1, for the owner of a model.
 
-    They are its own; an owner without any borrows those of the owners of the starts above the model.
+    The owner uses its own; without any, it borrows from the owners of the starts above the model.
 
-    Raises:
-        UnlearningError: these owners hold none either.
+    Raises UnlearningError: these owners hold none either.
     """
     own = task.forgotten(name)
     if len(own):
@@ -25,7 +24,7 @@ def lent(task: UnlearningTask, name: str) -> Samples:
     samples = pooled(forget_set(task.forget, task.users[user]) for user in lenders)
     if not len(samples):
         raise UnlearningError(
-            f"neither the owner of {name!r} nor those of the starts above it hold anything of {task.forget}: "
-            "start from a model of somebody who does."
+            f"neither the owner of {name!r} nor the owners of the starts above it hold data of "
+            f"{task.forget}: start from a model whose owner does."
         )
     return samples

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line of training that leaves something out: its legs, and what of it is made at publication."""
+"""A training line that leaves data out: its phases, and the phase stored at publication."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ from blockful_py.unlearning.stored_increments import StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask
 
 TENTH = 0.1
-"""Passes at the request, and at most those prepared for a class or client, as a share of retraining's."""
+"""Share of retraining's passes at request time, and maximum share prepared for one class or client."""
 
 HALF = TENTH / 2
-"""Passes of a line's second leg, and of the models' own trainings."""
+"""Share of passes of a line's second phase, and of the models' own trainings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """Short trainings of models on what their owners keep.  Passes count samples, so smaller batches buy more
-    steps.
+class TrainingPhase:
+    """A phase of short trainings on the samples that owners keep.
+
+    Passes count samples, so smaller batches give more steps.
 
     Attributes:
         purpose: name of the streams that shuffle the samples.
         share: share of the sample passes of each model's own training.
-        smaller: its batches are this many times smaller than in the model's own training.
-        slower: its initial rate is this many times lower.
-        without: what it leaves out beside what each model is not trained on.
+        smaller: factor by which batches are smaller than in the model's own training.
+        slower: factor by which the initial rate is lower.
+        without: data left out in addition to each model's excluded data.
     """
 
     purpose: str
@@ -57,9 +58,9 @@ class Leg:
         return self._steps(task, name) * self._batch(task, name)
 
     def train(self, task: UnlearningTask, names: Sequence[str], start: Weights, final: float) -> Weights:
-        """`start` after SGD on the cross-entropy of the samples that the owners of `names` keep, one owner
-        after the other, while the rate falls to `final` times its first value.
+        """Trains `start` by SGD on the samples that the owners of `names` keep, one owner after the other.
 
+        The loss is the cross-entropy; the rate falls to `final` times its first value.
         Returns a state dict on the CPU.  Raises LearningError for a result that is not finite.
         """
         batches = [batch for name in names for batch in self._batches(task, name)]
@@ -79,8 +80,10 @@ class Leg:
         return batches_of(self._kept(task, name), self._batch(task, name), steps, stream) if steps else []
 
     def _steps(self, task: UnlearningTask, name: str) -> int:
-        """At least two where the owner keeps samples, since the rate of the last may be 0: models without a
-        step of their own would be equal."""
+        """Number of steps, at least two if the owner keeps samples.
+
+        The rate of the last step may be 0, and models without a step of their own would be equal.
+        """
         passes = epochs_of(task.models[name]) * len(self._kept(task, name))
         return max(2, int(self.share * passes / self._batch(task, name))) if passes else 0
 
@@ -93,89 +96,105 @@ class Leg:
 
 
 WARM = 0.1
-"""Share of the steps in which the rate rises to its highest."""
+"""Share of the steps in which the rate rises to its maximum."""
 
 
-def legs(task: UnlearningTask, names: Sequence[str]) -> tuple[Leg, Leg, Leg]:
-    """The line's leg at publication and at the request, and the affected models' own trainings.
+def training_phases(
+    task: UnlearningTask, names: Sequence[str]
+) -> tuple[TrainingPhase, TrainingPhase, TrainingPhase]:
+    """The line's phases at publication and at request time, and the affected models' own trainings.
 
-    The first leaves out `apart`, and takes 1/K of the passes of retraining `names`, with K classes, or K
-    clients that may be left out, and at most a tenth: so all classes, or all clients, together take as much
-    as retraining once.  The second and third take a twentieth each.
+    The first phase leaves out `excluded_set`.  It takes 1/K of the passes of retraining `names`, with K
+    classes, or K clients that may be left out, and at most a tenth: all classes, or all clients, together
+    take as much as retraining once.  The second and third take a twentieth each.
     """
     of_class = task.forget.level is Level.CLASS
     prepared = min(TENTH, 1 / (task.architecture.class_count if of_class else len(task.users)))
     every = sum(passes_of(task, name) for name in names)
     affected = sum(passes_of(task, name) for name in task.affected())
     return (
-        Leg("line", prepared, smaller=4, slower=2, without=(apart(task.forget), *task.all_forgets)),
-        Leg("line on", HALF, smaller=4, slower=2, without=task.all_forgets),
-        Leg("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
+        TrainingPhase(
+            "line", prepared, smaller=4, slower=2, without=(excluded_set(task.forget), *task.all_forgets)
+        ),
+        TrainingPhase("line on", HALF, smaller=4, slower=2, without=task.all_forgets),
+        TrainingPhase("from the line", HALF * every / max(1, affected), smaller=4, slower=8),
     )
 
 
-def apart(forget: Forget) -> Forget:
-    """What the first leg of a request's line leaves out: in the place of samples all that their owners have,
-    so that one line for each client serves whatever it asks to have forgotten."""
+def excluded_set(forget: Forget) -> Forget:
+    """The data that the first phase of a request's line leaves out.
+
+    For samples it is all data of their owners, so that one line per client serves any of its requests.
+    """
     return Forget.of_clients(forget.owners()) if forget.level is Level.SAMPLE else forget
 
 
-def along(task: UnlearningTask) -> tuple[str, ...]:
-    """The models that a line passes along: those that are here, with their owners' data, and that forgotten
-    samples have reached, in topological order."""
+def models_on_line(task: UnlearningTask) -> tuple[str, ...]:
+    """The models on a line: available models that forgotten samples have reached, in topological order.
+
+    A model is available if it and its owner's data are here.
+    """
     here = {name for name in task.models if task.models[name].user in task.users}
     return tuple(name for name in task.reached() if name in here)
 
 
 def line_start(task: UnlearningTask, names: Sequence[str]) -> Weights:
-    """Mean of the references of `names` that are not among them; the shared initialisation without any."""
+    """Mean of the references outside `names`; the shared initialisation without such references."""
     clean = sorted({each for name in names for each in task.graph.references(name)} - set(names))
     return aggregate([task.models[name].weights for name in clean]) if clean else task.initial
 
 
-def first_leg(task: UnlearningTask, names: Sequence[str], start: Weights, leg: Leg) -> Weights:
-    """`l_k = train(l_(k-1), D_k without f)`, k along `names`, `l_0 = start`; each has a schedule of its own,
-    as each is trained when its model is published."""
+def first_phase(task: UnlearningTask, names: Sequence[str], start: Weights, phase: TrainingPhase) -> Weights:
+    """Trains the first phase: `l_k = train(l_(k-1), D_k without f)`, k along `names`, `l_0 = start`.
+
+    Each training has a schedule of its own, because it runs when its model is published.
+    """
     for name in names:
-        start = leg.train(task, [name], start, task.models[name].training.final_rate_share)
+        start = phase.train(task, [name], start, task.models[name].training.final_rate_share)
     return start
 
 
 def store_line(
     settings: FederationSpec, models: Iterable[TrainedModel], users: Iterable[UserData], forget: Forget
 ) -> dict[str, StoredIncrement]:
-    """First leg of the line for requests that forget a class everywhere, or a client, or samples of it, under
-    the name of the last model that the line passes.
+    """First phase of the line for requests to forget a class everywhere, a client, or samples of a client.
+
+    The result is stored under the name of the last model on the line.
 
     Args:
-        users: owners of the models; those that are missing count as holding none of what is forgotten.
+        users: owners of the models; a missing owner counts as holding no forgotten data.
 
-    Raises UnlearningError as `UnlearningTask`, also where no owner holds what is to be forgotten.
+    Raises UnlearningError as `UnlearningTask`, also if no owner holds the data to forget.
     """
     listed, owners = tuple(models), {user.index: user for user in users}
     here = [model for model in listed if model.user in owners]
     holders = [model.name for model in here if len(forget_set(forget, owners[model.user]))]
     task = UnlearningTask.of(settings, listed, owners.values(), holders, forget)
-    names = along(task)
+    names = models_on_line(task)
     start = line_start(task, names)
-    first, _, _ = legs(task, names)
-    line = first_leg(task, names, start, first)
+    first, _, _ = training_phases(task, names)
+    line = first_phase(task, names, start, first)
     base = base_of(start, task.models[names[-1]].weights)
-    return {names[-1]: StoredIncrement(apart(forget), line, base)}
+    return {names[-1]: StoredIncrement(excluded_set(forget), line, base)}
 
 
 def stored_line(task: UnlearningTask, names: Sequence[str], start: Weights) -> Weights | None:
-    """The stored first leg; None where there is none, or it belongs to other models, or left out something
-    else, or models were made to forget something before."""
+    """The stored first phase, if it fits the task.
+
+    None if it is missing, belongs to other models or left out other data, or if an earlier request made
+    models forget.
+    """
     kept = task.stored.get(names[-1])
-    if kept is None or any(task.earlier.values()) or kept.left_out != apart(task.forget):
+    if kept is None or any(task.earlier.values()) or kept.left_out != excluded_set(task.forget):
         return None
     return kept.weights if kept.base == base_of(start, task.models[names[-1]].weights) else None
 
 
 def _descend(module: nn.Module, batches: Sequence[Samples], phi: TrainingSettings, final: float) -> None:
-    """SGD with Nesterov's momentum, one step a batch; the rate rises linearly in a tenth of the steps, then
-    falls linearly to `final` times its highest."""
+    """Runs SGD with Nesterov's momentum, one step per batch.
+
+    The rate rises linearly in a tenth of the steps, then falls linearly to `final` times its maximum.
+    """
     optimiser = torch.optim.SGD(
         trainable(module).values(),
         phi.learning_rate,
@@ -184,10 +203,10 @@ def _descend(module: nn.Module, batches: Sequence[Samples], phi: TrainingSetting
         weight_decay=phi.weight_decay,
     )
     for step, batch in enumerate(batches, start=1):
-        along = step / len(batches)
-        fall = final + (1 - final) * (1 - along) / (1 - WARM)
+        progress = step / len(batches)
+        fall = final + (1 - final) * (1 - progress) / (1 - WARM)
         for group in optimiser.param_groups:
-            group["lr"] = phi.learning_rate * min(along / WARM, fall)
+            group["lr"] = phi.learning_rate * min(progress / WARM, fall)
         optimiser.zero_grad()
         loss: Tensor = functional.cross_entropy(module(batch.x), batch.y)
         loss.backward()  # type: ignore[no-untyped-call]

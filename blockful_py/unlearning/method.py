@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of unlearning methods, and the values that they return."""
+"""The interface of unlearning methods, and their return values."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from time import perf_counter
 from typing import Protocol
 
 from blockful_py.errors import UnlearningError
@@ -14,9 +14,7 @@ from blockful_py.forget import Level
 from blockful_py.graph.path_weights import PathWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.cost import Cost, Meter
-from blockful_py.unlearning.lending import lent
-from blockful_py.unlearning.model_job import Changing
+from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.task import UnlearningTask
 
 __all__ = [
@@ -33,7 +31,7 @@ __all__ = [
 
 
 class Need(StrEnum):
-    """Data that a method asks of users when a request comes."""
+    """Data that a method needs from users at request time."""
 
     START_DATA = "start_data"
     """The owners of the starts compute on their data."""
@@ -42,17 +40,18 @@ class Need(StrEnum):
     """The owners of all affected models compute on their data."""
 
     HOLDERS_DATA = "holders_data"
-    """The owners of all models, affected or not, that were trained on forgotten samples and whose
-    increments are not stored, compute on their data."""
+    """All owners whose models, affected or not, were trained on forgotten samples compute on their data,
+    unless the increments are stored.
+    """
 
     FORGOTTEN_DATA = "forgotten_data"
     """Owners without forgotten samples borrow some from the owners of the starts."""
 
     PROXY_DATA = "proxy_data"
-    """Labelled samples that belong to no user."""
+    """Labelled samples outside every user's data."""
 
     PROXY_WHERE_THERE = "proxy_where_there"
-    """The same, but the method does without where there are none."""
+    """Optional proxy data: the method works without it."""
 
     PUBLISHED_FISHER = "published_fisher"
     """The diagonal of the Fisher information, published with every model."""
@@ -63,11 +62,13 @@ class Review(StrEnum):
 
     RECOMPUTED = "recomputed"
     """The member computes every new weight itself, bit for bit, from the old weights and the starts'
-    announced new weights.  Sound at every level."""
+    announced new weights.  Sound at every level.
+    """
 
     REMEASURED = "remeasured"
     """The member measures AD_f and AD_r again on public test data.  At the levels client and sample no public
-    data shows whether a model has forgotten, so only the owners attest the results."""
+    data shows whether a model has forgotten, so only the owners attest the results.
+    """
 
     NONE = "none"
     """The member refuses."""
@@ -92,8 +93,8 @@ class ModelUpdate:
 
     Attributes:
         weights: state dict, on the CPU.
-        seconds: wall time that the update took.
-        cost: cost of the request up to this update; None where a method does not count it.
+        seconds: wall time of the update.
+        cost: cost of the request up to this update; None if the method does not count it.
         increments: origin of the request's clean increments, for a method that uses them.
     """
 
@@ -109,12 +110,12 @@ class Outcome:
     """Result of a method.
 
     Attributes:
-        weights: new state dicts of every model that changed, in topological order, on the CPU; where changes
-            are passed, each is computed when it is asked for.
+        weights: new state dicts of every changed model, in topological order, on the CPU; passed changes are
+            computed on demand.
         skipped: L2 norm, at most epsilon, of the update of each descendant that did not change.
-        path_weights: C of the paper's eq. 8, where the method passes changes of the starts.
-        depth_bound: depth of theorem 1 (paper, eq. 9); None where epsilon is 0.
-        depth_observed: longest path from a start to a model that changed.
+        path_weights: C of the paper's eq. 8, if the method passes changes of the starts.
+        depth_bound: depth of theorem 1 (paper, eq. 9); None if epsilon is 0.
+        depth_observed: longest path from a start to a changed model.
         seconds: wall time by stage.
         cost: counted sample passes.
         increments: origin of the clean increments, for a method that uses them.
@@ -134,9 +135,9 @@ class Method(Protocol):
     """An unlearning method.
 
     Attributes:
-        name: as in settings and requests.
+        name: name in settings and requests.
         paradigms: committee paradigms that its results can be written in.
-        needs: data that it asks of users.
+        needs: data that it needs from users.
         levels: levels at which it can forget.
         review: how members check its results.
     """
@@ -166,42 +167,21 @@ class Method(Protocol):
         ...
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        """The weights of `unlearn` model by model, in topological order; each may be committed before the
-        next is requested.  Raises as `unlearn`."""
+        """Yields the weights of `unlearn` model by model, in topological order.
+
+        Each update may be committed before the next is requested.  Raises as `unlearn`.
+        """
         ...
 
 
 def require_level(method: Method, task: UnlearningTask) -> None:
-    """Raise UnlearningError unless the method can forget at the task's level."""
+    """Checks that the method can forget at the task's level.  Raises UnlearningError."""
     if task.forget.level not in method.levels:
         able = ", ".join(sorted(method.levels))
         raise UnlearningError(
             f"method {method.name!r} forgets at level {able}, not at level {task.forget.level}: "
             "choose another method, e.g. retrain."
         )
-
-
-class ApartMethod(Method, Changing, Protocol):
-    """A method that changes every affected model on its own."""
-
-
-def unlearn_apart(method: ApartMethod, task: UnlearningTask) -> Outcome:
-    """Outcome of a method that changes every affected model on its own, in parallel.
-
-    Raises:
-        UnlearningError: the method cannot forget at this level, or nobody has forgotten samples to lend.
-    """
-    require_level(method, task)
-    began = perf_counter()
-    meter = Meter()
-    names, lends = task.affected(), Need.FORGOTTEN_DATA in method.needs
-    jobs = (task.job(name, task.models[name].weights, lent(task, name) if lends else None) for name in names)
-    weights = {}
-    for name, (changed, passes) in zip(names, task.changer(method, jobs), strict=True):
-        weights[name] = changed
-        with meter.job(name) as work:
-            work.passes += passes
-    return outcome_of(task, weights, meter.cost(), {method.name: perf_counter() - began})
 
 
 def outcome_of(
@@ -222,3 +202,17 @@ def steps_of(outcome: Outcome) -> Iterator[ModelUpdate]:
     each = sum(outcome.seconds.values()) / len(outcome.weights)
     for name, weights in outcome.weights.items():
         yield ModelUpdate(name, weights, each, outcome.cost, outcome.increments)
+
+
+class AllAtOnce(ABC):
+    """Base of methods that compute all weights at once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        """See Method."""
+
+    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
+        """See Method."""
+        return steps_of(self.unlearn(task))

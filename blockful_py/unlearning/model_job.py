@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of one model apart from all others: jobs that any process can do."""
+"""Changes of one model, independent of all others: jobs that any process can do."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from blockful_py.unlearning.cost import Work
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelJob:
-    """All that a method reads to change one model.
+    """The complete input of a method that changes one model.
 
     Attributes:
-        name, user, round: of the model.
-        weights: state dict to start from, on the CPU.
+        name, user, round: name, owner and round of the model.
+        weights: initial state dict, on the CPU.
         retained: training samples, (n, ...), that the owner keeps; n may be 0.
-        forgotten: forgotten samples, (m, ...) with m at least 1, the owner's or lent ones; None for a method
+        forgotten: forgotten samples, (m, ...) with m at least 1, the owner's or borrowed; None for a method
             that does not need FORGOTTEN_DATA.
-        proxy: labelled samples that belong to no user, where the request has some.
-        classes: the classes that are forgotten as a whole.
-        seed: of all training that the method does.
+        proxy: labelled samples outside every user's data, if the request has any.
+        classes: classes forgotten as a whole.
+        seed: seed of all training that the method does.
     """
 
     name: str
@@ -42,30 +42,29 @@ class ModelJob:
     seed: int
 
     def given(self) -> Samples:
-        """The forgotten samples.  Raises UnlearningError without any."""
+        """The forgotten samples.  Raises UnlearningError if the job has none."""
         if self.forgotten is None:
-            raise UnlearningError(f"no forgotten samples are there to change {self.name!r} with.")
+            raise UnlearningError(f"the forgotten samples to change {self.name!r} with are missing.")
         return self.forgotten
 
 
 class Changing(Protocol):
-    """A method, a dataclass of its settings, that changes models apart."""
+    """A method, a dataclass of its settings, that changes each model independently."""
 
     def changed(self, job: ModelJob, work: Work) -> Weights:
-        """The model's new state dict, on the CPU; counts its sample passes.
+        """Changes one model; returns its new state dict, on the CPU, and counts its sample passes.
 
-        Raises:
-            LearningError: a result that is not finite.
+        Raises LearningError: a result that is not finite.
         """
         ...
 
 
 Changer = Callable[[Changing, Iterable[ModelJob]], Iterator[tuple[Weights, Fraction]]]
-"""Has jobs done; yields the new state dict and the sample passes of each, in their order."""
+"""Runs jobs; yields the new state dict and the sample passes of each, in order."""
 
 
 def change_here(method: Changing, jobs: Iterable[ModelJob]) -> Iterator[tuple[Weights, Fraction]]:
-    """A `Changer`: one job after the other, in this process."""
+    """A `Changer` that runs one job after the other in this process."""
     for job in jobs:
         work = Work()
         yield method.changed(job, work), work.passes

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -21,13 +20,12 @@ from blockful_py.learning.weights import Weights, flatten
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.propagation import moved
 from blockful_py.unlearning.recipe import job_of
@@ -36,26 +34,28 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyRestart:
-    """Every affected owner pulls its model towards the shared initialisation w_0, adds noise, and trains it
-    as long as before on what it keeps, in parallel:
+class NoisyRestart(AllAtOnce):
+    """Pulls every affected model towards the shared initialisation w_0, adds noise, and trains it again.
+
+    All owners work in parallel and train as long as before, on their retained data:
 
     `v = w_0 + (w_y - w_0) min(1, radius / |w_y - w_0|)`,
     `w'_y = Train(v + N(0, sigma^2 I), D_y without the forgotten)`.
 
-    Whatever w_y had learnt, v lies within 2 radius of the v of a model that had not.  With the sigma of
-    `gaussian_noise` the two are therefore (epsilon, delta)-indistinguishable, and the training, which reads
-    no forgotten sample, cannot undo that.  The guarantee assumes nothing of the loss, convex, smooth or not.
-    It is one model's: m models together have (m epsilon, m delta).  It does not cover models that the request
-    leaves as they are, and holds against those who do not know the seed.
-
-    This is the first step of noisy fine-tuning with all of its noise; spread over many steps, it is less.
+    For any w_y, v lies within 2 radius of the v of a model without the forgotten knowledge.  With the sigma
+    of `gaussian_noise` the two are therefore (epsilon, delta)-indistinguishable, and the training, which
+    reads no forgotten sample, cannot undo that.  The guarantee makes no assumption about the loss: it may be
+    neither convex nor smooth.  It covers one model: m models together have (m epsilon, m delta).
+    It does not cover models that the request leaves unchanged, and it holds only against parties that do not
+    know the seed.
+    This is the first step of noisy fine-tuning with all of its noise; spread over many steps,
+    the noise is smaller.
 
     Attributes:
-        epsilon, delta: of the guarantee.
-        radius: largest L2 distance from w_0 of what is kept of the model.
+        epsilon, delta: parameters of the guarantee.
+        radius: maximum L2 distance from w_0 of the clipped model.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     epsilon: float = 1.0
@@ -91,11 +91,8 @@ class NoisyRestart:
                 work.trained(passes_of(task, name))
         return outcome_of(task, weights, meter.cost(), {self.name: perf_counter() - began})
 
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
-
     def start_of(self, task: UnlearningTask, name: str) -> Weights:
-        """What a model's training starts from: `v + N(0, sigma^2 I)`; what is not trained is as in w_0."""
+        """Initial weights of a model's training, `v + N(0, sigma^2 I)`; untrained tensors are as in w_0."""
         model = task.models[name]
         change = flatten(model.weights).astype(np.float64) - flatten(task.initial)
         change *= min(1.0, self.radius / max(float(np.linalg.norm(change)), 1e-300))
@@ -107,12 +104,13 @@ class NoisyRestart:
 
 
 def gaussian_noise(sensitivity: float, epsilon: float, delta: float) -> float:
-    """The least sigma with which the Gaussian mechanism is (epsilon, delta)-private (Balle and Wang 2018,
-    theorem 8): `Phi(a - b) - e^epsilon Phi(-a - b) <= delta`, a = sensitivity / (2 sigma),
-    b = epsilon sigma / sensitivity.
+    """The smallest sigma with which the Gaussian mechanism is (epsilon, delta)-private.
+
+    `Phi(a - b) - e^epsilon Phi(-a - b) <= delta`, a = sensitivity / (2 sigma), b = epsilon sigma /
+    sensitivity (Balle and Wang 2018, theorem 8).
 
     Args:
-        sensitivity: largest L2 distance of two inputs.
+        sensitivity: maximum L2 distance between two inputs.
     """
 
     def spent(sigma: float) -> float:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -21,18 +20,17 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
-from blockful_py.unlearning.descent import Descent, weights_of
+from blockful_py.unlearning.descent import clipped_descent, weights_of
 from blockful_py.unlearning.distill import softened
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.projection import (
     class_means,
@@ -44,26 +42,27 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class Ppnr:
-    """Passes the starts' changes with strength alpha (paper, eq. 8), then changes every affected model.  With
-    mu_c the mean output, float64 (d,), of the penultimate layer (before its activation) on class c:
+class Ppnr(AllAtOnce):
+    """Passes the starts' changes with strength alpha (paper, eq. 8), then changes every affected model.
 
-    project: `v = mu_f - P mu_f`, P the projection on the span of the retained means;
-    `W <- (I - v v^T / |v|^2) W`, and its bias likewise, for every forgotten class f;
-    neutralise: output row of f zero, bias -5;
-    repair: a few steps of SGD on `T^2 KL(p || q)`, p the softened output of the published model with logits
-    of forgotten classes at minus infinity, q that of the repaired model.
+    mu_c is the mean output, float64 (d,), of the penultimate layer (before its activation) on class c.
 
-    Retained samples are the proxy set's; the owners of the starts give a few forgotten ones.
+    - project: `v = mu_f - P mu_f`, P the projection on the span of the retained means;
+      `W <- (I - v v^T / |v|^2) W`, and its bias likewise, for every forgotten class f;
+    - neutralise: output row of f zero, bias -5;
+    - repair: a few steps of SGD on `T^2 KL(p || q)`, p the softened output of the published model with logits
+      of forgotten classes at minus infinity, q the softened output of the repaired model.
+
+    The proxy set gives the retained samples; the owners of the starts give a few forgotten ones.
 
     Attributes:
         alpha: discount factor of the passing, above 0.
         repair_steps, repair_rate, temperature: the rate falls along a cosine to a tenth; momentum 0.9,
             gradients clipped at an L2 norm of 5.
-        proxy_samples, forget_samples: proxy samples, and samples of each forgotten class, of the batch
-            that all repair steps take.
+        proxy_samples, forget_samples: numbers of proxy samples, and of samples of each forgotten class, in
+            the one batch of all repair steps.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     alpha: float = 0.5
@@ -87,7 +86,7 @@ class Ppnr:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise SettingsError(f"temperature must be positive, not {self.temperature}.")
         GradientAscent(alpha=self.alpha)
-        self._descent()
+        clipped_descent(self.repair_rate)
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
         require_level(self, task)
@@ -104,9 +103,6 @@ class Ppnr:
                 weights[name] = self._repaired(task, name, silent, proxy, shown, work)
         seconds = {"pass": reached - began, "repair": perf_counter() - reached}
         return outcome_of(task, weights, meter.cost(), seconds)
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
 
     def _proxy(self, task: UnlearningTask) -> Samples:
         if task.proxy is None or len(task.proxy) < self.proxy_samples:
@@ -125,7 +121,7 @@ class Ppnr:
         if missing:
             raise UnlearningError(
                 f"the owners of the starts hold no sample of class {', '.join(map(str, missing))}: "
-                "start from a model of somebody who does."
+                "start from a model whose owner does."
             )
         each = (held.only([label]) for label in task.classes)
         return pooled(of.at(torch.arange(min(self.forget_samples, len(of)))) for of in each)
@@ -156,8 +152,5 @@ class Ppnr:
             said = functional.log_softmax(network(samples.x) / self.temperature, 1)
             return self.temperature**2 * functional.kl_div(said, told, reduction="batchmean")
 
-        self._descent().run(student, loss, [batch] * self.repair_steps, stream)
+        clipped_descent(self.repair_rate).run(student, loss, [batch] * self.repair_steps, stream)
         return weights_of(student, f"the repaired model {name!r}")
-
-    def _descent(self) -> Descent:
-        return Descent(self.repair_rate, momentum=0.9, clip=5.0)

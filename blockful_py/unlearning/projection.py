@@ -15,11 +15,9 @@ from blockful_py.unlearning.head import output_layer, said_by
 
 
 def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Module]:
-    """Name and module of the last linear or convolutional layer with as many outputs as the output layer has
-    inputs: d.
+    """Name and module of the last linear or convolutional layer that gives the output layer's d inputs.
 
-    Raises:
-        UnlearningError: there is none, or the network does not end in a linear layer.
+    Raises UnlearningError: there is no such layer, or the network does not end in a linear layer.
     """
     head, layer = output_layer(module, class_count)
     layers = [
@@ -40,7 +38,8 @@ def penultimate_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Modu
 def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[int, Tensor]:
     """Mean output of a layer by class, over samples and positions: float64 (d,).
 
-    The layer is in the module, with outputs (n, ..., d) where it is linear, else (n, d, ...); its mode stays.
+    The layer belongs to the module; its outputs are (n, ..., d) if it is linear, else (n, d, ...).  Its mode
+    stays.
     """
     with torch.no_grad(), said_by(layer) as said:
         module(samples.x)
@@ -50,13 +49,13 @@ def class_means(module: nn.Module, layer: nn.Module, samples: Samples) -> dict[i
 
 
 def direction_beyond(mean: Tensor, span: Iterable[Tensor]) -> Tensor:
-    """`v = (mu - P mu) / |mu - P mu|`, P the projection on the span of the others.
+    """Direction of mu beyond a span: `v = (mu - P mu) / |mu - P mu|`, P the projection on the span.
 
     Args:
         mean: mu, float64 (d,).
         span: k vectors, float64 (d,), k at least 1.
 
-    Returns v, float64 (d,); rounding errors decide where mu lies in the span.
+    Returns v, float64 (d,); if mu lies in the span, rounding errors determine v.
     """
     basis = torch.linalg.qr(torch.stack(list(span), 1)).Q  # (d, k)
     beyond = mean - basis @ (basis.T @ mean)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passing the starts' changes to their descendants (paper, eq. 7 and 8), with the same bits on every
-machine, so that a committee member can recompute and check it before signing.
+"""Passes the starts' changes to their descendants (paper, eq. 7 and 8), with the same bits on every machine.
 
+A committee member can therefore recompute and check the result before signing.
 All operations are products and sums of float32 arrays, element by element and term by term in the order of
 the starts: IEEE 754 fixes each result.  Matrix products and fused multiply-adds are faster but not used,
-since their order and rounding differ between machines.
+because their order and rounding differ between machines.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, wi
 from blockful_py.on_demand import OnDemand
 
 BLOCK = 2**15
-"""Numbers that are passed at once; a few arrays of this length fit a processor's cache."""
+"""Numbers passed at once; a few arrays of this length fit a processor's cache."""
 
 Term = tuple[np.float32, Vector]
-"""`alpha C[y, k]`, and `delta_k`, float32 (D,)."""
+"""A term's weight `alpha C[y, k]` and change `delta_k`, float32 (D,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Propagation:
-    """New state dicts of the descendants that change, and the L2 norms of the updates of the others."""
+    """New state dicts of the descendants that change, and the L2 norms of the other descendants' updates."""
 
     weights: Mapping[str, Weights]
     skipped: Mapping[str, float]
@@ -39,11 +39,11 @@ class Propagation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passing:
-    """Terms to pass to each descendant, whose weights are not needed for them.
+    """Terms to pass to each descendant, computed without its weights.
 
     Attributes:
         terms: terms of each descendant that changes, in the order of the starts.
-        skipped: L2 norms of the updates of the others.
+        skipped: L2 norms of the other descendants' updates.
     """
 
     terms: Mapping[str, tuple[Term, ...]]
@@ -51,7 +51,7 @@ class Passing:
 
 
 def delta(old: Weights, new: Weights) -> Vector:
-    """`grad theta_s = w'_s - w_s` of the paper's eq. 7, float32 (D,)."""
+    """Change of a start, `grad theta_s = w'_s - w_s` of the paper's eq. 7, float32 (D,)."""
     return flatten(new) - flatten(old)
 
 
@@ -62,10 +62,11 @@ def propagate(
     alpha: float,
     epsilon: float,
 ) -> Propagation:
-    """`w'_y = w_y + alpha sum_k C[y, k] delta_k`; (paper, eq. 8), unless the update is at most epsilon long.
+    """Updates every descendant by `w'_y = w_y + alpha sum_k C[y, k] delta_k` (paper, eq. 8).
 
-    The starts are not in the result: their new weights are given, and `deltas` come from them.  The weights
-    of a descendant are looked up and passed when they are asked for: memory need not hold all models.
+    Updates whose L2 norm is at most epsilon are skipped.  The starts are not in the result: their new weights
+    are given, and `deltas` come from them.  Each descendant's weights are computed on demand, so memory need
+    not hold all models.
 
     Args:
         weights: old state dicts, at least of the descendants.
@@ -79,7 +80,9 @@ def propagate(
     """
     missing = [name for name in path_weights.descendants if name not in weights]
     if missing:
-        raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
+        raise UnlearningError(
+            f"weights or changes are missing for {', '.join(missing)}: give every start and descendant."
+        )
     passes = passing(path_weights, deltas, alpha, epsilon)
     passed = OnDemand(passes.terms, lambda name: _passed(weights[name], passes.terms[name]))
     return Propagation(passed, passes.skipped)
@@ -116,21 +119,22 @@ def _tensors(vectors: Mapping[str, Vector], like: Weights) -> Weights:
 
 
 def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: float, epsilon: float) -> Passing:
-    """Terms that `propagate` adds to each descendant (paper, eq. 8).
+    """Terms that `propagate` adds to each descendant (paper, eq. 8); takes the same arguments.
 
-    The norm of an update follows from the products of the starts' changes, `|sum_k c_k delta_k|^2 =
-    sum_jk c_j c_k delta_j . delta_k` in float64, so skipped updates are never computed.  Changes that
-    cancel each other leave a norm of up to 1e-8 of theirs.  With epsilon = 0 a model is skipped where no
-    start that reaches it has changed.  Arguments are those of `propagate`.
+    The norm of an update follows from the products of the starts' changes, `|sum_k c_k delta_k|^2 = sum_jk
+    c_j c_k delta_j . delta_k` in float64, so skipped updates are never computed.  If changes cancel each
+    other, the computed norm may be up to 1e-8 of their norms.  With epsilon = 0 a model is skipped if no
+    start that reaches it has changed.
 
-    Raises:
-        UnlearningError: alpha or epsilon out of range, or a start's change missing.
+    Raises UnlearningError: alpha or epsilon out of range, or a start's change missing.
     """
     if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(epsilon) and epsilon >= 0):
         raise UnlearningError(f"alpha must be positive and epsilon at least 0, not {alpha} and {epsilon}.")
     missing = [start for start in path_weights.starts if start not in deltas]
     if missing:
-        raise UnlearningError(f"nothing is there for {', '.join(missing)}: give every start and descendant.")
+        raise UnlearningError(
+            f"weights or changes are missing for {', '.join(missing)}: give every start and descendant."
+        )
     changes = [deltas[start] for start in path_weights.starts]
     products = _products(changes) if epsilon else np.diag([float(change.any()) for change in changes])
     terms: dict[str, tuple[Term, ...]] = {}
@@ -169,7 +173,7 @@ class Scratch:
 
 
 def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch) -> None:
-    """`new = old + sum_k weight_k delta_k`, the sum first, over one term or more.
+    """Computes `new = old + sum_k weight_k delta_k`, the sum first, over one or more terms.
 
     Args:
         old, new: float32 (b,), b at most BLOCK; they may be the same array.
@@ -186,9 +190,9 @@ def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch
 def passed_change(
     row: NDArray[np.float64], starts: tuple[str, ...], deltas: Mapping[str, Vector], alpha: float
 ) -> Vector:
-    """`alpha sum_k C[y, k] delta_k`, float32 (D,), as `propagate` adds it.
+    """The change that `propagate` adds to a model, `alpha sum_k C[y, k] delta_k`, float32 (D,).
 
-    `row` is C[y], float64 (starts,), with at least one weight other than 0.
+    `row` is C[y], float64 (starts,), with at least one nonzero weight.
     """
     terms = terms_of(row, starts, deltas, alpha)
     total = terms[0][1] * terms[0][0]
@@ -198,16 +202,15 @@ def passed_change(
 
 
 def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
-    """`w + change`, of a change (D,), rounded once to float32; see `with_sound_variances`.
+    """The weights `w + change`, rounded once to float32; see `with_sound_variances` for variances.
 
-    Raises:
-        LearningError: the change and the weights differ in length.
+    `change` is (D,).  Raises LearningError if it and the weights differ in length.
     """
     return with_sound_variances(unflatten((flatten(weights) + change).astype(np.float32), weights), weights)
 
 
 def _products(changes: Sequence[Vector]) -> NDArray[np.float64]:
-    """`delta_j . delta_k` of all starts, float64 (starts, starts), summed block by block in numpy's order."""
+    """Products `delta_j . delta_k` of all starts, float64 (starts, starts), summed block by block."""
     products = np.zeros((len(changes), len(changes)))
     for first in range(0, len(changes[0]), BLOCK):
         blocks = [change[first : first + BLOCK].astype(np.float64) for change in changes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy set: labelled samples that belong to no user and include no forgotten sample."""
+"""The proxy set: labelled samples outside every user's data, without forgotten samples."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from blockful_py.learning.forget_sets import forget_set
 
 
 def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
-    """The first `per_class` samples of each class of the pool that is not to be forgotten.
+    """The first `per_class` samples of each retained class of the pool.
 
     Returns (classes * per_class, ...) of the pool's (n, ...), class after class.
 
-    Raises:
-        UnlearningError: a class has fewer, or no class is retained.
+    Raises UnlearningError: a class has fewer, or no class is retained.
     """
     chosen: list[Tensor] = []
     for label in pool.classes():
@@ -39,8 +38,10 @@ def balanced_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples:
 
 
 def available_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples | None:
-    """At most the first `per_class` samples of each class of the pool that is not to be forgotten, in the
-    pool's order: (m, ...) of (n, ...).  None where there are none."""
+    """At most the first `per_class` samples of each retained class, in the pool's order: (m, ...).
+
+    None if the pool has no such sample.
+    """
     chosen = torch.zeros(len(pool), dtype=torch.bool)
     for label in pool.without(forget.classes).classes():
         chosen[torch.nonzero(pool.y == label).flatten()[:per_class].cpu()] = True
@@ -48,8 +49,10 @@ def available_proxy(pool: Samples, forget: Forget, per_class: int) -> Samples | 
 
 
 def require_clean_proxy(proxy: Samples, forget: Forget, users: Iterable[UserData]) -> None:
-    """Raise UnlearningError when the proxy set holds a sample of a forgotten class, or inputs with the bits
-    of a forgotten sample's."""
+    """Checks that the proxy set contains no forgotten class and no copy of a forgotten sample's input.
+
+    Raises UnlearningError otherwise.
+    """
     labelled = sorted(set(proxy.classes()) & set(forget.classes))
     if labelled:
         raise UnlearningError(

@@ -18,7 +18,7 @@ def job_of(
     """The job `Train(start, phi_y, retained)` of the paper's eq. 18.
 
     Args:
-        start: state dict to start from.
+        start: initial state dict.
         retained: n samples, n at least 1.
         purpose: name of the stream that shuffles the samples.
         share: share of phi_y's epochs to train.
@@ -28,5 +28,5 @@ def job_of(
 
 
 def epochs_of(model: TrainedModel, share: float = 1.0) -> int:
-    """A share of a model's epochs, rounded to a number of at least one."""
+    """A share of a model's epochs, rounded to at least one."""
     return max(1, round(share * model.training.epochs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recomputes a result without users' data, for a committee member that checks it."""
+"""Recomputes a result without users' data, for a committee member's check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.unlearning.propagation import delta, propagate
 
 
 def is_recomputable(method: Method) -> bool:
-    """Whether the new weights of the descendants follow from those of the starts alone."""
+    """Whether the new weights of the descendants follow from the starts' new weights alone."""
     return method.review is Review.RECOMPUTED
 
 
@@ -26,8 +26,9 @@ def recompute(
     old: Mapping[str, Weights],
     announced: Mapping[str, Weights],
 ) -> Mapping[str, Weights]:
-    """New weights of all models that change, bit for bit those of `method.unlearn`; those of descendants are
-    computed when they are asked for.
+    """New weights of all models that change, bit for bit as in `method.unlearn`.
+
+    Descendants are computed on demand.
 
     Args:
         old: published state dicts, at least of the starts and descendants.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unlearning methods by name: built in, of other packages, or one's own by import path."""
+"""Unlearning methods by name: built in, from other packages, or custom ones by import path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from blockful_py.unlearning.scrub import Scrub
 from blockful_py.unlearning.ssd import Ssd
 
 INTERFACE = ("name", "paradigms", "needs", "levels", "review", "unlearn", "steps")
-"""What a method has."""
+"""Attributes that every method must have."""
 
 METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     {
@@ -52,18 +52,18 @@ GROUP = "blockful.methods"
 
 
 def create_method(name: str, own: Collection[str] = (), /, **settings: Any) -> Method:
-    """A method with its own settings, e.g. `create_method("gradient_ascent", alpha=0.5)`.
+    """Creates a method with its own settings, e.g. `create_method("gradient_ascent", alpha=0.5)`.
 
-    A member that reviews a request creates the method that it names, so an import path is followed only where
-    it is one of `own`: those that this machine's own settings name.
+    A member that reviews a request creates the method named there, so an import path is accepted only if it
+    is in `own`, the paths in this machine's own settings.
 
     Raises:
-        SettingsError: an unknown method, one that members could not review as it says, or a setting that it
-            does not have or that is out of range.
+        SettingsError: an unknown method, a custom one whose review members cannot do, or a setting that is
+            unknown or out of range.
     """
     if ":" in name and name not in own:
         raise SettingsError(
-            f"there is no method {name!r} here: code of one's own runs only where this run's own settings "
+            f"there is no method {name!r} here: custom code runs only if this run's own settings "
             f"name it (run.allow). Known: {', '.join(sorted({*own, *known(METHODS, GROUP)}))}."
         )
     factory = find(name, "method", METHODS, GROUP)
@@ -80,10 +80,11 @@ def _require_reviewable(name: str, method: Method) -> None:
     missing = [each for each in INTERFACE if not hasattr(method, each)]
     if missing:
         raise SettingsError(
-            f"{name!r} is no method, it lacks {', '.join(missing)}: give it all of unlearning.method.Method."
+            f"{name!r} is not a method, it lacks {', '.join(missing)}: give it all of "
+            "unlearning.method.Method."
         )
     if method.review is Review.RECOMPUTED:
         raise SettingsError(
-            f"method {name!r} says that members recompute its results, which they do for gradient_ascent "
-            "alone: set its review to Review.REMEASURED."
+            f"method {name!r} says that members recompute its results, which they do only for "
+            "gradient_ascent: set its review to Review.REMEASURED."
         )

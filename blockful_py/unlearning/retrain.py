@@ -19,11 +19,11 @@ from blockful_py.unlearning.task import UnlearningTask
 
 @dataclass(frozen=True, slots=True)
 class Retrain:
-    """Starts and descendants, one after the other in topological order, re-aggregate their updated
-    references (paper, eq. 17) and train again on their owner's retained data (eq. 18).
+    """Retrains starts and descendants one after the other, in topological order.
 
-    Models that do not descend from a start do not change.  Where their owners hold a forgotten class too
-    (situation `all_hold`), they may still teach it to the models that reference them.
+    Each model re-aggregates its updated references (paper, eq. 17) and trains again on its owner's retained
+    data (eq. 18).  Models that do not descend from a start do not change.  If their owners hold a forgotten
+    class too (situation `all_hold`), they may still teach it to the models that reference them.
     """
 
     name: ClassVar[str] = "retrain"

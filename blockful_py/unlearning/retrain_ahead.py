@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
@@ -15,14 +14,13 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.increments import fits
 from blockful_py.unlearning.method import (
+    AllAtOnce,
     IncrementsUsed,
-    ModelUpdate,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN
@@ -30,9 +28,11 @@ from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class RetrainAhead:
-    """Every model that a class has reached is trained a second time at publication, without the class and
-    from its references' clean models.  A request replaces the published models by these clean ones:
+class RetrainAhead(AllAtOnce):
+    """Publishes clean models that were trained in advance, without the forgotten class.
+
+    At publication, every model that a class has reached is trained a second time, without the class and from
+    its references' clean models.  A request replaces the published models by these clean ones:
 
     `w'_y = Train(mean of w'_refs, D_y without the forgotten)`,  `w'_y = w_y` for models not reached.
 
@@ -71,16 +71,13 @@ class RetrainAhead:
         outcome = outcome_of(task, weights, meter.cost(), {self.name: perf_counter() - began})
         return replace(outcome, increments=used)
 
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
-
 
 def reached(task: UnlearningTask) -> tuple[str, ...]:
-    """Affected models and those of their ancestors that forgotten samples have reached, by their owners' data
-    or by a reference, in topological order.
+    """Affected models and ancestors that forgotten samples have reached, in topological order.
 
-    Raises:
-        UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.
+    Samples reach a model by its owner's data or by a reference.
+
+    Raises UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.
     """
     affected = task.affected()
     needed = {*affected, *task.graph.ancestors(affected)}
@@ -88,6 +85,6 @@ def reached(task: UnlearningTask) -> tuple[str, ...]:
         if name not in task.models or task.models[name].user not in task.users:
             raise UnlearningError(
                 f"retraining needs all ancestors of the affected models, with their owners' data: "
-                f"{name!r} is not there, or its owner's data."
+                f"{name!r} is missing, or its owner's data is."
             )
     return tuple(name for name in task.reached() if name in needed)

@@ -17,19 +17,18 @@ from blockful_py.unlearning.task import UnlearningTask
 def retrain_model(
     task: UnlearningTask, name: str, updated: Mapping[str, Weights], work: Work | None = None
 ) -> Weights:
-    """`w'_y = train(mean of the references, phi_y, D_y without the forgotten)` (paper, eq. 18).
+    """Retrains one model: `w'_y = train(mean of the references, phi_y, D_y without the forgotten)` (eq. 18).
 
-    A root starts again from the shared initialisation.  Where the owner keeps no samples, the result is the
-    mean of the references.
+    A root starts again from the shared initialisation.  If the owner keeps no samples, the result is the mean
+    of the references.
 
     Args:
-        updated: new state dicts by model; other references are taken as published.
+        updated: new state dicts by model; other references are used as published.
         work: counts the sample passes.
 
     Returns a state dict on the CPU.
 
-    Raises:
-        LearningError: a result that is not finite.
+    Raises LearningError: a result that is not finite.
     """
     if work is not None and task.keeps(name):
         work.trained(passes_of(task, name))
@@ -43,10 +42,10 @@ def retrain_wave(
     purpose: str = "retrain",
     share: float = 1.0,
 ) -> dict[str, Weights]:
-    """`retrain_model` for models that do not depend on each other, side by side.
+    """Retrains models that do not depend on each other, side by side, as `retrain_model` does.
 
     Args:
-        updated: new state dicts by model; other references are taken as published.
+        updated: new state dicts by model; other references are used as published.
         purpose: name of the streams that shuffle the samples.
         share: share of each model's epochs to train.
     """
@@ -65,15 +64,17 @@ def retrain_wave(
 
 
 def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
-    """Sample passes of a model's retraining in a share of its epochs; 0 where its owner keeps no samples, and
-    by a trainer, whose passes nobody counts."""
+    """Sample passes of a model's retraining in a share of its epochs.
+
+    0 if its owner keeps no samples, and for a trainer, whose passes are not counted.
+    """
     if task.trainer is not None:
         return 0
     return epochs_of(task.models[name], share) * len(task.retained(name))
 
 
 def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]) -> Weights:
-    """Mean of a model's references (paper, eq. 17); the shared initialisation where it has none."""
+    """Mean of a model's references (paper, eq. 17); the shared initialisation without references."""
     references = [
         updated.get(reference, task.models[reference].weights) for reference in task.graph.references(name)
     ]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SCRUB, a student that departs from its teacher on the forgotten samples (Kurmanji et al., NeurIPS 2023,
-arXiv 2302.10320)."""
+"""SCRUB: a student departs from its teacher on the forgotten samples.
+
+Source: Kurmanji et al., NeurIPS 2023, arXiv 2302.10320.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,33 +16,33 @@ from torch.nn import functional
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
 from blockful_py.learning.data import Samples
-from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
-from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Work
-from blockful_py.unlearning.descent import Descent, epochs_of, weights_of
-from blockful_py.unlearning.method import ModelUpdate, Need, Outcome, Review, steps_of, unlearn_apart
+from blockful_py.unlearning.descent import clipped_descent, epochs_of, weights_of
+from blockful_py.unlearning.independent import Independent
+from blockful_py.unlearning.method import Need
 from blockful_py.unlearning.model_job import ModelJob
-from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class Scrub:
-    """Changes every affected model on its own, in parallel.  With p the published model's output (the
-    teacher) and q the student's, which starts as a copy, epoch by epoch:
+class Scrub(Independent):
+    """Trains a student of each affected model, in parallel, to disagree with it on the forgotten samples.
 
-    max-step: `max KL(p || q)` on the forgotten samples (the first `max_epochs` epochs);
-    min-step: `min KL(p || q) + gamma L(q)` on the owner's retained data.
+    p is the output of the published model (the teacher), q the student's, which starts as a copy.  Each epoch
+    has:
+
+    - max-step: `max KL(p || q)` on the forgotten samples (the first `max_epochs` epochs);
+    - min-step: `min KL(p || q) + gamma L(q)` on the owner's retained data.
 
     Level client is not supported: a client that keeps no samples has none for the min-steps.
 
     Attributes:
-        epochs, max_epochs: epochs with min-steps, and with max-steps before them.
+        epochs, max_epochs: numbers of epochs with min-steps, and with max-steps before them.
         gamma: weight of the cross-entropy with the true labels.
-        rate: of both; momentum 0.9, gradients clipped at an L2 norm of 5.
+        rate: rate of both steps; momentum 0.9, gradients clipped at an L2 norm of 5.
         batch, forget_batch: samples of a min-step and of a max-step.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     epochs: int = 4
@@ -51,10 +52,8 @@ class Scrub:
     batch: int = 32
     forget_batch: int = 8
     name: ClassVar[str] = "scrub"
-    paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.FORGOTTEN_DATA})
     levels: ClassVar[frozenset[Level]] = frozenset({Level.CLASS, Level.SAMPLE})
-    review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_epochs <= self.epochs or self.gamma < 0:
@@ -67,21 +66,13 @@ class Scrub:
                 "epochs, batch and forget_batch must be at least 1, "
                 f"not {self.epochs}, {self.batch}, {self.forget_batch}."
             )
-        self._descent()
-
-    def unlearn(self, task: UnlearningTask) -> Outcome:
-        return unlearn_apart(self, task)
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))
+        clipped_descent(self.rate)
 
     def changed(self, job: ModelJob, work: Work) -> Weights:
-        """The student."""
+        """Trains one model's student."""
         forgotten, retained = job.given(), job.retained
-        device = forgotten.x.device
-        teacher = work.watch(job.architecture.module(job.weights, device).eval())
-        student = work.watch(job.architecture.module(job.weights, device).train())
-        stream = generator(job.seed, self.name, job.user, job.round)
+        teacher = work.watch(job.architecture.module(job.weights, forgotten.x.device).eval())
+        student, stream = self.in_training(job, work)
 
         def divergence(network: nn.Module, batch: Samples) -> tuple[Tensor, Tensor]:
             with torch.no_grad():
@@ -97,14 +88,10 @@ class Scrub:
             distance, logits = divergence(network, batch)
             return distance + self.gamma * functional.cross_entropy(logits, batch.y)
 
+        descent = clipped_descent(self.rate)
         for epoch in range(self.epochs):
             if epoch < self.max_epochs:
-                self._descent().run(
-                    student, disobey, epochs_of(forgotten, self.forget_batch, 1, stream), stream
-                )
+                descent.run(student, disobey, epochs_of(forgotten, self.forget_batch, 1, stream), stream)
             if len(retained):
-                self._descent().run(student, obey, epochs_of(retained, self.batch, 1, stream), stream)
+                descent.run(student, obey, epochs_of(retained, self.batch, 1, stream), stream)
         return weights_of(student, f"the scrubbed model {job.name!r}")
-
-    def _descent(self) -> Descent:
-        return Descent(self.rate, momentum=0.9, clip=5.0)

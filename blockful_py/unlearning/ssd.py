@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
@@ -16,28 +15,28 @@ from blockful_py.unlearning.fisher import dampened, fisher, require_dampening
 from blockful_py.unlearning.fiun import parameters
 from blockful_py.unlearning.lending import lent
 from blockful_py.unlearning.method import (
-    ModelUpdate,
+    AllAtOnce,
     Need,
     Outcome,
     Review,
     outcome_of,
     require_level,
-    steps_of,
 )
 from blockful_py.unlearning.task import UnlearningTask
 
 
 @dataclass(frozen=True, slots=True)
-class Ssd:
-    """Changes every affected model on its own, in parallel: `w'_i = w_i min(lambda F_i / F^f_i, 1)` where
-    `F^f_i > alpha F_i` (eq. 4 and 5), with F of all the owner's data (published with the model) and F^f of
-    the forgotten samples.
+class Ssd(AllAtOnce):
+    """Dampens every affected model on its own, in parallel, by its owner's forgotten samples.
+
+    `w'_i = w_i min(lambda F_i / F^f_i, 1)` where `F^f_i > alpha F_i` (eq. 4 and 5), with F of all the owner's
+    data (published with the model) and F^f of the forgotten samples.
 
     Attributes:
         selection, dampening: alpha, lambda (the authors' values for ResNet18: 10 and 1).
         batch: samples whose mean gradient is squared.
 
-    Raises SettingsError (when made) for a setting that is out of range.
+    The constructor raises SettingsError for a setting out of range.
     """
 
     selection: float = 10.0
@@ -68,6 +67,3 @@ class Ssd:
                 information = fisher(task.architecture, published, lent(task, name), self.batch, work)
             weights[name] = dampened(published, information, own, self.selection, self.dampening, names)
         return outcome_of(task, weights, meter.cost(), {"dampen": perf_counter() - began})
-
-    def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        return steps_of(self.unlearn(task))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clean trainings made at publication, for later requests (docs/explanation/unlearning.md explains why).
 
-A model's owner trains it a second time, without a class, and stores the result beside the model.  A request
-that forgets the class then needs no training by the owner.  A training from the mean of the published
-references gives an increment for `clean_increments`; one from the mean of the references' clean models gives
-the model that `retrain_ahead` publishes instead.
+A model's owner trains it a second time, without a class, and stores the result with the model.  A request to
+forget the class then needs no training by the owner.  A training from the mean of the published references
+gives an increment for `clean_increments`.  A training from the mean of the references' clean models gives the
+model that `retrain_ahead` publishes instead.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from blockful_py.learning.weights import Weights, to_bytes
 from blockful_py.unlearning.recipe import job_of
 
 CLEAN = "clean"
-"""Purpose of the streams of clean trainings, made for a request or stored before."""
+"""Purpose of the streams of clean trainings, whether made for a request or stored before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredIncrement:
-    """A clean training.  The increment is `d_j = weights - w_j`; the weights are stored, as a state dict.
+    """A clean training; its weights are stored, and the increment is `d_j = weights - w_j`.
 
     Attributes:
-        left_out: what the training left out.
-        weights: `Train(agg_j, D_j without it)`, on the CPU; agg_j is the mean of the references as
-            published, or of their clean models.
+        left_out: data excluded from the training.
+        weights: `Train(agg_j, D_j without left_out)`, a state dict on the CPU; agg_j is the mean of the
+            references as published, or of their clean models.
         base: `base_of(agg_j, w_j)`, 32 bytes.  It differs once the model or one of its references has
-            changed: the increment then belongs to an earlier model, and may still know what the change
-            forgot.
+            changed: the increment then belongs to an earlier model, and may still contain knowledge that the
+            change forgot.
     """
 
     left_out: Forget
@@ -62,10 +62,10 @@ def store_increments(
     """Increments by class, then by model, of every model whose owner holds the class and others.
 
     The task that forgets class 3 takes the entry 3.  All are trained side by side, with the seeds, and so the
-    bits, of increments that a request makes.
+    bits, of increments made by a request.
 
     Args:
-        published: models that `models` refer to, where they are not among them; no other is read.
+        published: references of `models` outside `models`; no other model is read.
 
     Raises:
         LearningError: a reference or an owner's data is missing, or the models are trained with noise:
@@ -101,16 +101,16 @@ def store_clean_models(
     published: Mapping[str, TrainedModel] | None = None,
     clean: Mapping[int, Mapping[str, Weights]] | None = None,
 ) -> dict[int, dict[str, StoredIncrement]]:
-    """Clean models for `retrain_ahead`, by class, then by model, of every model that the class has reached by
-    its owner's data or by a reference.
+    """Clean models for `retrain_ahead`, by class, then by model, of every model that the class has reached.
 
-    Each starts from the mean of its references' clean models.  Those of one wave are trained side by side,
-    with the seeds of clean models that a request makes.
+    A class reaches a model by its owner's data or by a reference.  Each clean model starts from the mean of
+    its references' clean models.  The models of one wave are trained side by side, with the seeds of clean
+    models made by a request.
 
     Args:
-        published: all ancestors of `models`, where they are not among them.
-        clean: clean models of `published`, state dicts by class, then by model.  Where a reference's is
-            missing, the model gets none either: a request makes both.
+        published: all ancestors of `models` outside `models`.
+        clean: clean models of `published`, state dicts by class, then by model.  If a reference lacks one,
+            the model gets none either: a request trains both.
 
     Raises LearningError as `store_increments`.
     """
@@ -170,7 +170,7 @@ def _holds_class_and_more(owners: Mapping[int, UserData], model: TrainedModel, l
 
 def _owner_of(owners: Mapping[int, UserData], model: TrainedModel) -> UserData:
     if model.user not in owners:
-        raise LearningError(f"no data is there of user {model.user}, who owns {model.name!r}.")
+        raise LearningError(f"the data of user {model.user}, who owns {model.name!r}, is missing.")
     return owners[model.user]
 
 
@@ -185,7 +185,7 @@ def _require_no_noise(model: TrainedModel) -> None:
 def _with_references(
     models: Iterable[TrainedModel], published: Mapping[str, TrainedModel]
 ) -> dict[str, TrainedModel]:
-    """The models, and those that they refer to."""
+    """The models and their references."""
     own = {model.name: model for model in models}
     references = {reference.name for model in own.values() for reference in model.references}
     return {name: published[name] for name in sorted(references & published.keys() - own.keys())} | own

@@ -33,21 +33,20 @@ class UnlearningTask:
 
     Attributes:
         graph: the inheritance graph of all models.
-        models: the affected models (starts and descendants) and their references, as published; other
-            models are allowed, and some methods need all ancestors.
+        models: the affected models (starts and descendants) and their references, as published; other models
+            are allowed, and some methods need all ancestors.
         users: data by user index.
-        initial: state dict of the shared initialisation that roots start from.
+        initial: state dict of the roots' shared initialisation.
         seed: seed of all training that a method does.
-        proxy: labelled samples that belong to no user, for the methods that need them.
+        proxy: labelled samples outside every user's data, for the methods that need them.
         earlier: earlier requests by model; the model is not trained on their samples again.
-        stored: increments by model, made at publication; those that do not fit the request or the models
-            are ignored.
-        alone: only one owner's data is here, so what concerns the others' is not checked.
-        trainer: what trains the models, where the users' samples are not here; `users` then have none.
-        fitter: has the models trained that a method trains at once.
-        changer: has the models changed that a method changes apart.
+        stored: increments by model, made at publication; unfitting ones are ignored.
+        alone: only one owner's data is here, so the checks of others' data are skipped.
+        trainer: trains the models if the users' samples are not here; `users` then have none.
+        fitter: trains the models that a method trains together.
+        changer: runs the independent model changes of a method.
 
-    Raises (when made):
+    The constructor raises:
         UnknownModelError: a start is not in the graph.
         UnknownClassError: no user holds one of the classes.
         UnlearningError: no start, or every class or client is forgotten; a client, or the owner of a sample,
@@ -121,7 +120,7 @@ class UnlearningTask:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """Labels to forget; none at the levels client and sample."""
+        """Labels to forget; empty at the levels client and sample."""
         return self.forget.classes
 
     def affected(self) -> tuple[str, ...]:
@@ -131,14 +130,15 @@ class UnlearningTask:
 
     @cached_property
     def all_forgets(self) -> tuple[Forget, ...]:
-        """What affected models must not know: this request's samples, and what earlier requests made any of
-        them forget."""
+        """Data that affected models must not know: of this request, and of earlier ones for any of them."""
         earlier = chain(*(self.earlier.get(name, ()) for name in self.affected())) if self.earlier else ()
         return tuple(dict.fromkeys((self.forget, *earlier)))
 
     def reached(self) -> tuple[str, ...]:
-        """Starts, models that were trained on what affected models must not know, and all their descendants,
-        in topological order.  Owners whose data is not here count as holding none."""
+        """Starts, models trained on data that affected models must not know, and all their descendants.
+
+        In topological order.  Owners whose data is not here count as holding no forgotten data.
+        """
         here = [name for name in self.graph.names if name in self.models]
         holders = [name for name in here if self.models[name].user in self.users and self._taught(name)]
         wanted = {*self.starts, *holders, *self.graph.descendants([*self.starts, *holders])}
@@ -165,13 +165,16 @@ class UnlearningTask:
         return self.models[name].user in self.forget.clients
 
     def forgets(self, name: str) -> tuple[Forget, ...]:
-        """What a model is not trained on: this request's samples, and earlier ones'.  A model that stays as
-        it is is trained for affected ones, so only without all that they must not know."""
+        """Data that a model is not trained on: this request's, and earlier requests'.
+
+        An unchanged model is trained only for affected ones, so it also leaves out all data that they must
+        not know.
+        """
         own = (self.forget, *self.earlier.get(name, ()))
         return own if name in self._affected else tuple(dict.fromkeys((*own, *self.all_forgets)))
 
     def require_samples(self) -> None:
-        """Raises UnlearningError where only a trainer reaches the users' samples."""
+        """Checks that the users' samples are accessible without a trainer.  Raises UnlearningError."""
         if self.trainer is not None:
             raise UnlearningError(
                 "this method computes on users' samples, which only learning.trainer reaches here: choose "
@@ -181,7 +184,7 @@ class UnlearningTask:
     def retained(self, name: str) -> Samples:
         """Training samples, (m, ...), that a model's owner keeps after this and earlier requests.
 
-        This and the next three raise as `require_samples`.
+        This and the next three methods raise as `require_samples`.
         """
         self.require_samples()
         return retained_after(self.owner(name), self.forgets(name))
@@ -192,7 +195,7 @@ class UnlearningTask:
         return forget_set(self.forget, self.owner(name))
 
     def job(self, name: str, weights: Weights, forgotten: Samples | None = None) -> ModelJob:
-        """The change of a model apart from others, from these weights on; `forgotten` where it needs some.
+        """A job that changes one model from these weights on; `forgotten` is set if the method needs it.
 
         Raises UnlearningError as `retained`.
         """
@@ -241,7 +244,7 @@ class UnlearningTask:
             )
 
     def _check_owners(self) -> None:
-        """Clients, and owners of samples, are there, own a start, and have the rows."""
+        """Checks that clients, and owners of samples, exist, own a start, and have the rows."""
         owning = {self.models[start].user for start in self.starts}
         for index in self.forget.owners():
             if index not in self.users:
@@ -265,7 +268,7 @@ class UnlearningTask:
     def _check_models(self, names: set[str]) -> None:
         missing = sorted(names - self.models.keys())
         if missing:
-            raise UnlearningError(f"no weights are there for {', '.join(missing)}: load them first.")
+            raise UnlearningError(f"the weights of {', '.join(missing)} are missing: load them first.")
         for name in sorted(names):
             try:
                 require_finite(self.models[name].weights, f"model {name!r}")
@@ -277,14 +280,14 @@ class UnlearningTask:
         for name in affected:
             index = self.models[name].user
             if index not in self.users:
-                raise UnlearningError(f"no data is there of user {index}, who owns {name!r}.")
+                raise UnlearningError(f"the data of user {index}, who owns {name!r}, is missing.")
             if self.forget.level is Level.CLIENT or len(retain_set(self.forget, self.owner(name))):
-                continue  # earlier requests may leave no samples: then a model is its aggregate
+                continue  # earlier requests may leave no samples: the model is then its aggregate
             if self.forget.level is Level.CLASS:
                 raise UnlearningError(
                     f"user {index}, who owns {name!r}, holds the forgotten classes only: "
                     "nothing would be left to train on; delete the model instead."
                 )
             raise UnlearningError(
-                f"the samples are all that user {index}, who owns {name!r}, has: ask at level client."
+                f"user {index}, who owns {name!r}, has no other samples: ask at level client."
             )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit's figures and what follows from them, as values."""
+"""An audit's figures and the resulting verdict, as values."""

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """Measured on one model.
+    """Figures of one model.
 
     Attributes:
-        model, depth, start: name, longest path from a start, whether it is one.
-        holder: whether its owner holds some of what is to be forgotten.
+        model, depth, start: name, longest path from a start, whether it is a start.
+        holder: whether its owner holds data to forget.
         weights: SHA-256 of its safetensors bytes, hex.
-        ad_f_train, ad_f_test: accuracy on the forgotten training samples and on held-out ones like them.
+        ad_f_train, ad_f_test: accuracy on the forgotten training samples and on similar held-out ones.
         ad_r_train, ad_r_test: accuracy on the owner's retained training samples and on retained test data.
         membership: share of the forgotten training samples that are called members.
-        auc: log-probability of the true label, forgotten training samples against held-out ones.
-        relearn: mean steps until it has learnt again; None where that tells nothing.
-        probe: recall of a linear probe on the features; None where no whole class is forgotten.
-        divergence: Jensen-Shannon divergence to gold on held-out samples like the forgotten, in nats.
+        auc: AUC of the log-probability of the true label, forgotten training samples against held-out ones.
+        relearn: mean steps to relearn; None if the figure is not meaningful.
+        probe: recall of a linear probe on the features; None unless whole classes are forgotten.
+        divergence: Jensen-Shannon divergence to gold on held-out samples like the forgotten ones, in nats.
         distance: L2 distance to gold's weights.
 
     Accuracies, rates and recalls lie in [0, 1].
@@ -45,7 +45,7 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One method's figures, of every affected model, in topological order."""
+    """One method's figures of every affected model, in topological order."""
 
     method: str
     models: tuple[ModelFigures, ...]
@@ -53,15 +53,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Distance of one model from gold's model of the same node.  None where a figure tells nothing.
+    """Distance of a model from gold's model of the same node; None for a figure that is not meaningful.
 
     Attributes:
-        ad_f: AD_f less gold's, the larger of train and test.
-        damage: gold's AD_r on test data less the model's (-d of the protocol).
+        ad_f: AD_f minus gold's, the larger of train and test.
+        damage: gold's AD_r on test data minus the model's (-d of the protocol).
         membership, auc, probe: absolute differences.
-        shortfall: steps by which it relearns faster than gold.
+        shortfall: number of steps by which it relearns faster than gold.
         divergence: as measured.
-        gold_relearns: steps by which gold relearns slower than the original: how much there is to close.
+        gold_relearns: number of steps by which gold relearns slower than the original: the whole gap.
     """
 
     ad_f: float
@@ -75,7 +75,7 @@ class Gaps:
 
 
 def gaps(model: ModelFigures, gold: ModelFigures, original: ModelFigures) -> Gaps:
-    """`model`, `gold` and `original` are of one node."""
+    """Gaps of a model; all three arguments belong to the same node."""
     shortfall = gold_relearns = None
     if model.relearn is not None and gold.relearn is not None and original.relearn is not None:
         shortfall, gold_relearns = gold.relearn - model.relearn, gold.relearn - original.relearn

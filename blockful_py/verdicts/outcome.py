@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit's outcome as a document: what a certificate states, and what a committee signs."""
+"""The audit's outcome as a document, which a certificate states and a committee signs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from blockful_py.verdicts.verdict import Verdict, judge, judge_model, place
 
 FORMAT = "blockful-audit/1"
 DIGITS = 6
-"""Decimals that figures are rounded to, so that noise in the last bits changes no byte."""
+"""Decimals of figures; rounding keeps noise in the last bits out of the bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelVerdict:
-    """Whether one model has forgotten, and why not."""
+    """Whether one model has forgotten, with the reasons if it has not."""
 
     model: str
     forgotten: bool
@@ -30,13 +30,13 @@ class ModelVerdict:
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """One method's audit on one request.  Everything else follows from the figures.
+    """One method's audit on one request; everything else follows from the figures.
 
     Attributes:
-        request: what was to be forgotten, e.g. `class 3`.
-        starts: where the request starts.
+        request: the data to forget, e.g. `class 3`.
+        starts: starts of the request.
         method: name and settings, e.g. `gradient_ascent(alpha=1.0)`.
-        samples: SHA-256 over the samples that were asked about, hex.
+        samples: SHA-256 over the audit's samples, hex.
         seed: seed of gold, of gold2 and of the lessons.
         row: the method's figures.
         references: rows `original`, `gold`, `gold2` and, at class level, `head_mask`.
@@ -51,19 +51,19 @@ class AuditOutcome:
     references: tuple[Row, ...]
 
     def verdict(self) -> Verdict:
-        """On the method, over all models of this request."""
+        """The verdict on the method, over all models of this request."""
         gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
         return judge(place(self.row, gold, original), place(gold2, gold, original))
 
     def models(self) -> tuple[ModelVerdict, ...]:
-        """On every affected model, in topological order."""
+        """The verdict on every affected model, in topological order."""
         gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
         floor = place(gold2, gold, original)
         judged = [(one.figures.model, judge_model(one, floor)) for one in place(self.row, gold, original)]
         return tuple(ModelVerdict(name, not reasons, reasons) for name, reasons in judged)
 
     def reference(self, name: str) -> Row:
-        """A reference row.  Raises FormatError where it is missing."""
+        """A reference row.  Raises FormatError if it is missing."""
         for row in self.references:
             if row.method == name:
                 return row
@@ -74,7 +74,7 @@ class AuditOutcome:
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
     def digest(self) -> bytes:
-        """SHA-256 of the canonical bytes, 32 bytes: what a certificate embeds and a committee signs."""
+        """SHA-256 of the canonical bytes, 32 bytes, which certificates embed and committees sign."""
         return hashlib.sha256(self.canonical()).digest()
 
     def to_json(self) -> dict[str, Any]:
@@ -98,10 +98,9 @@ class AuditOutcome:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> AuditOutcome:
-        """What `to_json` wrote.
+        """Parses the output of `to_json`.
 
-        Raises:
-            FormatError: another format, a field missing, or a verdict that its figures do not bear out.
+        Raises FormatError: another format, a missing field, or a verdict that contradicts its figures.
         """
         if document.get("format") != FORMAT:
             raise FormatError(f"expected an audit of format {FORMAT!r}, found {document.get('format')!r}.")
@@ -117,7 +116,7 @@ class AuditOutcome:
             )
             stated = document["verdict"]
         except (KeyError, TypeError) as error:
-            raise FormatError(f"this is no whole audit: {error}.") from None
+            raise FormatError(f"this audit is incomplete: {error}.") from None
         if stated != outcome.to_json()["verdict"]:
             raise FormatError("the verdict of this audit does not follow from its figures: do not trust it.")
         return outcome
@@ -128,7 +127,7 @@ def row_to_json(row: Row) -> dict[str, Any]:
 
 
 def row_from_json(document: Mapping[str, Any]) -> Row:
-    """Raises FormatError where fields are missing, unknown, or of another type."""
+    """Parses a row.  Raises FormatError if fields are missing, unknown, or of another type."""
     models = document["models"]
     if not isinstance(models, Sequence):
         raise FormatError("the models of a row must be a list.")

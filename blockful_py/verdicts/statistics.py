@@ -26,13 +26,13 @@ class Estimate:
 
 
 Counts = NDArray[np.int64]
-"""How often each model was drawn: (draws, models)."""
+"""Number of times that each model was drawn: (draws, models)."""
 
 
 def resample(groups: Sequence[int], seed: int = 0, draws: int = DRAWS) -> Counts:
-    """Bootstrap in two stages: groups (seeds) with return, then within each its models with return.
+    """Two-stage bootstrap: draws groups (seeds) with replacement, then models within each group likewise.
 
-    Models of one federation resemble each other; drawing whole groups keeps that in the interval.
+    Models of one federation resemble each other; drawing whole groups reflects that in the interval.
     """
     stream = np.random.default_rng(seed)
     labels = np.asarray(groups)
@@ -46,13 +46,13 @@ def resample(groups: Sequence[int], seed: int = 0, draws: int = DRAWS) -> Counts
 
 
 def mean(values: Sequence[float], counts: Counts) -> Estimate:
-    """Mean over models."""
+    """Mean over models, with its interval."""
     x = np.asarray(values, dtype=np.float64)
     return estimate(float(x.mean()), _means(x, counts))
 
 
 def ratio(above: Sequence[float], below: Sequence[float], counts: Counts) -> Estimate:
-    """Ratio of the means of two figures of the same models; infinite where the lower one is 0."""
+    """Ratio of the means of two figures of the same models; infinite if the denominator is 0."""
     x, y = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     return estimate(float(_divide(x.mean(), y.mean())), _divide(_means(x, counts), _means(y, counts)))
 
@@ -82,6 +82,6 @@ def _divide(above: Floats | float, below: Floats | float) -> Floats:
 def estimate(value: float, drawn: Floats) -> Estimate:
     """A value with the interval of its bootstrap draws, (draws,)."""
     rest = (1 - LEVEL) / 2
-    # Order statistics, not interpolation: infinite draws stay infinite instead of turning into NaN.
+    # Order statistics without interpolation keep infinite draws infinite instead of turning them into NaN.
     low, high = np.quantile(drawn, [rest, 1 - rest], method="inverted_cdf")
     return Estimate(value, float(low), float(high))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on forgetting: gaps to gold, compared with those of gold2, the noise floor."""
+"""The verdict on forgetting: gaps to gold, compared with the gaps of gold2, the noise floor."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from blockful_py.verdicts.statistics import Counts, mean, ratio, resample, worse
 
 ALLOWED_AD_F = 0.01
 ALLOWED_RATIO = 1.5
-"""Gaps may be this many times the floor."""
+"""Maximum ratio of a gap to the floor."""
 CLOSED = 0.8
-"""Share of the relearn gap that must be closed, where gold2 closes all of it."""
+"""Share of the relearn gap that must be closed, if gold2 closes all of it."""
 TELLING = 0.5
-"""Relearning tells something where gold2 closes at least this share."""
+"""Minimum share that gold2 must close for relearning to be meaningful."""
 
 RELATIVE = ("membership", "auc", "probe", "divergence")
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A model's gaps, and the federation (by number) that it belongs to."""
+    """A model's figures and gaps, and the number of its federation."""
 
     federation: int
     figures: ModelFigures
@@ -32,12 +32,12 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One demand: `value` at most `limit`, or at least `limit` where `at_least`.
+    """A requirement: `value` at most `limit`, or at least `limit` if `at_least`.
 
     Attributes:
         low, high: 95 % interval of the value.
-        floor: what gold2 reaches.
-        passed: whether it is met.
+        floor: gold2's value.
+        passed: whether the requirement is met.
     """
 
     name: str
@@ -52,11 +52,11 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`forgotten` and `intact` (the rest is kept), and why not.
+    """Whether the method has forgotten (`forgotten`) and kept the rest (`intact`), with the reasons if not.
 
     Attributes:
-        exact: no weight depends on what was forgotten (`audit.exactness`).  Then gaps to gold, which are no
-            trace of it, do not count.
+        exact: no weight depends on the forgotten data (`audit.exactness`).  Gaps to gold then are no trace of
+            it, and do not count.
     """
 
     forgetting: tuple[Criterion, ...]
@@ -73,7 +73,7 @@ class Verdict:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What failed, with figures."""
+        """The failed requirements, with figures."""
         asked = self.keeping if self.exact else (*self.forgetting, *self.keeping)
         return tuple(_reason(one) for one in asked if not one.passed)
 
@@ -84,11 +84,7 @@ class Verdict:
 
 
 def place(row: Row, gold: Row, original: Row, federation: int = 0) -> list[Placed]:
-    """Gaps of a row's models.
-
-    Raises:
-        UnlearningError: the rows are not of the same models.
-    """
+    """Gaps of a row's models.  Raises UnlearningError: the rows are of different models."""
     names = [[model.model for model in each.models] for each in (row, gold, original)]
     if not names[0] == names[1] == names[2]:
         raise UnlearningError(f"rows {row.method}, {gold.method} and {original.method} are of other models.")
@@ -100,7 +96,7 @@ def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
     """Verdict on a method over all its models, of one or many federations.
 
     Args:
-        floor: gold2's, of the same models in the same order.
+        floor: gold2's gaps, of the same models in the same order.
     """
     counts = resample([one.federation for one in method])
     forgetting = [_ad_f(method, floor, counts)]
@@ -108,7 +104,7 @@ def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
         values, least = _values(method, name), _values(floor, name)
         if values is not None and least is not None:
             times = ratio(values, least, counts)
-            # Few models make noisy ratios: a gap counts once its interval excludes the floor.
+            # Few models make noisy ratios: a gap counts only if its interval excludes the floor.
             passed = times.value <= ALLOWED_RATIO or times.low <= 1
             forgetting.append(Criterion(name, times.value, times.low, times.high, ALLOWED_RATIO, 1.0, passed))
     relearn = _relearn(method, floor)
@@ -117,8 +113,11 @@ def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
 
 
 def judge_model(one: Placed, floor: Sequence[Placed]) -> tuple[str, ...]:
-    """Why a single model has not forgotten; nothing if it has: its AD_f is more than 1 % above gold's, or
-    a gap is larger than the largest that gold2 shows on any model of the same audit."""
+    """Reasons why a single model has not forgotten; empty if it has.
+
+    A reason is an AD_f of more than 1 % above gold's, or a gap larger than gold2's largest on any model of
+    the audit.
+    """
     reasons = []
     for name in ("ad_f", *RELATIVE, "shortfall"):
         value = getattr(one.gaps, name)
@@ -132,7 +131,10 @@ def judge_model(one: Placed, floor: Sequence[Placed]) -> tuple[str, ...]:
 
 
 def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> Criterion:
-    """At class level the worst model's; where gold itself is right by generalising, the mean's."""
+    """The requirement on AD_f: on the worst model at class level, otherwise on the mean.
+
+    At the other levels gold itself may be right by generalising.
+    """
     values, least = [one.gaps.ad_f for one in method], [one.gaps.ad_f for one in floor]
     average, noise = mean(values, counts), mean([abs(value) for value in least], counts)
     if all(one.gaps.probe is not None for one in method):
@@ -144,10 +146,10 @@ def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> 
 
 
 def _relearn(method: Sequence[Placed], floor: Sequence[Placed]) -> Criterion | None:
-    """Share of the relearn gap that is closed, on models whose owners hold what is forgotten.
+    """Share of the closed relearn gap, on models whose owners hold data to forget.
 
-    None where gold relearns no slower than the original for sure, or gold2 closes less than half: damage
-    apart, the figure would tell nothing.
+    None if gold does not certainly relearn slower than the original, or if gold2 closes less than half: apart
+    from damage, the figure would then be meaningless.
     """
     pairs = [
         (one, other)
@@ -175,10 +177,10 @@ def _relearn(method: Sequence[Placed], floor: Sequence[Placed]) -> Criterion | N
 
 
 def _damage(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> tuple[Criterion, ...]:
-    """Mean and worse tail of gold's AD_r less the model's.
+    """Mean and worse tail of gold's AD_r minus the model's.
 
-    Gold and gold2 might as well have been drawn the other way round, so each limit is the upper end of the
-    interval of gold2's figure, or of gold's as seen from gold2, whichever is higher.
+    Gold and gold2 could have been drawn the other way round.  Each limit is therefore the upper end of the
+    interval of gold2's figure or, if higher, of gold's measured from gold2.
     """
     values, least = [one.gaps.damage for one in method], [one.gaps.damage for one in floor]
     mirrored = [-value for value in least]

@@ -5,10 +5,10 @@ import {IAcknowledgements} from "../interfaces/IAcknowledgements.sol";
 import {Certificate} from "../interfaces/IQuorum.sol";
 import {EpochRosters} from "./EpochRosters.sol";
 
-/// @title Acknowledgements of mirrors, and when each was given
+/// @title Acknowledgements of mirrors, with their times
 abstract contract Acknowledgements is EpochRosters, IAcknowledgements {
     struct Acknowledgement {
-        /// When the epoch began that acknowledged, and when it did, seconds; both rise from one to the next.
+        /// Start of the acknowledging epoch and time of the acknowledgement, seconds; neither ever decreases.
         uint48 since;
         uint48 given;
     }
@@ -16,7 +16,7 @@ abstract contract Acknowledgements is EpochRosters, IAcknowledgements {
     /// @inheritdoc IAcknowledgements
     uint64 public override acknowledged;
 
-    /// @dev When the current epoch began, seconds.
+    /// @dev Start of the current epoch, seconds.
     uint48 internal _epochSince;
 
     Acknowledgement[] private _acknowledgements;
@@ -37,7 +37,7 @@ abstract contract Acknowledgements is EpochRosters, IAcknowledgements {
     }
 
     // slither-disable-start timestamp
-    /// @dev When an epoch that began at `time` or later first acknowledged, seconds; 0 when none has.
+    /// @dev Time of the first acknowledgement by an epoch that began at `time` or later, seconds; 0 without one.
     function _acknowledgedSince(uint256 time) internal view returns (uint256 given) {
         (uint256 low, uint256 high) = (0, _acknowledgements.length);
         while (low < high) {

@@ -19,7 +19,7 @@ abstract contract Certified is ICertified {
     mapping(bytes32 proposal => Progress) private _progress;
 
     /// @inheritdoc IEventCount
-    /// @dev Its slot has room for what the contract declares first.
+    /// @dev Its slot has room for the first variables of the inheriting contract.
     uint64 public override eventCount;
 
     constructor(IQuorum quorum_) {
@@ -32,8 +32,8 @@ abstract contract Certified is ICertified {
         return (stored.done, stored.chunks);
     }
 
-    /// @dev Checks that the called function with `digest` is the next chunk of a certified proposal,
-    /// and counts it as done. Post: done' = chunk + 1 = done + 1 <= chunks = chunks'.
+    /// @dev Checks that the called function with `digest` is the next chunk of a certified proposal, and counts it as
+    /// done. Post: done' = chunk + 1 = done + 1 <= chunks = chunks'.
     /// @return keyId Identifier of the current epoch's group key.
     function _execute(Action calldata action, bytes32 digest) internal returns (bytes32 keyId) {
         keyId = _requireCertified(action, digest);
@@ -47,33 +47,33 @@ abstract contract Certified is ICertified {
         _logged(1);
     }
 
-    /// @dev The same for an action that cannot run twice whatever is counted, as it fits one state only: a proposal
-    /// of one chunk takes no slot, and the action's own events name it.
+    /// @dev As `_execute`, for an action that fits one state only and so cannot run twice. A proposal of one chunk then
+    /// takes no slot; the action's own events name it.
     function _executeUncounted(Action calldata action, bytes32 digest) internal returns (bytes32 keyId) {
         if (action.chunks != 1) return _execute(action, digest);
         keyId = _requireCertified(action, digest);
         if (action.chunk != 0) revert ChunkOutOfOrder(action.certificate.proposal, action.chunk, 0);
     }
 
-    /// @dev Counts events that were emitted, every one of this contract's: nobody can emit 2^64.
+    /// @dev Counts emitted events; this contract must count all of them, and nobody can emit 2^64.
     function _logged(uint256 events) internal {
         unchecked {
             eventCount += uint64(events);
         }
     }
 
-    /// @dev Reverts unless the calldata are `canonical`, the ABI encoding of the call that they were decoded to.
+    /// @dev Reverts unless the calldata are `canonical`, the ABI encoding of the decoded call.
     function _requireCanonical(bytes memory canonical) internal pure {
         if (keccak256(canonical) != keccak256(msg.data)) revert CalldataNotCanonical();
     }
 
-    /// @dev Reverts unless the encoding of `action` begins at `start` of the calldata, has no gaps and ends them.
-    /// Values with spare bits are refused where they are read.
+    /// @dev Reverts unless the encoding of `action` starts at `start` of the calldata, has no gaps and ends the
+    /// calldata. Spare bits of values are refused when the values are read.
     function _requireCanonicalEnd(Action calldata action, uint256 start) internal pure {
         bytes32[] calldata path = action.path;
         bool canonical;
         assembly ("memory-safe") {
-            // The certificate's six words, three more, the length of the path and its words.
+            // The certificate's six words, three more, the length of the path, and the path.
             canonical := and(eq(action, start), eq(path.offset, add(start, 0x140)))
             canonical := and(canonical, eq(calldatasize(), add(path.offset, shl(5, path.length))))
         }

@@ -7,9 +7,10 @@ import {RosterCode, RosterCodes} from "../lib/RosterCode.sol";
 import {Schnorr} from "../lib/Schnorr.sol";
 import {Secp256k1} from "../lib/Secp256k1.sol";
 
-/// @title Rosters by epoch; checks certificates against the current one
+/// @title Rosters by epoch; checks certificates against the current roster
 abstract contract EpochRosters is IQuorum {
-    /// @dev One slot: all that a certificate of the current epoch is compared with, beside the roster's code.
+    /// @dev One slot with everything that a certificate of the current epoch is checked against, except the roster's
+    /// code.
     struct Current {
         uint64 epoch;
         uint16 size;
@@ -77,14 +78,14 @@ abstract contract EpochRosters is IQuorum {
         return _requireQuorum(certificate, block.chainid, msg.sender);
     }
 
-    /// @dev The current group key's identifier, for a certificate of a quorum of the current epoch for `executor`.
+    /// @dev Returns the current group key's identifier if a quorum of the current epoch signed for `executor`.
     function _requireQuorum(Certificate calldata certificate, uint256 chainId, address executor)
         internal
         view
         returns (bytes32)
     {
         Current memory current = _current;
-        // Before the first epoch the quorum is none of none: nothing is certified.
+        // Before the first epoch, the quorum of an empty roster would be empty.
         if (certificate.epoch != current.epoch || current.epoch == 0) {
             revert StaleEpoch(certificate.epoch, current.epoch);
         }
@@ -96,7 +97,7 @@ abstract contract EpochRosters is IQuorum {
         return _requireSigned(current.roster, current.size, certificate, chainId, executor);
     }
 
-    /// @dev The roster's group key identifier, for a certificate that the voters it names have signed.
+    /// @dev Returns the roster's group key identifier if the named voters signed the certificate.
     function _requireSigned(
         RosterCode members,
         uint256 size,
@@ -118,17 +119,17 @@ abstract contract EpochRosters is IQuorum {
         if (!Schnorr.verify(x, y, digest, certificate.nonce, certificate.s)) revert InvalidCertificate(digest, voters);
     }
 
-    /// @dev Roster of an epoch; zero for an unknown one.
+    /// @dev Roster of an epoch; zero for an unknown epoch.
     function _roster(uint64 epoch) internal view returns (RosterCode) {
         return _rosters[epoch];
     }
 
-    /// @dev Members of the current epoch whose votes do not count, as bits. The quorum stays what it was.
+    /// @dev Bitmap of members of the current epoch whose votes do not count. The quorum does not change.
     function _excluded() internal view virtual returns (uint256) {
         return 0;
     }
 
-    /// @dev To be called when `_excluded` names members of the current epoch, so that it is read.
+    /// @dev Makes checks read `_excluded`; call it when members of the current epoch are excluded.
     function _setIncomplete() internal {
         _current.incomplete = true;
     }
@@ -138,19 +139,19 @@ abstract contract EpochRosters is IQuorum {
         return _rosters[epoch].member(index);
     }
 
-    /// @dev Members of an epoch.
+    /// @dev Number of members of an epoch.
     function _size(uint64 epoch) internal view returns (uint256) {
         return _rosters[epoch].size();
     }
 
-    /// @dev Starts `epoch` with a roster from outside. Pre: it follows the current one (or is the first).
+    /// @dev Starts `epoch` with an unchecked roster. Pre: it is the first epoch or follows the current one.
     function _startEpoch(uint64 epoch, Roster memory next) internal {
         _requireMembers(next);
         _requireKey(next.keyX, next.keyY);
         _beginEpoch(epoch, next);
     }
 
-    /// @dev Starts `epoch`. Pre: it follows the current one (or is the first); 1 <= t <= n <= 256, voting keys are
+    /// @dev Starts `epoch`. Pre: it is the first epoch or follows the current one; 1 <= t <= n <= 256, voting keys are
     /// distinct and on the curve, Y passed `_requireKey`.
     function _beginEpoch(uint64 epoch, Roster memory next) internal {
         uint256 size = next.members.length;

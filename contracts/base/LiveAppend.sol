@@ -31,14 +31,14 @@ abstract contract LiveAppend is LiveState {
         uint32 newHeight = height + 1;
         height = newHeight;
         _latest = newBlock.timestamp;
-        // Each model's ModelPublished, and BlockAppended.
+        // ModelPublished for each model, and BlockAppended.
         _logged(newBlock.publications.length + 1);
         BlockCode.Draft memory draft = _draft(newBlock.publications);
         bytes32 root = _publish(context, newHeight, newBlock.publications, draft);
         _head = _appendHeader(context, newHeight, root, newBlock, draft);
     }
 
-    /// @dev Memory for the block's code.
+    /// @dev Allocates memory for the block's code.
     function _draft(Publication[] calldata publications) private pure returns (BlockCode.Draft memory) {
         uint256 count = publications.length;
         if (count == 0 || count > MAX_BLOCK_TRANSACTIONS) revert InvalidBlockSize(count, MAX_BLOCK_TRANSACTIONS);
@@ -66,7 +66,7 @@ abstract contract LiveAppend is LiveState {
             (uint256 ch, uint256 codec) = _publishTransaction(context, position, publications[i], draft);
             nodes[i] = MerkleRoot.leaf(position, ch);
             slot = Entries.put(slot, i + 1, Entries.ofModel(0, context.epoch, codec, 0));
-            // The last of a slot, or of the block.
+            // The last entry of a slot, or of the block.
             if ((i + 1) & 3 == 3 || i + 1 == count) {
                 _entries[Entries.key(newHeight, i + 1)] = slot;
                 slot = 0;
@@ -75,7 +75,7 @@ abstract contract LiveAppend is LiveState {
         return MerkleRoot.root(nodes);
     }
 
-    /// @dev Writes one model. The words of `publication` are compared whole.
+    /// @dev Writes one model. Compares whole words of `publication`.
     function _publishTransaction(
         Context memory context,
         uint256 position,
@@ -97,7 +97,7 @@ abstract contract LiveAppend is LiveState {
         }
         if (codec != CODEC_RAW && codec != CODEC_DAG_PB) revert UnknownCodec(uint8(codec));
         unchecked {
-            // 0 < owner < 2^160; subtraction takes 0 to 2^256 - 1
+            // 0 < owner < 2^160; subtraction maps 0 to 2^256 - 1
             if (owner - 1 >= type(uint160).max) revert OwnerMissing(uint64(position));
         }
         _checkReferences(position, references);
@@ -109,8 +109,8 @@ abstract contract LiveAppend is LiveState {
         _emitPublished(position, owner, uri, codec, references);
     }
 
-    /// @dev emit ModelPublished(position, owner, uri, codec, references), the list copied as it came: its
-    /// words were checked one by one.
+    /// @dev emit ModelPublished(position, owner, uri, codec, references). Copies the list unchanged, since its words
+    /// were checked one by one.
     function _emitPublished(uint256 position, uint256 owner, bytes32 uri, uint256 codec, uint64[] calldata references)
         private
     {
@@ -147,8 +147,8 @@ abstract contract LiveAppend is LiveState {
         emit BlockAppended(newHeight, context.proposal, hash, root, count, uint64(context.epoch));
     }
 
-    /// @dev Checks that each reference is above the one before and to a model in an earlier block. Words are
-    /// compared whole: bits beyond 64 are no height of a block.
+    /// @dev Checks that each reference is above the previous one and names a model in an earlier block. Compares whole
+    /// words, since bits beyond 64 cannot be part of a height.
     function _checkReferences(uint256 position, uint64[] calldata list) private view {
         uint256 previous = 0;
         uint256 count = 0;
@@ -182,9 +182,9 @@ abstract contract LiveAppend is LiveState {
         }
     }
 
-    /// @dev H(abi.encode(newBlock)), hashed as it came: the word 0x20, then the encoding, which ends where
-    /// that of `action` begins. Every value of `newBlock` is read through these certified bytes, so one in any
-    /// other order of encoding is refused as NotCertified.
+    /// @dev H(abi.encode(newBlock)) over the calldata: the word 0x20, then the encoding up to the start of `action`.
+    /// Every value of `newBlock` is read through these certified bytes, so another order of encoding is refused as
+    /// NotCertified.
     function _blockDigest(NewBlock calldata newBlock, Action calldata action) private pure returns (bytes32 digest) {
         uint256 start;
         uint256 end;
@@ -192,7 +192,7 @@ abstract contract LiveAppend is LiveState {
             start := newBlock
             end := action
         }
-        // The selector and the places of two arguments come first.
+        // The selector and the offsets of two arguments come first.
         if (start != 0x44 || end < start) revert CalldataNotCanonical();
         _requireCanonicalEnd(action, end);
         assembly ("memory-safe") {

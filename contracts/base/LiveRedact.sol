@@ -10,7 +10,7 @@ import {LiveState} from "./LiveState.sol";
 
 /// @title Replaces models and re-opens headers
 abstract contract LiveRedact is LiveState {
-    /// @dev The block whose models are being replaced.
+    /// @dev The block with the models being replaced.
     struct Block {
         address code;
         uint256 models;
@@ -55,8 +55,8 @@ abstract contract LiveRedact is LiveState {
         _logged(updates.length + headers);
     }
 
-    /// @dev Post: version' = version + 1; ch, owner and references stay.
-    /// The words of `update` are compared whole, so one with bits beyond its type equals nothing stored.
+    /// @dev Post: version' = version + 1; ch, owner and references do not change. Compares whole words of `update`, so
+    /// a value with bits beyond its type equals no stored value.
     function _redactTransaction(
         Context memory context,
         Block memory current,
@@ -100,7 +100,7 @@ abstract contract LiveRedact is LiveState {
         _entries[key] = Entries.put(slot, number, Entries.ofModel(version, context.epoch, codec, context.batch));
     }
 
-    /// @dev emit ModelRedacted(position, version, uri, codec, opening): the words of the update, all checked.
+    /// @dev emit ModelRedacted(position, version, uri, codec, opening) from the checked words of the update.
     function _emitRedacted(uint256 position, Update calldata update) private {
         bytes32 topic = ModelRedacted.selector;
         assembly ("memory-safe") {
@@ -110,8 +110,8 @@ abstract contract LiveRedact is LiveState {
         }
     }
 
-    /// @dev Re-opens the header of the block of `position` with the header update at `index`; `current` becomes
-    /// that block. Post: version' = version + 1; parentHash, ch, merkleRoot, timestamp and txCount stay.
+    /// @dev Re-opens the header of the block of `position` with the header update at `index`; `current` becomes that
+    /// block. Post: version' = version + 1; parentHash, ch, merkleRoot, timestamp and txCount do not change.
     function _redactHeader(
         Context memory context,
         HeaderUpdate[] calldata headerUpdates,
@@ -123,7 +123,7 @@ abstract contract LiveRedact is LiveState {
         uint256 slot = _entries[key];
         Entry entry = Entries.at(slot, 0);
         uint256 models = entry.models();
-        // No block that high, or the genesis block.
+        // An unknown height, or the genesis block.
         if (models == 0) revert UnknownPosition(uint64(position));
         uint256 expected = position >> 32;
         if (index >= headerUpdates.length) revert HeaderUpdateMismatch(index, 0, uint32(expected));
@@ -146,7 +146,7 @@ abstract contract LiveRedact is LiveState {
         emit HeaderRedacted(uint32(expected), context.proposal, uint32(version), update.opening);
     }
 
-    /// @dev version = stored + 1. The word is compared whole.
+    /// @dev version = stored + 1. Compares the whole word.
     function _requireNext(uint64 place, uint256 version, uint256 stored) private pure {
         unchecked {
             if (version != stored + 1) revert VersionNotNext(place, uint32(version), uint32(stored + 1));
@@ -154,7 +154,7 @@ abstract contract LiveRedact is LiveState {
         if (version == Entries.LIMIT) revert CounterExhausted();
     }
 
-    /// @dev Number of a proposal in several chunks, from 1; the next one for a proposal without.
+    /// @dev Number of a proposal with several chunks, from 1; assigns the next number if it has none.
     function _batchFor(bytes32 proposal) private returns (uint24 batch) {
         batch = _batchOf[proposal];
         if (batch == 0) {
@@ -165,8 +165,8 @@ abstract contract LiveRedact is LiveState {
         }
     }
 
-    /// @dev H(abi.encode(updates, headerUpdates)): both hold static values, of 6 and 4 words, and follow one
-    /// another in the calldata, then the action.
+    /// @dev H(abi.encode(updates, headerUpdates)): both lists have static values, of 6 and 4 words, and are adjacent in
+    /// the calldata, before the action.
     function _redactionDigest(Update[] calldata updates, HeaderUpdate[] calldata headerUpdates, Action calldata action)
         private
         pure
@@ -177,7 +177,7 @@ abstract contract LiveRedact is LiveState {
         assembly ("memory-safe") {
             let second := add(updates.offset, mul(updates.length, 0xc0))
             end := add(headerUpdates.offset, mul(headerUpdates.length, 0x80))
-            // The selector and the places of three arguments come first; a list begins with its length.
+            // The selector and the offsets of three arguments come first; a list starts with its length.
             canonical := and(eq(updates.offset, 0x84), eq(headerUpdates.offset, add(second, 0x20)))
         }
         if (!canonical) revert CalldataNotCanonical();

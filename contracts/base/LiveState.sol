@@ -10,8 +10,8 @@ import {Position} from "../lib/Position.sol";
 import {Certified} from "./Certified.sol";
 
 /// @title Storage and views of the live chain
-/// @dev What never changes of a block is code (BlockCode); what changes are entries and URIs. An opening later
-/// than the first is in the event that replaced the one before: docs/explanation/gas-and-layout.md.
+/// @dev The constant parts of a block are code (BlockCode); entries and URIs change. The first opening is stored; each
+/// later one is in the event of its redaction: docs/explanation/gas-and-layout.md.
 abstract contract LiveState is ILiveChain, Certified {
     /// @dev Values shared by the steps of one action.
     struct Context {
@@ -82,7 +82,7 @@ abstract contract LiveState is ILiveChain, Certified {
         if (index >= count) revert UnknownPosition(position);
         Entry entry = _entry(height_, index + 1);
         address code = BlockCode.locate(height_);
-        // Memory begins as zeros; `read` fills it.
+        // Memory starts as zeros; `read` fills it.
         // slither-disable-next-line uninitialized-local
         ModelFields memory fields;
         BlockCode.read(code, index, fields);

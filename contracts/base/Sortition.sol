@@ -10,8 +10,8 @@ import {Stakes} from "./Stakes.sol";
 import {VRF} from "@chainlink/contracts/src/v0.8/vrf/VRF.sol";
 
 /// @title Elections: commit, reveal, prove, confirm
-/// @dev Slither takes a struct that holds one time for a time: of all comparisons below, only those with a deadline
-/// look at the clock, which bounds periods of minutes and more and which a validator moves by seconds.
+/// @dev Slither treats a struct with one time as a time. Of all comparisons below, only comparisons with a deadline
+/// depend on the clock, which limits periods of minutes and more and which a validator can move by seconds.
 // slither-disable-start timestamp,incorrect-equality
 abstract contract Sortition is Stakes, IElection {
     using LowestOutputs for LowestOutputs.List;
@@ -23,16 +23,16 @@ abstract contract Sortition is Stakes, IElection {
     Election private _election;
     address[] private _entrants;
     address[] private _elected;
-    /// @dev Members that confirmed a key and have kept their places.
+    /// @dev Number of members that confirmed a key and have kept their places.
     mapping(bytes32 key => uint256) private _confirmations;
-    /// @dev Members of the current epoch whose votes do not count, as bits.
+    /// @dev Bitmap of members of the current epoch whose votes do not count.
     uint256 private _dismissed;
 
     /// @inheritdoc IElection
     mapping(address account => bool) public override founder;
     bool private immutable _founding;
 
-    /// @dev Pre: the parameters are in place.
+    /// @dev Pre: the parameters are set.
     constructor(address[] memory founders) {
         _founding = founders.length != 0;
         if (_founding && founders.length < _parameters.minimum) revert InvalidParameters("too few founders");
@@ -154,7 +154,7 @@ abstract contract Sortition is Stakes, IElection {
         }
     }
 
-    /// @dev Certificates reported in the current epoch.
+    /// @dev Number of certificates reported in the current epoch.
     function _reports() internal view virtual returns (uint256);
 
     function _drawing(Candidate storage entry) internal view override returns (bool) {
@@ -173,7 +173,7 @@ abstract contract Sortition is Stakes, IElection {
         return _dismissed;
     }
 
-    /// @dev A slashed member is out at once: of the epoch in force, and of the next one if it was elected.
+    /// @dev Excludes a slashed member at once from the current epoch, and from the next one if it was elected.
     function _dismiss(Candidate storage entry) internal {
         if (_election.phase == Phase.Confirm && _drawing(entry)) _vacate(entry);
         if (entry.servedUntil != _SERVING) return;
@@ -223,9 +223,9 @@ abstract contract Sortition is Stakes, IElection {
         _generate(1);
     }
 
-    /// @dev Among f + 1 members that confirmed one key, one is honest, so key generation was possible and members that
-    /// did not confirm that key are to blame: they lose their places. The phase ends early when the silent members
-    /// cannot complete a quorum for any key; they are not to blame in that case.
+    /// @dev Among f + 1 members that confirmed one key, at least one is honest. So key generation was possible, and
+    /// members that did not confirm that key are to blame: they lose their places. The phase ends early if the silent
+    /// members cannot complete a quorum for any key; then they are not to blame.
     function _closeConfirm() private {
         uint256 count = _elected.length;
         uint256 quorum = Quorum.size(count, false);
@@ -250,7 +250,7 @@ abstract contract Sortition is Stakes, IElection {
         else _generate(_election.attempt + 1);
     }
 
-    /// @dev Members that confirmed the key that most did, and members that confirmed none in this key generation.
+    /// @dev Number of confirmations of the most confirmed key, and of members without any in this key generation.
     function _confirmed() private view returns (uint256 most, uint256 silent) {
         uint256 count = _elected.length;
         for (uint256 i = 0; i < count; ++i) {
@@ -261,18 +261,18 @@ abstract contract Sortition is Stakes, IElection {
         }
     }
 
-    /// @dev The elected member at a place of the next roster.
+    /// @dev The elected member at an index of the next roster.
     function _seated(uint256 index) private view returns (Candidate storage) {
         return _candidates[registrantOf[_elected[index]]];
     }
 
-    /// @dev Leaves the place of an elected member empty: it confirms nothing, and its votes will not count.
+    /// @dev Vacates the place of an elected member, whose votes will not count.
     function _vacate(Candidate storage entry) private {
         if (entry.attempt == _election.attempt) --_confirmations[entry.confirmed];
         entry.stage = Stage.None;
     }
 
-    /// @dev Gives the caller the place of the entrant with the least weight; of equal ones, the latest.
+    /// @dev Gives the caller the place of the entrant with the least weight; among equals, of the latest.
     function _displace(Candidate storage entry) private {
         uint256 least = _weight(entry);
         uint256 count = _entrants.length;
@@ -288,7 +288,7 @@ abstract contract Sortition is Stakes, IElection {
         emit Displaced(_election.draw, displaced, msg.sender);
     }
 
-    /// @dev Starts the epoch: the old members' service ends, the new members' begins. The roster is valid: voting
+    /// @dev Starts the epoch: ends the old members' service and begins the new members'. The roster is valid: voting
     /// keys are registered once, with a proof of possession, entrants once a draw, threshold and key were checked.
     function _install(uint32 threshold, uint256 keyX, uint256 keyY) private {
         uint64 old = currentEpoch();
@@ -339,7 +339,7 @@ abstract contract Sortition is Stakes, IElection {
         emit ElectionVoid(_election.epoch, _election.draw, reason);
     }
 
-    /// @dev Punishes every entrant that got no further than `stage`.
+    /// @dev Punishes every entrant that did not pass `stage`.
     function _punish(Stage stage) private {
         uint256 count = _entrants.length;
         for (uint256 i = 0; i < count; ++i) {
@@ -378,7 +378,7 @@ abstract contract Sortition is Stakes, IElection {
         if (_founding && _election.epoch == 1 && !founder[msg.sender]) revert NotFounder(msg.sender);
     }
 
-    /// @dev The caller's entry in the present draw, at `stage`.
+    /// @dev The caller's entry in the current draw, which must be at `stage`.
     function _at(Stage stage) private view returns (Candidate storage entry) {
         entry = _candidates[msg.sender];
         if (entry.draw != _election.draw || entry.stage != stage) revert WrongStage(msg.sender, _election.draw);

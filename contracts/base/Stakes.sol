@@ -163,7 +163,7 @@ abstract contract Stakes is Acknowledgements, IStakes {
         _pay(amount);
     }
 
-    /// @dev Whether the candidate takes part in the draw under way.
+    /// @dev Whether the candidate takes part in the current draw.
     function _drawing(Candidate storage entry) internal view virtual returns (bool);
 
     function _known(address registrant) internal view returns (Candidate storage entry) {
@@ -175,12 +175,12 @@ abstract contract Stakes is Acknowledgements, IStakes {
         return Trust.score(entry.good, entry.bad);
     }
 
-    /// @dev Rank of a candidate in a full draw: stake times trust.
+    /// @dev Weight of a candidate when a draw is full: stake times trust.
     function _weight(Candidate storage entry) internal view returns (uint256) {
         return entry.stake * _trust(entry);
     }
 
-    /// @dev Not slashed, and with enough stake and trust.
+    /// @dev Whether the candidate is not slashed and has enough stake and trust.
     function _isFit(Candidate storage entry) internal view returns (bool) {
         return !entry.slashed && entry.stake >= _parameters.minStake && _trust(entry) >= _parameters.minTrust;
     }
@@ -202,7 +202,7 @@ abstract contract Stakes is Acknowledgements, IStakes {
         emit Burnt(registrant, amount);
     }
 
-    /// @dev Takes the whole stake: a share for the reporter, who waits for it as for a stake, the rest burnt.
+    /// @dev Takes the whole stake: a share is the reporter's, after the same delay as a stake; the rest is burnt.
     function _slash(address registrant, address reporter) internal {
         Candidate storage entry = _candidates[registrant];
         entry.slashed = true;
@@ -218,23 +218,23 @@ abstract contract Stakes is Acknowledgements, IStakes {
     }
 
     function _requireReached(uint256 time) internal view {
-        // The clock bounds periods of minutes and more; a validator moves it by seconds.
+        // The clock limits periods of minutes and more; a validator can move it by seconds.
         // slither-disable-next-line timestamp
         if (block.timestamp < time) revert TooEarly(block.timestamp, time);
     }
 
-    /// @dev A stake of `amount`, which is enough and fits.
+    /// @dev Checks that a stake is high enough and fits.
     function _stake(uint256 amount) private view returns (uint96) {
         if (amount < _parameters.minStake) revert StakeTooLow(amount, _parameters.minStake);
         if (amount > type(uint96).max) revert StakeTooHigh(amount, type(uint96).max);
         return uint96(amount);
     }
 
-    /// @dev The caller's state is final before the call: entering again finds nothing to pay.
+    /// @dev The caller's state is final before the call, so re-entrance finds nothing to pay.
     // slither-disable-next-line arbitrary-send-eth
     function _pay(uint256 amount) private {
         if (amount == 0) revert NothingToPay(msg.sender);
-        // The receiver is the caller, the amount its own.
+        // The receiver is the caller, and the amount is the caller's.
         // slither-disable-next-line low-level-calls,arbitrary-send-eth
         (bool paid,) = msg.sender.call{value: amount}("");
         if (!paid) revert PaymentRefused(msg.sender, amount);

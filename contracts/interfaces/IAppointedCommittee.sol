@@ -3,11 +3,11 @@ pragma solidity 0.8.30;
 
 import {IQuorum, Roster} from "./IQuorum.sol";
 
-/// @title The committee on its home chain, with a roster that its appointer sets
-/// @notice Members, threshold and group key of each epoch are appointed by one account.
-/// Stake, trust and sortition are not part of this contract.
+/// @title The committee on its home chain, with rosters set by its appointer
+/// @notice One account appoints the members, threshold and group key of each epoch. This contract has no stake, trust
+/// or sortition.
 interface IAppointedCommittee is IQuorum {
-    /// @notice Only the appointer may start an epoch.
+    /// @notice The caller is not the appointer, who alone may start an epoch.
     error NotAppointer(address caller, address appointer);
 
     /// @notice The account that appoints rosters.

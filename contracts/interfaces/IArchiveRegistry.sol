@@ -36,13 +36,13 @@ interface IArchiveRegistry is ICertified {
         uint64 timestamp,
         bytes32 head
     );
-    /// @notice The certificate under which the first chunk of a proposal archived: evidence of the decision, whoever
-    /// called. It covers what the proposal does on the live chain as well.
+    /// @notice The certificate of a proposal, emitted with its first chunk: evidence of the decision, whoever the
+    /// caller is. It also covers the proposal's actions on the live chain.
     event RecordsCertified(bytes32 indexed proposal, Certificate certificate);
     event AuditorRegistered(address indexed auditor, uint256 keyX, uint256 keyY);
     event AuditorRemoved(address indexed auditor);
 
-    /// @notice The registry has grown since the action was decided on.
+    /// @notice The registry has grown since the decision.
     error HeadMismatch(bytes32 given, bytes32 head);
     error NothingToArchive();
     error UnknownReason(uint8 reason);
@@ -51,7 +51,7 @@ interface IArchiveRegistry is ICertified {
     error UnknownRecord(uint64 index, uint64 length);
     error InvalidAuditorKey(address auditor);
 
-    /// @notice Seconds that a record's time may be ahead of the chain's clock.
+    /// @notice Maximum seconds that a record's time may be ahead of the chain's clock.
     // solhint-disable-next-line func-name-mixedcase
     function MAX_DRIFT() external view returns (uint64);
     /// @notice Number of records.
@@ -60,13 +60,13 @@ interface IArchiveRegistry is ICertified {
     function head() external view returns (bytes32);
     /// @notice Records `start` to `start + count - 1`. Reverts with UnknownRecord.
     function records(uint64 start, uint64 count) external view returns (StoredRecord[] memory);
-    /// @notice An auditor's encryption key; (0, 0) when not registered.
+    /// @notice An auditor's encryption key; (0, 0) if not registered.
     function auditorKey(address auditor) external view returns (uint256 keyX, uint256 keyY);
 
     /// @notice Appends records (one chunk of the proposal).
-    /// @dev Digest of the action: `keccak256(abi.encode(expectedHead, timestamp, newRecords))`.
-    /// For every chunk after the first, `expectedHead` is the head that the chunk before left.
-    /// Emits Archived for each record and ChunkExecuted. All or nothing.
+    /// @dev Digest of the action: `keccak256(abi.encode(expectedHead, timestamp, newRecords))`. For every chunk after
+    /// the first, `expectedHead` is the head after the previous chunk. Emits Archived for each record and
+    /// ChunkExecuted. All or nothing.
     function append(bytes32 expectedHead, uint64 timestamp, Record[] calldata newRecords, Action calldata action)
         external;
 

@@ -6,22 +6,23 @@ import {IQuorum} from "./IQuorum.sol";
 
 /// @title Actions that run once, in order, under a quorum certificate
 interface ICertified is IEventCount {
-    /// @notice One more chunk of a proposal is done; it is settled when `done == chunks`.
+    /// @notice One more chunk of a proposal is done; the proposal is settled when `done == chunks`.
     event ChunkExecuted(bytes32 indexed proposal, uint32 done, uint32 chunks);
 
-    /// @notice The certificate's content does not hold this action.
+    /// @notice The certificate's content does not include this action.
     error NotCertified(bytes32 leaf, bytes32 contentHash);
-    /// @notice Chunks run in order, each once; `expected == chunks` means the proposal is done.
+    /// @notice Chunks run in order, each once; `expected == chunks` means that the proposal is done.
     error ChunkOutOfOrder(bytes32 proposal, uint32 given, uint32 expected);
-    /// @notice Every chunk of a proposal names the same number of chunks, at least one.
+    /// @notice The chunk names another number of chunks than earlier ones, or none.
     error ChunkCountChanged(bytes32 proposal, uint32 given, uint32 expected);
 
-    /// @notice The calldata are not the ABI encoding of the call: there are gaps in it, or bytes behind it.
+    /// @notice The calldata are not the ABI encoding of the call: they have gaps or trailing bytes.
     error CalldataNotCanonical();
 
     /// @notice The contract that checks certificates.
     function quorum() external view returns (IQuorum);
 
-    /// @notice Chunks done and chunks in all of a proposal; (0, 0) when it has not begun, or is not counted.
+    /// @notice Executed and total chunks of a proposal; (0, 0) before its first chunk, and for proposals without a
+    /// count.
     function progress(bytes32 proposal) external view returns (uint32 done, uint32 chunks);
 }

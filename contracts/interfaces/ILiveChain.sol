@@ -10,9 +10,9 @@ struct Opening {
     uint256 s;
 }
 
-/// @notice A model as it is first published.
+/// @notice A model in its first published version.
 struct Publication {
-    /// Chameleon hash h of the transaction; never changes afterwards.
+    /// Chameleon hash h of the transaction; never changes.
     uint256 ch;
     Opening opening;
     /// sha2-256 digest of the CIDv1 of the model node, and its codec (0x55 raw, 0x70 dag-pb).
@@ -20,15 +20,15 @@ struct Publication {
     uint8 codec;
     /// Account that signed the model node.
     address owner;
-    /// Packed positions of the referenced models, in earlier blocks, ascending, none twice.
+    /// Packed positions of the referenced models, in earlier blocks, strictly ascending.
     uint64[] references;
 }
 
-/// @notice A block as it is proposed.
+/// @notice A proposed block.
 struct NewBlock {
     /// `blockHash` of the head it extends.
     bytes32 parentHash;
-    /// Seconds; not before the parent's, and at most MAX_DRIFT ahead of the chain's clock.
+    /// Seconds; not before the parent's time, and at most MAX_DRIFT ahead of the chain's clock.
     uint64 timestamp;
     /// Chameleon hash of the header, over its version.
     uint256 ch;
@@ -46,7 +46,7 @@ struct Update {
     Opening opening;
 }
 
-/// @notice New opening of the header of a block in which a model was replaced.
+/// @notice New opening of the header of a block with a replaced model.
 struct HeaderUpdate {
     uint32 height;
     /// The header's version plus one.
@@ -57,15 +57,15 @@ struct HeaderUpdate {
 /// @notice The current state of a transaction.
 struct ModelTransaction {
     uint256 ch;
-    /// The opening of version 0. That of a later version is in its ModelRedacted.
+    /// The opening of version 0. The opening of a later version is in its ModelRedacted event.
     Opening firstOpening;
     bytes32 uri;
     uint8 codec;
     uint32 version;
-    /// Epoch under whose group key the opening of this version holds.
+    /// Epoch of the group key that this version's opening is valid for.
     uint64 epoch;
     address owner;
-    /// False while a redaction in several chunks that touched it is unfinished.
+    /// False while an unfinished redaction in several chunks has touched it.
     bool settled;
     uint64[] references;
 }
@@ -74,7 +74,7 @@ struct ModelTransaction {
 struct Header {
     bytes32 parentHash;
     uint256 ch;
-    /// The opening of version 0. That of a later version is in its HeaderRedacted.
+    /// The opening of version 0. The opening of a later version is in its HeaderRedacted event.
     Opening firstOpening;
     uint32 version;
     uint64 epoch;
@@ -91,17 +91,17 @@ struct Header {
 ///   message = H(DST_message || version || payload)
 ///   payload = keccak256(abi.encode(uri, codec, owner, referencesHash))
 ///   referencesHash = keccak256(abi.encodePacked(uint256(reference)...))
-/// and that of a header over the same with its own position and
+/// The chameleon hash of a header is over the same with its own position and
 ///   payload = keccak256(abi.encode(parentHash, merkleRoot, timestamp, txCount)).
 ///
 /// merkleRoot is the root of OpenZeppelin's standard tree, leaves in block order, over
 ///   leaf = keccak256(bytes.concat(keccak256(abi.encode(uint256(position), bytes32(ch))))).
-/// blockHash = keccak256(abi.encode(parentHash, ch, merkleRoot, timestamp)): only what never changes.
+/// blockHash = keccak256(abi.encode(parentHash, ch, merkleRoot, timestamp)), over constant fields only.
 /// The genesis header, height 0, has no transactions and
 ///   blockHash(0) = keccak256(abi.encode(chainid, this)).
 ///
-/// A proposal of one chunk fits one head or one version of each model, so it cannot run twice: `progress` does not
-/// count it. Its BlockAppended or its HeaderRedacted says that it was executed.
+/// A proposal of one chunk fits one head or one version of each model, so it cannot run twice and `progress` does not
+/// count it. Its BlockAppended or HeaderRedacted event shows its execution.
 interface ILiveChain is ICertified {
     event BlockAppended(
         uint32 indexed height,
@@ -113,16 +113,16 @@ interface ILiveChain is ICertified {
     );
     event ModelPublished(uint64 indexed position, address indexed owner, bytes32 uri, uint8 codec, uint64[] references);
     event HeaderRedacted(uint32 indexed height, bytes32 indexed proposal, uint32 version, Opening opening);
-    /// @dev Follows the HeaderRedacted of its block, which names the proposal.
+    /// @dev Follows the HeaderRedacted event of its block, which names the proposal.
     event ModelRedacted(uint64 indexed position, uint32 version, bytes32 uri, uint8 codec, Opening opening);
 
     /// @notice The block does not extend the head.
     error ParentMismatch(bytes32 given, bytes32 head);
     /// @notice The block's time is before its parent's, or too far ahead of the chain's clock.
     error TimestampOutOfRange(uint64 given, uint64 earliest, uint64 latest);
-    /// @notice A block holds 1 to MAX_BLOCK_TRANSACTIONS models.
+    /// @notice A block has 1 to MAX_BLOCK_TRANSACTIONS models.
     error InvalidBlockSize(uint256 given, uint256 max);
-    /// @notice A block's code, which all its references count towards, has at most so many bytes (EIP-170).
+    /// @notice The block's code, including all references, exceeds the maximum number of bytes (EIP-170).
     error BlockTooLong(uint256 given, uint256 max);
     /// @notice The gas did not suffice to store the block's code.
     error BlockNotStored();
@@ -130,34 +130,35 @@ interface ILiveChain is ICertified {
     error UnknownCodec(uint8 codec);
     /// @notice The owner of a model is the zero address.
     error OwnerMissing(uint64 position);
-    /// @notice A reference is not to a model in an earlier block.
+    /// @notice A reference does not name a model in an earlier block.
     error UnknownReference(uint64 position, uint64 referenced);
-    /// @notice References are listed by ascending position, each once.
+    /// @notice References are not strictly ascending.
     error ReferencesNotAscending(uint64 position, uint64 referenced);
     /// @notice The opening does not open the chameleon hash for this place, version and content.
     error InvalidOpening(uint64 position, uint32 version);
     /// @notice There is no model at this position.
     error UnknownPosition(uint64 position);
-    /// @notice A version grows by one.
+    /// @notice The version is not the stored one plus one.
     error VersionNotNext(uint64 position, uint32 given, uint32 expected);
-    /// @notice Versions and epochs end at 2^20 - 1, proposals in several chunks at 2^23 - 1.
+    /// @notice A counter has reached its maximum: 2^20 - 1 for versions and epochs, 2^23 - 1 for proposals in several
+    /// chunks.
     error CounterExhausted();
-    /// @notice Updates are listed by ascending position, each once.
+    /// @notice Updates are not strictly ascending by position.
     error PositionsNotAscending(uint64 position, uint64 previous);
-    /// @notice A redaction without an update.
+    /// @notice The redaction has no update.
     error NothingToRedact();
-    /// @notice The header updates are not exactly the blocks of the updates, ascending.
+    /// @notice The header updates are not exactly for the blocks of the updates, ascending.
     error HeaderUpdateMismatch(uint256 index, uint32 given, uint32 expected);
 
     // solhint-disable-next-line func-name-mixedcase
     function MAX_BLOCK_TRANSACTIONS() external view returns (uint256);
-    /// @notice Seconds that a block's time may be ahead of the chain's clock.
+    /// @notice Maximum seconds that a block's time may be ahead of the chain's clock.
     // solhint-disable-next-line func-name-mixedcase
     function MAX_DRIFT() external view returns (uint64);
 
-    /// @notice Height of the newest block; 0 when there is only the genesis header.
+    /// @notice Height of the newest block; 0 if only the genesis header exists.
     function height() external view returns (uint32);
-    /// @notice Hash of the block at `height_`, over the fields that never change.
+    /// @notice Hash of the block at `height_`, over its constant fields.
     function blockHash(uint32 height_) external view returns (bytes32);
     /// @notice Header at `height_`. Reverts with UnknownPosition.
     function header(uint32 height_) external view returns (Header memory);
@@ -167,13 +168,12 @@ interface ILiveChain is ICertified {
     function transactions(uint64[] calldata positions) external view returns (ModelTransaction[] memory);
 
     /// @notice Appends one block of models (one chunk of the proposal).
-    /// @dev Digest of the action: `keccak256(abi.encode(newBlock))`. Versions start at 0.
-    /// Emits ModelPublished for each model, BlockAppended, and of several chunks ChunkExecuted. All or nothing.
+    /// @dev Digest of the action: `keccak256(abi.encode(newBlock))`. Versions start at 0. Emits ModelPublished for each
+    /// model, BlockAppended, and ChunkExecuted if there are several chunks. All or nothing.
     function append(NewBlock calldata newBlock, Action calldata action) external;
 
     /// @notice Replaces models and re-opens the headers of their blocks (one chunk of the proposal).
-    /// @dev Digest of the action: `keccak256(abi.encode(updates, headerUpdates))`.
-    /// Emits for each block HeaderRedacted, then ModelRedacted for its models; first of all, of several chunks,
-    /// ChunkExecuted. All or nothing.
+    /// @dev Digest of the action: `keccak256(abi.encode(updates, headerUpdates))`. Emits ChunkExecuted if there are
+    /// several chunks, then for each block HeaderRedacted and ModelRedacted for each of its models. All or nothing.
     function redact(Update[] calldata updates, HeaderUpdate[] calldata headerUpdates, Action calldata action) external;
 }

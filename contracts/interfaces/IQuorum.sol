@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @notice The decision of a committee on one proposal (Algorithm 1, "unified hash"), for one contract to execute.
-/// @dev Its signature is Schnorr's under the sum X of the voters' keys, over the EIP-712 digest of
-/// `Certified(uint256 chainId,address executor,uint64 epoch,bytes32 proposal,bytes32 contentHash,uint256 voters)`
-/// under the domain `("BlockFUL", "1", home chain id, home committee)`, whichever chain checks it:
-/// nonce = address(sG - eX), e as in Schnorr.sol. No certificate for one contract is of use to another.
+/// @notice A committee's decision on one proposal (Algorithm 1, "unified hash"), to be executed by one contract.
+/// @dev Its signature is a Schnorr signature under the sum X of the voters' keys, over the EIP-712 digest of
+/// `Certified(uint256 chainId,address executor,uint64 epoch,bytes32 proposal,bytes32 contentHash,uint256 voters)` under
+/// the domain `("BlockFUL", "1", home chain id, home committee)` on every chain: nonce = address(sG - eX), e as in
+/// Schnorr.sol. A certificate for one contract is useless for any other.
 struct Certificate {
     /// The epoch whose members voted.
     uint64 epoch;
     /// Identifies the proposal; a contract executes a proposal once.
     bytes32 proposal;
-    /// Root of the OpenZeppelin Merkle tree over the actions decided on, on all chains.
+    /// Root of the OpenZeppelin Merkle tree over the decided actions on all chains.
     bytes32 contentHash;
-    /// Bit i is set when member i of the epoch's roster signed.
+    /// Bit i is set if member i of the epoch's roster signed.
     uint256 voters;
     /// address(R) of the sum R of the voters' nonces.
     address nonce;
@@ -21,9 +21,9 @@ struct Certificate {
     uint256 s;
 }
 
-/// @notice One chunk of one action, and the path that ties it to the certificate.
-/// @dev Its leaf is `keccak256(bytes.concat(keccak256(abi.encode(block.chainid, target,
-/// selector, chunk, chunks, digest))))`, where `digest` is defined by each action.
+/// @notice One chunk of one action, and its Merkle path to the certificate's content.
+/// @dev Its leaf is `keccak256(bytes.concat(keccak256(abi.encode(block.chainid, target, selector, chunk, chunks,
+/// digest))))`; each action defines its `digest`.
 struct Action {
     Certificate certificate;
     uint32 chunk;
@@ -31,7 +31,7 @@ struct Action {
     bytes32[] path;
 }
 
-/// @notice A member's public key on secp256k1, affine; the address of a member is its key's.
+/// @notice A member's public key on secp256k1, affine; the member's address is the key's.
 struct VotingKey {
     uint256 x;
     uint256 y;
@@ -39,8 +39,8 @@ struct VotingKey {
 
 /// @notice The members that may vote in an epoch, and the group key of its chameleon hashes.
 struct Roster {
-    /// Voting keys, at most 256, none twice. Whoever names them has seen a proof of possession of each: a key that
-    /// was derived from others' could cancel them in the sum.
+    /// Distinct voting keys, at most 256. Their source has checked a proof of possession of each, because a key derived
+    /// from the others could cancel them in the sum.
     VotingKey[] members;
     /// Shares needed for a collision (t); 1 <= t <= members.length.
     uint32 threshold;
@@ -51,9 +51,9 @@ struct Roster {
     uint256 keyY;
 }
 
-/// @title Epochs and quorum certificates, as any chain can check them
+/// @title Epochs and quorum certificates, in a form that any chain can check
 interface IQuorum {
-    /// @notice A new epoch begins; certificates and openings of older ones are no longer accepted.
+    /// @notice A new epoch begins; certificates and openings of older epochs are no longer accepted.
     event EpochStarted(
         uint64 indexed epoch,
         bytes32 indexed keyId,
@@ -64,18 +64,18 @@ interface IQuorum {
         uint256 keyY
     );
 
-    /// @notice The certificate is of another epoch than the current one, or there is none yet.
+    /// @notice The certificate is not of the current epoch, or no epoch has begun.
     error StaleEpoch(uint64 given, uint64 current);
-    /// @notice Fewer members signed than the quorum asks for.
+    /// @notice Fewer members signed than the quorum requires.
     error QuorumNotReached(uint256 votes, uint256 needed);
     /// @notice A voter's bit is set beyond the roster.
     error UnknownMember(uint256 index, uint256 members);
-    /// @notice The signature is not that of the voters over this decision for this contract.
+    /// @notice The voters did not sign this decision for this contract.
     error InvalidCertificate(bytes32 digest, uint256 voters);
     /// @notice The roster breaks a rule named by `reason`.
     error InvalidRoster(string reason);
 
-    /// @notice The epoch whose certificates count; the first is 1.
+    /// @notice The epoch whose certificates are valid; the first is 1.
     function currentEpoch() external view returns (uint64);
 
     /// @notice Identifier `keccak256(Y.x || Y.y)` of an epoch's group key; 0 for an unknown epoch.
@@ -85,14 +85,14 @@ interface IQuorum {
     /// @notice The members of an epoch by index, its quorum and threshold, and its group key.
     function roster(uint64 epoch) external view returns (Roster memory members, uint256 quorum);
 
-    /// @notice Voting address of the member at `index` of an epoch's roster; 0 beyond it.
+    /// @notice Voting address of the member at `index` of an epoch's roster; 0 beyond the roster.
     function memberAt(uint64 epoch, uint256 index) external view returns (address);
 
-    /// @notice EIP-712 domain separator that votes and certificates are bound to.
+    /// @notice EIP-712 domain separator of votes and certificates.
     function domainSeparator() external view returns (bytes32);
 
-    /// @notice The digest that a member's own vote signs, `Decision(uint64 epoch,bytes32 proposal,bytes32 contentHash)`.
-    /// @dev Votes are exchanged off chain, before members sign a certificate; two of them convict who gave them.
+    /// @notice The digest that a member's vote signs, `Decision(uint64 epoch,bytes32 proposal,bytes32 contentHash)`.
+    /// @dev Members exchange votes off chain before they sign a certificate; two different votes convict their member.
     function decisionDigest(uint64 epoch, bytes32 proposal, bytes32 contentHash) external view returns (bytes32);
 
     /// @notice The digest that the voters of a certificate sign together, for `executor` on chain `chainId`.
@@ -101,8 +101,8 @@ interface IQuorum {
         view
         returns (bytes32);
 
-    /// @notice Returns the current group key's identifier when `certificate` is a quorum's, for the caller to execute on
-    /// this chain; never in epoch 0.
+    /// @notice Returns the current group key's identifier if a quorum signed `certificate` for the caller on this
+    /// chain; always reverts in epoch 0.
     /// @dev Reverts with StaleEpoch, UnknownMember, QuorumNotReached or InvalidCertificate.
     function requireQuorum(Certificate calldata certificate) external view returns (bytes32 currentKeyId);
 }

@@ -7,21 +7,20 @@ import {Action} from "./IQuorum.sol";
 
 /// @notice An account that may ask the committee for the keys of models.
 struct Reader {
-    /// Encryption key on secp256k1, affine; (0, 0) when not registered.
+    /// Encryption key on secp256k1, affine; (0, 0) if not registered.
     uint256 keyX;
     uint256 keyY;
-    /// Height of the first block of models that can be appended after it joined; 0 when not registered.
+    /// Height of the first block that could be appended after the registration; 0 if not registered.
     uint32 joined;
-    /// The committee has barred it: it is not registered and cannot register.
+    /// Whether the committee has barred it; a barred account is not registered and cannot register.
     bool barred;
 }
 
-/// @title Readers of models: their encryption keys, and the heights since which they are registered
-/// @notice Everybody registers and leaves alone. The committee can bar an account and lift that again, and
-/// nothing else: it can neither register a reader, nor change a key, nor move a reader's height.
-/// @dev Heights are the live chain's own, those of model positions: no clock and no node is trusted for
-/// "joined before this model was published". A redaction keeps a model's position, so it moves no model
-/// in or out of a reader's reach.
+/// @title Readers of models: their encryption keys, and the heights of their registrations
+/// @notice Everybody can register and leave. The committee can only bar and readmit an account: it can neither register
+/// a reader, nor change a key, nor move a reader's height.
+/// @dev Heights are the live chain's, as in model positions, so "joined before this model was published" depends on no
+/// clock and no node. A redaction keeps a model's position, so it moves no model into or out of a reader's reach.
 interface IReaderRegistry is ICertified {
     event ReaderRegistered(address indexed reader, uint256 keyX, uint256 keyY, uint32 joined);
     event ReaderLeft(address indexed reader);
@@ -31,23 +30,22 @@ interface IReaderRegistry is ICertified {
     error InvalidReaderKey(address reader);
     error ReaderIsBarred(address reader);
     error NotRegistered(address reader);
-    /// @notice The account already is as the action would have it.
+    /// @notice The account already has the requested state.
     error NothingToChange(address reader);
 
-    /// @notice The chain whose heights count.
+    /// @notice The live chain, whose heights count.
     function live() external view returns (ILiveChain);
-    /// @notice What is known of an account.
+    /// @notice The state of an account.
     function reader(address account) external view returns (Reader memory);
 
-    /// @notice Registers the caller, or replaces its key; who replaces its key keeps its height.
+    /// @notice Registers the caller, or replaces its key and keeps its height.
     /// @dev Post: joined = live.height() + 1 for a caller that was not registered.
     /// Emits ReaderRegistered. Reverts with InvalidReaderKey or ReaderIsBarred.
     function register(uint256 keyX, uint256 keyY) external;
     /// @notice Removes the caller; its height is lost.
     /// @dev Emits ReaderLeft. Reverts with NotRegistered.
     function leave() external;
-    /// @notice Bars an account, which removes it if it is registered; or readmits it, which does not
-    /// register it.
+    /// @notice Bars an account, which removes a reader; or readmits it, without registering it.
     /// @dev Digest of the action: `keccak256(abi.encode(account, barred))`.
     /// Emits ReaderBarred or ReaderReadmitted. Reverts with NothingToChange.
     function setBarred(address account, bool barred, Action calldata action) external;

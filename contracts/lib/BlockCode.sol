@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @notice What never changes of a header, and the header's first opening.
+/// @notice The constant fields of a header, and its first opening.
 struct BlockFields {
     bytes32 parentHash;
     uint256 ch;
@@ -11,8 +11,8 @@ struct BlockFields {
     uint64 timestamp;
 }
 
-/// @notice What never changes of a model, and its first opening.
-/// @dev References `start` to `end - 1` of the block's are its own.
+/// @notice The constant fields of a model, and its first opening.
+/// @dev Its references are `start` to `end - 1` of the block's references.
 struct ModelFields {
     uint256 ch;
     uint256 px;
@@ -22,26 +22,26 @@ struct ModelFields {
     uint16 end;
 }
 
-/// @title What never changes of a block, stored as the code of a contract: 200 gas a byte, read in one piece
-/// @notice Of a block of n models the code is, in bytes,
+/// @title The constant parts of a block, stored as the code of a contract: 200 gas a byte, read in one piece
+/// @notice The code for a block of n models is, in bytes,
 ///
 ///     STOP 1 | parentHash 32 | ch 32 | px 32 | s 32 | merkleRoot 32 | timestamp 8 | 0, 2
-///     n times: ch 32 | px 32 | s 32 | owner 20 | references of the block up to here, its own included, 2
+///     n times: ch 32 | px 32 | s 32 | owner 20 | number of references in the block up to and including this model 2
 ///     all references, 8 each
 ///
-/// @dev The block at height h is the h-th contract that its creator makes, so its address is known by h.
+/// @dev The block at height h is the h-th contract that its creator makes, so h determines its address.
 library BlockCode {
     /// @dev Sizes in bytes. MAX_SIZE: EIP-170.
     uint256 internal constant MAX_SIZE = 24_576;
     uint256 private constant _HEADER = 171;
     uint256 private constant _MODEL = 118;
     uint256 private constant _REFERENCE = 8;
-    /// @dev Creation code that returns what follows it, and its length.
+    /// @dev Creation code that returns the code after it, and its length.
     uint256 private constant _CREATION = 0x600b5981380380925939f3;
     uint256 private constant _CREATION_SIZE = 11;
 
     /// @notice Code of a block that is being written.
-    /// @dev `code` is the place in memory of the STOP byte.
+    /// @dev `code` is the memory address of the STOP byte.
     struct Draft {
         uint256 code;
         uint256 size;
@@ -49,14 +49,14 @@ library BlockCode {
         uint256 references;
     }
 
-    /// @notice Bytes of the code of a block.
+    /// @notice Size of a block's code in bytes.
     function sizeOf(uint256 models, uint256 references) internal pure returns (uint256) {
         unchecked {
             return _HEADER + _MODEL * models + _REFERENCE * references;
         }
     }
 
-    /// @notice Memory for a block of so many models and references in all.
+    /// @notice Allocates memory for a block with these total numbers of models and references.
     function draft(uint256 models, uint256 references) internal pure returns (Draft memory made) {
         made.size = sizeOf(models, references);
         made.models = models;
@@ -72,7 +72,7 @@ library BlockCode {
         made.code = code;
     }
 
-    /// @notice Writes the model at `index`; models are written in their order.
+    /// @notice Writes the model at `index`; models must be written in order.
     /// @dev Pre: owner < 2^160, and every word of `references` is below 2^64.
     function write(
         Draft memory made,
@@ -93,7 +93,7 @@ library BlockCode {
         }
         made.references = end;
         assembly ("memory-safe") {
-            // Backwards, as each word spills into the field before it.
+            // Backwards, because each word spills into the previous field.
             mstore(add(at, 86), or(shl(16, owner), end))
             mstore(add(at, 64), s)
             mstore(add(at, 32), px)
@@ -104,7 +104,7 @@ library BlockCode {
         }
     }
 
-    /// @notice Creates the contract whose code is the block; zero where the gas did not suffice.
+    /// @notice Creates the contract whose code is the block; returns zero if the gas does not suffice.
     function create(Draft memory made, BlockFields memory fields) internal returns (address stored) {
         uint256 code = made.code;
         uint256 size = made.size;
@@ -119,7 +119,7 @@ library BlockCode {
     }
 
     /// @notice Address of the block at `height`: low 160 bits of H(rlp([this, height])).
-    /// @dev rlp: d6 94 | this 20 | height below 0x80, and with k bytes of a greater height
+    /// @dev rlp: d6 94 | this 20 | height for heights below 0x80; for greater heights of k bytes
     /// d6 + k | 94 | this 20 | 80 + k | height k.
     function locate(uint256 height) internal view returns (address code) {
         assembly ("memory-safe") {
@@ -149,13 +149,13 @@ library BlockCode {
         }
     }
 
-    /// @notice The model at `index` of the block at `code`, copied to `fields`.
-    /// @dev Pre: the block has it.
+    /// @notice Copies the model at `index` of the block at `code` to `fields`.
+    /// @dev Pre: the block has this model.
     function read(address code, uint256 index, ModelFields memory fields) internal view {
         assembly ("memory-safe") {
             let at := add(_HEADER, mul(_MODEL, index))
             let scratch := mload(0x40)
-            // end of the references before 2 | ch 32 | px 32 | s 32 | owner 20 | end 2
+            // previous model's end of references 2 | ch 32 | px 32 | s 32 | owner 20 | end 2
             extcodecopy(code, scratch, sub(at, 2), 120)
             mstore(fields, mload(add(scratch, 2)))
             mstore(add(fields, 0x20), mload(add(scratch, 34)))
@@ -181,7 +181,7 @@ library BlockCode {
         assembly ("memory-safe") {
             let words := mload(0x40)
             extcodecopy(code, words, at, mul(count, _REFERENCE))
-            // Each 8 bytes, from the last on, become a word of their own.
+            // Expands each 8 bytes to a word, from the last on.
             for { let i := count } gt(i, 0) {} {
                 i := sub(i, 1)
                 mstore(add(words, shl(5, i)), shr(192, mload(add(words, mul(i, _REFERENCE)))))
@@ -200,7 +200,7 @@ library BlockCode {
         list = new uint64[](fields.end - start);
         uint256 at = sizeOf(models, start);
         assembly ("memory-safe") {
-            // Each 8 bytes, from the last on, become a word of their own.
+            // Expands each 8 bytes to a word, from the last on.
             let first := add(list, 0x20)
             let count := mload(list)
             extcodecopy(code, first, at, mul(count, _REFERENCE))

@@ -3,9 +3,12 @@ pragma solidity 0.8.30;
 
 import {Secp256k1} from "./Secp256k1.sol";
 
-/// @notice Place in memory of the words that are hashed to check an opening, laid out once for many openings:
-/// 0 to 3 label [DST_label, chainid, this, position], 4 to 6 message [DST_message, version, payload], 7 to 11
-/// challenge [DST_challenge, keyId, label, message, r].
+/// @notice Place in memory of the words that are hashed to check an opening, laid out once for many openings.
+/// @dev Layout, in bytes:
+///
+///      0x000 label      DST_label | chainid | this | position
+///      0x080 message    DST_message | version | payload
+///      0x0e0 challenge  DST_challenge | keyId | label | message | r
 type Transcript is uint256;
 
 using ChameleonHash for Transcript global;
@@ -27,7 +30,7 @@ library ChameleonHash {
     bytes32 internal constant DST_LABEL = keccak256("BlockFUL/CH/secp256k1-NR/v1/label");
     bytes32 internal constant DST_MESSAGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/message");
 
-    /// @notice The transcript of openings of this contract under the group key of `keyId`.
+    /// @notice Lays out the transcript of this contract's openings under the group key of `keyId`.
     function transcript(bytes32 keyId) internal view returns (Transcript prepared) {
         (bytes32 labelTag, bytes32 messageTag, bytes32 challengeTag) = (DST_LABEL, DST_MESSAGE, DST_CHALLENGE);
         assembly ("memory-safe") {
@@ -55,12 +58,12 @@ library ChameleonHash {
         uint256 challenge;
         assembly ("memory-safe") {
             challenge := add(prepared, 0xe0)
-            // label = H(DST_label || chainid || this || position)
             mstore(add(prepared, 0x60), position)
+            // label = H(DST_label || chainid || this || position)
             mstore(add(prepared, 0x120), keccak256(prepared, 0x80))
-            // message = H(DST_message || version || payload)
             mstore(add(prepared, 0xa0), version)
             mstore(add(prepared, 0xc0), payload)
+            // message = H(DST_message || version || payload)
             mstore(add(prepared, 0x140), keccak256(add(prepared, 0x80), 0x60))
         }
         return _check(challenge, h, px, s);
@@ -86,29 +89,32 @@ library ChameleonHash {
         return _check(challenge, h, px, s);
     }
 
-    /// @dev `words` is the place in memory of the five words of the challenge; the last is written here.
+    /// @dev `words` is the place in memory of the challenge's five words; the last one, r, is written here.
     function _check(uint256 words, uint256 h, uint256 px, uint256 s) private view returns (bool valid) {
         bytes32 phiTag = DST_PHI;
         uint256 n = Secp256k1.ORDER;
         assembly ("memory-safe") {
-            // 0 <= h < n, 0 < P.x < n, 0 < s < n: for numbers below n the product mod n is 0 iff one is 0
+            // s P.x mod n
             let sp := mulmod(s, px, n)
+            // 0 <= h < n, 0 < P.x < n, 0 < s < n; for numbers below the prime n, s P.x = 0 mod n iff one of them is 0
             if and(and(lt(h, n), gt(sp, 0)), and(lt(px, n), lt(s, n))) {
-                // r = h + phi(P) mod n, phi(P) = H(DST_phi || P.x)
                 mstore(0x00, phiTag)
                 mstore(0x20, px)
+                // r = h + phi(P) mod n, phi(P) = H(DST_phi || P.x)
                 mstore(add(words, 0x80), addmod(h, keccak256(0x00, 0x40), n))
 
-                // ecrecover(n - s P.x, 27, P.x, n - c P.x) = address(sG - cP); it refuses c = 0
-                // c = H(DST_challenge || keyId || label || message || r) mod n
                 let input := mload(0x40)
+                // t = n - c P.x = -c P.x mod n, c = H(DST_challenge || keyId || label || message || r)
                 mstore(add(input, 0x60), sub(n, mulmod(keccak256(words, 0xa0), px, n)))
+                // e = n - s P.x = -s P.x mod n
                 mstore(input, sub(n, sp))
                 mstore(add(input, 0x20), 27)
                 mstore(add(input, 0x40), px)
+                // ecrecover(e, 27, P.x, t) = address(sG - cP); it fails for c = 0 mod n, where t = n
                 pop(staticcall(gas(), 1, input, 0x80, 0x00, 0x20))
-                // A failed recovery returns no bytes: address(Y) is compared with 32 bytes only.
+                // address(Y) = keyId mod 2^160
                 let expected := and(mload(add(words, 0x20)), 0xffffffffffffffffffffffffffffffffffffffff)
+                // address(sG - cP) = address(Y); a failed recovery returns no bytes
                 valid := and(eq(returndatasize(), 0x20), eq(mload(0x00), expected))
             }
         }

@@ -15,7 +15,7 @@ library LowestOutputs {
         list.owners = new address[](capacity);
     }
 
-    /// @notice Inserts an entry; a full list drops its largest. Of equal outputs the first one offered stays.
+    /// @notice Inserts an entry; a full list drops its largest. Among equal outputs, the first one offered stays.
     function offer(List memory list, uint256 output, address owner) internal pure {
         uint256 capacity = list.outputs.length;
         uint256 place = list.length;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @title Root of OpenZeppelin's standard Merkle tree with the leaves in the order given
-/// @notice The tree of m leaves is an array of 2m - 1 nodes whose leaves stand at the end, reversed,
+/// @title Root of OpenZeppelin's standard Merkle tree with the leaves in the given order
+/// @notice The tree of m leaves is an array of 2m - 1 nodes with the leaves at the end, reversed,
 /// and node i = H(min || max) over nodes 2i + 1 and 2i + 2; a pair is hashed in ascending order.
 library MerkleRoot {
     /// @notice leaf = H(H(position || value)), words of 32 bytes: the leaf of ["uint256", "bytes32"].
@@ -15,8 +15,8 @@ library MerkleRoot {
         }
     }
 
-    /// @notice Root over the first half (rounded up) of `nodes`, which holds 2m - 1 words for m leaves.
-    /// @dev Read backwards the tree is a queue q: q[m + k] = H(q[2k], q[2k + 1]), and the root is its last.
+    /// @notice Root over the first half (rounded up) of `nodes`, which has 2m - 1 words for m leaves.
+    /// @dev Read backwards, the tree is a queue q with q[m + k] = H(q[2k], q[2k + 1]), and its last entry is the root.
     function root(bytes32[] memory nodes) internal pure returns (bytes32 last) {
         uint256 leaves = (nodes.length + 1) >> 1;
         assembly ("memory-safe") {

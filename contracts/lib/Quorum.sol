@@ -14,21 +14,21 @@ library Quorum {
         "Certified(uint256 chainId,address executor,uint64 epoch,bytes32 proposal,bytes32 contentHash,uint256 voters)"
     );
 
-    /// @notice ceil(2n / 3), or n when the rule is unanimity. 1 -> 1, 4 -> 3, 7 -> 5, 10 -> 7, 15 -> 10.
+    /// @notice ceil(2n / 3), or n if unanimous. 1 -> 1, 4 -> 3, 7 -> 5, 10 -> 7, 15 -> 10.
     function size(uint256 members, bool unanimous) internal pure returns (uint256) {
         unchecked {
             return unanimous ? members : (2 * members + 2) / 3;
         }
     }
 
-    /// @notice Number of set bits: sums of two, four and eight neighbours at once, then of all bytes.
+    /// @notice Number of set bits: sums two, four and eight neighbours at once, then all bytes.
     function count(uint256 voters) internal pure returns (uint256 votes) {
         if (voters == type(uint256).max) return 256; // more than the byte that holds the sum
         unchecked {
             votes = voters - ((voters >> 1) & (type(uint256).max / 3));
             votes = (votes & (type(uint256).max / 5)) + ((votes >> 2) & (type(uint256).max / 5));
             votes = (votes + (votes >> 4)) & (type(uint256).max / 17);
-            // A byte of one in every place, so that the highest byte of the product is the sum of all.
+            // A one in every byte, so that the highest byte of the product is the sum of all bytes.
             votes = (votes * 0x0101010101010101010101010101010101010101010101010101010101010101) >> 248;
         }
     }

@@ -4,18 +4,18 @@ pragma solidity 0.8.30;
 import {Roster, VotingKey} from "../interfaces/IQuorum.sol";
 import {Secp256k1} from "./Secp256k1.sol";
 
-/// @notice A contract whose code is a roster; zero for none.
+/// @notice A contract whose code is a roster, or zero.
 type RosterCode is address;
 
 using RosterCodes for RosterCode global;
 
-/// @title Rosters stored as code: 64 bytes a member at 200 gas each, and read in one piece
-/// @dev The code is STOP, so that nobody runs it, then words of 32 bytes: keyId, X.x, X.y (X the sum of all voting
+/// @title Rosters stored as code: 64 bytes a member at 200 gas each, read in one piece
+/// @dev The code is STOP, so that nobody can run it, then words of 32 bytes: keyId, X.x, X.y (X the sum of all voting
 /// keys), Y.x, Y.y, 2 threshold + unanimous, and x and y of each member.
 library RosterCodes {
     uint256 private constant _HEAD = 1 + 6 * 32;
 
-    /// @notice The code could not be stored: the gas did not suffice.
+    /// @notice The gas did not suffice to store the code.
     error RosterNotStored();
 
     /// @notice Stores a roster. Pre: 1 to 256 members, all keys on the curve.
@@ -48,7 +48,7 @@ library RosterCodes {
         pointer = RosterCode.wrap(stored);
     }
 
-    /// @notice The roster; without members for none.
+    /// @notice Reads a roster; zero gives a roster without members.
     function load(RosterCode pointer) internal view returns (Roster memory roster) {
         uint256 count = size(pointer);
         roster.members = new VotingKey[](count);
@@ -61,7 +61,7 @@ library RosterCodes {
         }
     }
 
-    /// @notice Number of members; 0 for no roster.
+    /// @notice Number of members; 0 without a roster.
     function size(RosterCode pointer) internal view returns (uint256) {
         uint256 length = RosterCode.unwrap(pointer).code.length;
         unchecked {
@@ -69,7 +69,7 @@ library RosterCodes {
         }
     }
 
-    /// @notice Identifier of the group key; 0 for no roster.
+    /// @notice Identifier of the group key; 0 without a roster.
     function keyId(RosterCode pointer) internal view returns (bytes32) {
         return bytes32(_words(pointer, 0, 1)[0]);
     }
@@ -81,8 +81,8 @@ library RosterCodes {
         return Secp256k1.account(key[0], key[1]);
     }
 
-    /// @notice Identifier of the group key, and the sum of the keys of all members but the `absent`, affine.
-    /// @dev Pre: no bit of `absent` beyond the roster.
+    /// @notice Identifier of the group key, and the sum of all members' keys except the `absent` ones, affine.
+    /// @dev Pre: `absent` has no bit beyond the roster.
     function signers(RosterCode pointer, uint256 absent) internal view returns (bytes32 id, uint256 x, uint256 y) {
         unchecked {
             uint256[] memory words = _words(pointer, 0, absent == 0 ? 3 : 6 + 2 * size(pointer));
@@ -97,7 +97,7 @@ library RosterCodes {
         }
     }
 
-    /// @dev `count` words from the word at `start`; zeros where there is no code.
+    /// @dev `count` words from the word at `start`; zeros without code.
     function _words(RosterCode pointer, uint256 start, uint256 count) private view returns (uint256[] memory words) {
         words = new uint256[](count);
         assembly ("memory-safe") {

@@ -15,9 +15,9 @@ struct Signature {
 library Schnorr {
     bytes32 internal constant DST_CHALLENGE = keccak256("BlockFUL/certificate/v1/challenge");
 
-    /// @notice Whether `signature` is that of the key (x, y) over `digest`. Never reverts; a key of (0, 0) signs nothing.
-    /// @dev ecrecover(h, v, r, t) returns address(r^-1 (tR - hG)) with R.x = r and R.y odd iff v = 28. With R = X,
-    /// t = -eX.x and h = -sX.x this is address(sG - eX). It returns nothing unless 0 < X.x, t < n and X is on the curve.
+    /// @notice Whether the key (x, y) signed `digest`. Never reverts; a key of (0, 0) signs nothing.
+    /// @dev ecrecover(h, v, r, t) returns address(r^-1 (tR - hG)) with R.x = r and R.y odd iff v = 28. With R = X, t =
+    /// -eX.x and h = -sX.x this is address(sG - eX). It returns zero bytes unless 0 < X.x, t < n and X is on the curve.
     function verify(uint256 x, uint256 y, bytes32 digest, address nonce, uint256 s) internal view returns (bool valid) {
         bytes32 tag = DST_CHALLENGE;
         uint256 n = Secp256k1.ORDER;
@@ -36,7 +36,7 @@ library Schnorr {
                 mstore(add(words, 0x40), x)
                 mstore(add(words, 0x60), sub(n, ex))
                 pop(staticcall(gas(), 1, words, 0x80, 0x00, 0x20))
-                // A failed recovery returns no bytes.
+                // A failed recovery returns zero bytes.
                 valid := and(eq(returndatasize(), 0x20), eq(mload(0x00), nonce))
             }
         }

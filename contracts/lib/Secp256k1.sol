@@ -27,7 +27,7 @@ library Secp256k1 {
     }
 
     /// @notice a + b in Jacobian coordinates (X / Z^2, Y / Z^3), for b = (x2, y2) in affine ones.
-    /// @dev Every case is handled: a = (., ., 0) is infinity, and so is the sum of opposite points.
+    /// @dev Handles every case: a = (., ., 0) is infinity, and so is the sum of opposite points.
     function add(uint256 x1, uint256 y1, uint256 z1, uint256 x2, uint256 y2)
         internal
         pure
@@ -48,7 +48,7 @@ library Secp256k1 {
         }
     }
 
-    /// @notice The affine coordinates of a point in Jacobian ones; (0, 0) for infinity.
+    /// @notice Converts a point from Jacobian to affine coordinates; (0, 0) for infinity.
     function affine(uint256 x, uint256 y, uint256 z) internal view returns (uint256, uint256) {
         if (z == 1) return (x, y);
         uint256 inverse = _inverse(z);
@@ -56,7 +56,7 @@ library Secp256k1 {
         return (mulmod(x, square, FIELD), mulmod(y, mulmod(square, inverse, FIELD), FIELD));
     }
 
-    /// @dev 2 (x, y) in Jacobian coordinates; y is not 0, as the order is odd.
+    /// @dev 2 (x, y) in Jacobian coordinates; y is not 0, because the order is odd.
     function _double(uint256 x, uint256 y) private pure returns (uint256 x3, uint256 y3, uint256 z3) {
         unchecked {
             uint256 yy = mulmod(y, y, FIELD);

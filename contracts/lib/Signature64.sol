@@ -5,7 +5,7 @@ import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 
 /// @title Compact signatures (EIP-2098)
 library Signature64 {
-    /// @notice The signer of `digest`; zero when the signature is none or has another length than 64 bytes.
+    /// @notice The signer of `digest`; zero for an invalid signature, or one without 64 bytes.
     function recover(bytes32 digest, bytes calldata signature) internal pure returns (address signer) {
         if (signature.length != 64) return address(0);
         // slither-disable-next-line unused-return

@@ -6,7 +6,7 @@ library Trust {
     /// @dev One, in parts per million.
     uint256 internal constant ONE = 1_000_000;
 
-    /// @dev Experiences that are remembered.
+    /// @dev Maximum number of experiences that count.
     uint32 internal constant MEMORY = 100;
 
     /// @notice floor(10^6 (good + 1) / (good + bad + 2)); a newcomer has 500,000.
@@ -14,9 +14,9 @@ library Trust {
         return ONE * (good + 1) / (good + bad + 2);
     }
 
-    /// @notice Counts after new experiences of one kind; beyond MEMORY they drive out those of the other kind.
-    /// @dev Pre: good + bad <= MEMORY, newGood = 0 or newBad = 0. Post: good' + bad' <= MEMORY; the score does not
-    /// fall by good experiences nor rise by bad ones.
+    /// @notice Counts after new experiences of one kind; beyond MEMORY they displace experiences of the other kind.
+    /// @dev Pre: good + bad <= MEMORY, newGood = 0 or newBad = 0. Post: good' + bad' <= MEMORY; good experiences do not
+    /// lower the score, and bad ones do not raise it.
     function remember(uint32 good, uint32 bad, uint32 newGood, uint32 newBad) internal pure returns (uint32, uint32) {
         good = _least(good + newGood, MEMORY);
         bad = _least(bad + newBad, MEMORY);

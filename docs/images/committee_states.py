@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 1.9, 0.62
 
 @dataclass(frozen=True)
 class Machine:
-    """States at places (x, y); arrows (from, to, label, where the label stands, bend); bad ones are red."""
+    """States at (x, y); arrows (from, to, label, position of the label, bend, is bad), bad ones in red."""
 
     title: str
     states: dict[str, tuple[float, float]]
@@ -140,7 +140,7 @@ def draw(axes: Axes, machine: Machine) -> None:
 
 
 def _ends(a: tuple[float, float], b: tuple[float, float], bend: float) -> tuple[tuple[float, float], ...]:
-    """Where an arrow leaves one box and meets the other."""
+    """The points at which an arrow leaves one box and meets the other."""
     (ax, ay), (bx, by) = a, b
     if a == b:
         return (

@@ -34,7 +34,7 @@ SOFTWARE = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enab
 
 
 def blockful(folder: Path, *words: str | Path) -> str:
-    """What a command prints, with its colours."""
+    """The output of a command, with its colours."""
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "FORCE_COLOR": "1"}
     command = [sys.executable, "-m", "blockful_py.cli.main", *map(str, words)]
     return subprocess.run(
@@ -43,7 +43,7 @@ def blockful(folder: Path, *words: str | Path) -> str:
 
 
 def shortened(printed: Text) -> Iterator[Text]:
-    """The table, and of the lines after it those that say how it was forgotten and checked."""
+    """The table, and the lines after it on method and checks."""
     told = False
     for line in printed.split("\n"):
         told |= line.plain.startswith("parallel  ")

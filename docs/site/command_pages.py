@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from typing import Any
 
-from blockful_py.cli.commands import SECTIONS
 from blockful_py.cli.main import NAME, command_line
 
 Pages = dict[str, str]
@@ -15,15 +14,15 @@ Pages = dict[str, str]
 
 def command_pages() -> Pages:
     """Markdown by path on the site."""
-    commands = command_line().commands
+    group = command_line()
     return {
         f"reference/commands/{heading.lower().replace(' ', '-')}.md": "\n\n".join(
             [
                 f"# {heading}",
-                *(part for row in rows for part in _described(NAME, row.name, commands[row.name])),
+                *(part for row in rows for part in _described(NAME, row.name, group.commands[row.name])),
             ]
         )
-        for heading, rows in SECTIONS.items()
+        for heading, rows in group.sections.items()
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs calls: adds generated pages and what pages link to outside docs/, makes the navigation."""
+"""MkDocs hooks: add generated pages and linked files outside docs/, and make the navigation."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of the Python library: its face, and the rooms that programs of others import."""
+"""Pages of the Python library: its main classes, and the rooms for other programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "blockful_py"
-FACE = ("pipeline.federation", "pipeline.base", "types", "forget", "errors", "costs")
+FACE = ("pipeline.federation", "pipeline.operated", "types", "forget", "errors", "costs")
 ROOMS = (
     "graph",
     "learning",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where files of the repository stand on the site: those of docs/ at its root, all others under their path.
+"""Paths on the site of the repository's files: files of docs/ at its root, all others under their path.
 
 The front page is the repository's README.md.  The list of pages, docs/README.md, makes room for it.
 """
@@ -31,7 +31,7 @@ def in_repository(uri: str, root: Path) -> str:
 
 
 def outside(root: Path) -> set[str]:
-    """Files outside docs/ that belong to the site: the README, and all that its pages link to."""
+    """Files outside docs/ that belong to the site: the README, and all files that pages link to."""
     wanted = [FRONT, *(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md"))]
     found = set(wanted)
     while wanted:
@@ -45,7 +45,7 @@ def outside(root: Path) -> set[str]:
 
 
 def relinked(page: str, text: str) -> str:
-    """The text of a page of the repository with its links as the site needs them."""
+    """The text of a page of the repository with its links adapted to the site."""
     folder = PurePosixPath(on_site(page)).parent
 
     def link(match: re.Match[str]) -> str:
@@ -58,7 +58,7 @@ def relinked(page: str, text: str) -> str:
 
 
 def _targets(page: str, text: str) -> Iterator[str]:
-    """Paths in the repository of all that a page links to, pictures among them."""
+    """Paths in the repository of all files that a page links to, pictures included."""
     for match in LINK_OR_CODE.finditer(text):
         if match["target"] is not None:
             yield _resolved(page, match["target"])

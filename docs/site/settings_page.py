@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of all settings, from their declarations and the docstrings of these."""
+"""The page of all settings, from their declarations and docstrings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sections(path: str = "", section: type[Any] = Settings) -> Iterator[tuple[st
 
 
 def described(section: type[Any]) -> dict[str, str]:
-    """What the docstrings of a section and its bases say of every setting, by name."""
+    """The docstrings of every setting of a section and its bases, by name."""
     found: dict[str, str] = {}
     for kind in reversed(section.__mro__):
         _, _, text = cleandoc(kind.__doc__ or "").partition("\nAttributes:\n")
@@ -46,7 +46,7 @@ def described(section: type[Any]) -> dict[str, str]:
 
 
 def _section(path: str, section: type[Any]) -> Iterator[str]:
-    """A section's own settings, without those of the sections below it."""
+    """A section's own settings, without nested sections."""
     hints, texts = get_type_hints(section, include_extras=True), described(section)
     if path:
         yield f"## {path}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what Python ships of the contracts: blockful_py/chain/artifacts/<Name>.json.
+"""Exports the compiled contracts for Python: blockful_py/chain/artifacts/<Name>.json.
 
 Reads brownie's build folder and settings.  The same sources, compiler and settings give the same bytes.
 """

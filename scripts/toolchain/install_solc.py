@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a Solidity compiler where brownie, slither and forge look for it, and says which one.
+"""Installs a Solidity compiler for brownie, slither and forge, and prints its kind.
 
-In this order: the compiler that is there; a native one downloaded by py-solc-x; a launcher of the
-npm package `solc` of the same version, which is the same compiler built to WebAssembly.  Also
-writes brownie's network list.  Everything goes into `.home`, which git ignores.
+Tries in this order: the installed compiler; a native one, downloaded by py-solc-x; a launcher of the npm
+package `solc` of the same version, which is the same compiler built to WebAssembly.  Also writes brownie's
+network list.  All files go to `.home`, which git ignores.
 
-Environment: SOLC_DOWNLOAD_TIMEOUT, seconds that the download may take (20; 0 skips it).
+Environment: SOLC_DOWNLOAD_TIMEOUT, maximum seconds for the download (20; 0 skips it).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def answers(compiler: Path) -> bool:
 
 
 def download_native(timeout_s: float) -> bool:
-    """Lets py-solc-x download the native compiler; False when it cannot within `timeout_s`."""
+    """Downloads the native compiler with py-solc-x; returns False on failure, or after `timeout_s`."""
     command = [sys.executable, "-c", f"import solcx; solcx.install_solc('{VERSION}', show_progress=False)"]
     environment = os.environ | {"SOLCX_BINARY_PATH": str(COMPILER.parent)}
     try:
@@ -57,7 +57,7 @@ def install_launcher() -> str:
     """Writes the launcher of the npm compiler and returns the compiler's full version.
 
     Raises:
-        CompilerMissingError: node or the npm package is missing, or is of another version.
+        CompilerMissingError: node or the npm package is missing, or has another version.
     """
     if shutil.which("node") is None:
         raise CompilerMissingError("no native compiler could be downloaded and 'node' is not on PATH")
@@ -76,7 +76,7 @@ def install_launcher() -> str:
 
 
 def install_compiler() -> str:
-    """Makes sure that a compiler answers; returns a line that says which one."""
+    """Ensures that a compiler answers; returns a line for the user that names it."""
     COMPILER.parent.mkdir(parents=True, exist_ok=True)
     if answers(COMPILER):
         kind = "npm, through a launcher" if COMPILER.read_bytes()[:2] == b"#!" else "native"
@@ -89,7 +89,7 @@ def install_compiler() -> str:
 
 
 def install_networks() -> None:
-    """Writes brownie's network list, so that `development` is ours and not brownie's default."""
+    """Writes brownie's network list, so that `development` is our network and not brownie's default."""
     target = HOME / ".brownie" / "network-config.yaml"
     (target.parent / "packages").mkdir(parents=True, exist_ok=True)
     shutil.copyfile(PROJECT / "scripts" / "toolchain" / "network-config.yaml", target)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the native `solc` command line that brownie (py-solc-x), slither (crytic-compile)
-// and forge use, answered by the npm package `solc`: the same compiler, built to WebAssembly.
+// and forge use, implemented with the npm package `solc`: the same compiler, built to WebAssembly.
 'use strict';
 const fs = require('fs');
 const path = require('path');

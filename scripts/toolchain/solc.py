@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles Solidity files that are not part of the project's contracts: test harnesses, variants."""
+"""Compiles Solidity files outside the project's contracts: test harnesses, variants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compile_files(*files: str) -> dict[str, dict[str, Any]]:
     """ABI and creation bytecode by contract name; `files` are relative to the project.
 
     Raises:
-        RuntimeError: the compiler is not installed or reports an error, which is the message.
+        RuntimeError: the compiler is missing, or reports errors, which form the message.
     """
     if not COMPILER.exists():
         raise RuntimeError(

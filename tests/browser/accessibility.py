@@ -11,7 +11,7 @@ SIZES = {"wide": (1280, 800), "phone": (360, 740)}
 
 
 def findings(page: Page) -> list[str]:
-    """What axe finds of WCAG 2.2 A and AA."""
+    """axe's findings for WCAG 2.2 A and AA."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     rules = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]}
     found = page.evaluate("rules => axe.run(document, {runOnly: rules})", rules)

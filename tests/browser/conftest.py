@@ -18,7 +18,7 @@ from blockful_py.explorer.app import STATIC
 from blockful_py.explorer.explorer import Explorer
 from blockful_py.explorer.sources import IndexSources
 from blockful_py.explorer.watched import Watched, watched_run
-from blockful_py.member.place import Urls
+from blockful_py.member.endpoints import Urls
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.explorer.conftest import AUDITOR
 from tests.explorer.generated import GeneratedFederation
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class OpenPage:
-    """A page of an explorer, or of a file; whatever it complains about fails its test."""
+    """A page of an explorer, or of a file; any complaint of the browser fails its test."""
 
     page: Page
     url: str
@@ -164,9 +164,7 @@ class WatchedGenerated(Watched):
 @contextmanager
 def generated(watched: Watched, federation: GeneratedFederation, folder: Path) -> Iterator[Explorer]:
     """The explorer of a generated federation."""
-    other = WatchedGenerated(
-        watched.name, watched.run, watched.contracts, watched.stores, watched.nodes, watched.jobs
-    )
-    object.__setattr__(other, "generated", federation)
+    other = WatchedGenerated(watched.run, watched.nodes, watched.contracts)
+    other.name, other.jobs, other.generated = watched.name, watched.jobs, federation
     with served(other, folder) as explorer:
         yield explorer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An auditor signs in from a keystore and with a wallet, and reads what the archive keeps."""
+"""An auditor signs in from a keystore and with a wallet, and reads the archive."""
 
 from __future__ import annotations
 

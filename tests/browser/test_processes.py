@@ -25,7 +25,7 @@ SMALL = ("federation.users=2", "federation.wave=2", "federation.rounds=2", "lear
 PATIENCE = 600_000.0
 """Milliseconds, on a machine that does other things too."""
 TOLERANCE = 0.15
-"""Of the gas that was forecast, the share by which it may differ from what was used."""
+"""Relative error allowed between forecast and used gas."""
 
 
 def told(folder: Path, *arguments: str) -> Any:

@@ -36,7 +36,7 @@ def classes() -> Report:
 
 @pytest.fixture(scope="module")
 def written(classes: Report, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Addresses of pages by what their requests are about."""
+    """Addresses of pages by the subjects of their requests."""
     reports = {"class": classes, "client": one_paradigm(of_client(classes), Paradigm.SEQUENTIAL)}
     found = {}
     for name, report in reports.items():

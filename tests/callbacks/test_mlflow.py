@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "track-with-mlflow.md"
 BLOCKS = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S))
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-"""MLflow uses what its store and its framework deprecate."""
+"""MLflow uses deprecated parts of its store and its framework."""
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def test_a_server_that_is_down_harms_nothing(
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     Callbacks(given=[MlflowCallback("http://127.0.0.1:1")]).tell(ROOT)
-    assert "callback MlflowCallback.training failed, and the work goes on" in caplog.text
+    assert "callback MlflowCallback.training failed; the work continues" in caplog.text
 
 
 def test_a_store_without_its_packages_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from tests.callbacks.events import ALL, CHILD, ROOT
 
 
 class Heard(Callback):
-    """Remembers what it is told, and by which method."""
+    """Records its calls with their arguments."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, Event]] = []
@@ -70,9 +70,10 @@ def test_each_event_goes_to_its_method_in_order() -> None:
     }
 
 
-def test_one_that_overrides_nothing_is_told_in_vain() -> None:
+def test_one_that_overrides_nothing_is_told_in_vain(caplog: pytest.LogCaptureFixture) -> None:
     for event in ALL:
         Callbacks(given=[Callback()]).tell(event)
+    assert not caplog.records
 
 
 def test_one_that_raises_is_logged_and_the_others_are_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -83,7 +84,7 @@ def test_one_that_raises_is_logged_and_the_others_are_told(caplog: pytest.LogCap
         callbacks.tell(CHILD)
     assert [event for _, event in heard.events] == [ROOT, CHILD]
     assert [record.getMessage() for record in caplog.records] == [
-        f"callback Broken.training failed, and the work goes on: RuntimeError('no room for {name}')"
+        f"callback Broken.training failed; the work continues: RuntimeError('no room for {name}')"
         for name in ("a", "s")
     ]
     assert all(record.exc_info for record in caplog.records)
@@ -108,18 +109,21 @@ def test_one_that_cannot_be_made_later_is_logged_once(caplog: pytest.LogCaptureF
         callbacks.tell(CHILD)
     assert [event for _, event in heard.events] == [ROOT, CHILD]
     first, second = (record.getMessage() for record in caplog.records)
-    assert first.startswith("callback no_such_module:X cannot be made, and is told nothing")
-    assert "a class that settings name takes no arguments" in second
+    assert first.startswith("callback no_such_module:X cannot be created, and receives no events")
+    assert "a class named in settings takes no arguments" in second
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nothing", "there is no callback 'nothing'. Known: mlflow; one of your own is named as"),
+        ("nothing", "there is no callback 'nothing'. Known: mlflow; name custom code as"),
         ("no_such_module:X", "callback 'no_such_module:X' cannot be imported"),
         ("tests.callbacks.test_told:Nobody", "cannot be imported"),
-        ("tests.callbacks.test_told:Greedy", "a class that settings name takes no arguments"),
-        ("builtins:dict", "'builtins:dict' is no callback: have the class inherit from blockful_py.Callback"),
+        ("tests.callbacks.test_told:Greedy", "a class named in settings takes no arguments"),
+        (
+            "builtins:dict",
+            "'builtins:dict' is not a callback: have the class inherit from",
+        ),
     ],
 )
 def test_what_is_no_callback_is_refused(name: str, why: str) -> None:

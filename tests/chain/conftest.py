@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Ganache, an Anvil and an embedded chain for the whole session; contracts are deployed anew where a test
-needs it."""
+"""A Ganache, an Anvil and an embedded chain for the whole session; tests deploy contracts as needed."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ class Scene:
 
     @classmethod
     def on(cls, node: Node, signer: Signer, council: Council) -> Scene:
-        """Deployed anew, by the account of `signer`."""
+        """Deploys new contracts from the account of `signer`."""
         sender = Sender(node, signer)
         live = deploy_live(sender, council.roster, seats=SEATS)
         committee = live.address("AppointedCommittee")
@@ -67,7 +66,7 @@ class Scene:
 
     @property
     def participants(self) -> ParticipantRegistryContract:
-        """The registry, for the account that deployed it."""
+        """The registry, as the deploying account uses it."""
         return self.participants_for(self.sender)
 
     def participants_for(self, sender: Sender) -> ParticipantRegistryContract:
@@ -96,9 +95,13 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedDevne
         yield devnet
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[pytest.param("ganache", marks=pytest.mark.slow), *KINDS[1:]])
 def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
-    """A scene on a node that is given by its URL, as a user's own would be."""
+    """A scene on a node that is given by its URL, like a user's own node.
+
+    Ganache, the slowest, is among the slow tests, except in `test_same_outcomes`, `test_sender` and
+    `test_participant_registry`.
+    """
     devnet: AnyDevnet = request.getfixturevalue(request.param)
     node = connect(devnet.url, devnet.chain_id)
     yield Scene.on(node, devnet.signer(0), Council.gathered(b"scene"))

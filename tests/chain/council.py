@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee that votes for whatever it is asked to: certificates and openings for the tests."""
+"""A committee that votes for everything: certificates and openings for the tests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def uri(name: str) -> Uri:
 
 @dataclass
 class Council:
-    """Four members with one trapdoor; `domain` is that of the committee's contract."""
+    """Four members with one trapdoor; `domain` is the domain of the committee's contract."""
 
     domain: Domain
     secrets: tuple[int, ...]
@@ -69,7 +69,7 @@ class Council:
         return tuple(Action(certificate, i, len(leaves), tree.proof(i)) for i in range(len(leaves)))
 
     def block(self, live: LiveChainContract, count: int, references: Sequence[Position] = ()) -> NewBlock:
-        """The next block, of `count` models with the same references."""
+        """The next block, with `count` models that have the same references."""
         height = live.height() + 1
         parent, timestamp = live.block_hash(height - 1), live.node.timestamp()
         publications = []
@@ -110,7 +110,7 @@ class Council:
         return updates, headers
 
     def archive(self, archive: ArchiveRegistryContract, records: Sequence[ArchiveRecord]) -> Action:
-        """Certifies an append of `records` at the head and the time that stand."""
+        """Certifies an append of `records` at the current head and time."""
         leaf = archive.append_leaf(archive.head(), archive.node.timestamp(), records, 0, 1)
         return self.certify(archive, [leaf])[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a federation sends to its contracts, of every kind, and what it can be refused for."""
+"""Every kind of transaction that a federation sends, and every reason for its refusal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GAS = 10_000_000
 
 
 def everything(node: Node) -> list[str]:
-    """Uses all contracts on a new chain, appointed and elected; returns the errors' names, in order."""
+    """Uses all contracts on a new chain, appointed and elected; returns the names of the errors, in order."""
     senders = [Sender(node, Signer.from_mnemonic(DEV_MNEMONIC, index), gas_limit=GAS) for index in range(6)]
     council = Council.gathered(b"the same everywhere")
     live = deploy_live(senders[0], council.roster, seats=3)
@@ -56,23 +56,23 @@ def models(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
     archive = ArchiveRegistryContract(node, deployed.address("ArchiveRegistry"), sender)
     for references in ((), (Position(1, 0), Position(1, 23))):
         block = council.block(live, 24, references)  # more than 24 slots: an access list is declared
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     records = [ArchiveRecord(Position(1, i), 0, ArchiveReason.PUBLISHED, uri(f"{i}")) for i in range(24)]
     head, timestamp = archive.head(), node.timestamp()
     (action,) = council.certify(archive, [archive.append_leaf(head, timestamp, records, 0, 1)])
-    archive.append(head, timestamp, records, action)
+    archive.send(archive.append_data(head, timestamp, records, action))
     chunk = council.redaction(live, [Position(height, i) for height in (1, 2) for i in range(24)])
     (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
-    live.redact(*chunk, action)
+    live.send(live.redact_data(*chunk, action))
     assert all(each.version == 1 for each in live.transactions([Position(1, 3), Position(2, 23)]))
 
     def append_after(block: NewBlock, voters: Sequence[int] = (0, 1, 3)) -> Receipt:
         (action,) = council.certify(live, [live.append_leaf(block, 0, 1)], voters)
-        return live.append(block, action)
+        return live.send(live.append_data(block, action))
 
     block, again = council.block(live, 2), action
     refusals = [
-        refused(lambda: live.redact(*chunk, again)),
+        refused(lambda: live.send(live.redact_data(*chunk, again))),
         refused(lambda: append_after(replace(block, parent_hash=bytes(32)))),
         refused(lambda: append_after(replace(block, publications=block.publications[::-1]))),
         refused(lambda: append_after(block, (0, 2))),
@@ -81,7 +81,7 @@ def models(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
     ]
     (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
     forged = replace(action, certificate=replace(action.certificate, s=1))
-    refusals.append(refused(lambda: live.append(block, forged)))
+    refusals.append(refused(lambda: live.send(live.append_data(block, forged))))
     call = Call(live.interface, live.address, live.append_data(block, action))
     return [*refusals, refused(lambda: Sender(node, sender._account, gas_limit=100_000).send(call))]
 
@@ -143,7 +143,7 @@ def epochs(sender: Sender, council: Council, deployed: Deployment) -> list[str]:
 
 
 def elections(senders: Sequence[Sender]) -> list[str]:
-    """Candidates draw a seed, prove their lots, and confirm a key; one of those elected wants to leave."""
+    """Candidates draw a seed, prove their outputs and confirm a key; one elected member tries to leave."""
     town = Town.founded(senders)
     leaving, *_ = town.elect()
     leaving.book.unbond()

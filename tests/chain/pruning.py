@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that has pruned the events of old blocks, and refuses to search them, as Geth does."""
+"""A node that has pruned the events of old blocks and refuses searches there, like Geth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockful_py.chain.rpc import Request, Rpc, RpcError
 
 
 class PruningRpc(Rpc):
-    """The interface of another node, of whose blocks up to `pruned` no events are listed."""
+    """The interface of another node, without the events of blocks up to `pruned`."""
 
     def __init__(self, rpc: Rpc, pruned: int) -> None:
         self._rpc = rpc
@@ -26,7 +26,7 @@ class PruningRpc(Rpc):
         return [self._refused(*call) or answer for call, answer in zip(calls, answers, strict=True)]
 
     def close(self) -> None:
-        """The other node stays open."""
+        """Leaves the other node open."""
 
     def _refused(self, method: str, params: Sequence[Any]) -> RpcError | None:
         if method != "eth_getLogs" or int(params[0]["fromBlock"], 16) > self._pruned:
@@ -35,5 +35,5 @@ class PruningRpc(Rpc):
 
 
 def pruned(node: Node, block: int) -> Node:
-    """The node as one that has pruned the events up to a block."""
+    """The node as if it had pruned the events up to a block."""
     return Node(PruningRpc(node.rpc, block), node.chain_id, node.confirmations)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes what one node is asked, and asks another node the same."""
+"""Records the requests to one node and repeats them at another."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _COMMITTEE = interface_of("Committee")
 TIMED_VIEWS = {_COMMITTEE.selector(name) for name in ("candidate", "election", "rewards")}
 TIMED_EVENTS = {_COMMITTEE.topic(name) for name in ("PhaseStarted", "Unbonding")}
 TIMED_ERRORS = {"TooEarly", "TooLate"}
-"""Their values are times of blocks, which no two chains share."""
+"""Errors whose arguments are times of blocks, which differ between chains."""
 
 
 class Recorder(Rpc):
-    """Notes calls, transactions and what sets the clock, in their order, with the answers."""
+    """Records calls, transactions and clock changes in order, with the answers."""
 
     def __init__(self, rpc: Rpc) -> None:
         self._rpc = rpc
@@ -45,10 +45,10 @@ class Recorder(Rpc):
 
 
 def replayed(asked: Iterable[tuple[Request, Any]], first: Rpc, other: Node) -> None:
-    """Asks `other` what the node of `first` was asked, and compares the answers and the receipts.
+    """Replays the requests to the node of `first` at `other`, and compares answers and receipts.
 
-    A busy Anvil mines a transaction some time after taking it, in a block that nobody can foresee, so it is
-    told when to mine.
+    A busy Anvil mines a transaction some time after taking it, in an unpredictable block, so it is told when
+    to mine.
     """
     told = other.client.startswith("anvil")
     if told:
@@ -65,7 +65,7 @@ def replayed(asked: Iterable[tuple[Request, Any]], first: Rpc, other: Node) -> N
 
 
 def _result(answer: Any) -> Any:
-    """What a call returned, or the decoded reason why not."""
+    """The result of a call, or the decoded reason of its failure."""
     if not isinstance(answer, RpcError):
         return answer
     error = refusal(answer, interface_of("LiveChain"), "", "a call")
@@ -74,7 +74,7 @@ def _result(answer: Any) -> Any:
 
 
 def _receipt(rpc: Rpc, transaction: str) -> dict[str, Any]:
-    """What a receipt says of the execution."""
+    """The fields of a receipt that describe the execution."""
     end = time.monotonic() + SECONDS
     while (receipt := rpc.call("eth_getTransactionReceipt", transaction)) is None:
         assert time.monotonic() < end, f"no receipt of {transaction}"

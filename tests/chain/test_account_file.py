@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts in files, which other Ethereum software reads and writes too."""
+"""Account files in the format of other Ethereum software."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def changed(path: Path, place: str, value: Any) -> None:
     ("place", "value", "reason"),
     [
         ("version", 4, "is not a keystore"),
-        ("address", None, "does not say which account"),
-        ("address", "zz" * 20, "does not say which account"),
-        ("address", "00" * 20, "another account than 0x0000"),
+        ("address", None, "its `address` is missing"),
+        ("address", "zz" * 20, "its `address` is missing"),
+        ("address", "00" * 20, "names account 0x0000"),
         ("crypto", None, "no `crypto.kdfparams`"),
         ("crypto.kdfparams.n", 1 << 30, "asks for n = 1073741824"),
         ("crypto.kdfparams.n", "many", "asks for n = many"),

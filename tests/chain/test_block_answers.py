@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of contracts are asked for once as of a block, and again as of every other."""
+"""Contract calls are cached within one block and repeated at every other block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.chain.council import uri
 
 @contextmanager
 def counted(scene: Scene) -> Iterator[Counter[str]]:
-    """JSON-RPC calls by their methods."""
+    """Counts JSON-RPC calls by method."""
     rpc, calls = scene.node.rpc, Counter[str]()
     batch = rpc.batch
 
@@ -37,15 +37,19 @@ def counted(scene: Scene) -> Iterator[Counter[str]]:
 def append(scene: Scene, count: int) -> list[Position]:
     live, council = scene.live, scene.council
     block = council.block(live, count)
-    live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+    live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     return [Position(live.height(), index) for index in range(count)]
 
 
 def redact(scene: Scene, positions: Sequence[Position]) -> None:
-    """To their next versions, by way of another adapter than the one that reads."""
+    """Redacts models to their next versions through another adapter than the reading one."""
     live, council = scene.live, scene.council
     updates, headers = council.redaction(live, positions)
-    live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
+    live.send(
+        live.redact_data(
+            updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0]
+        )
+    )
 
 
 def versions(live: LiveChainContract, positions: Sequence[Position]) -> list[int]:
@@ -109,7 +113,11 @@ def test_of_the_archive_only_records_that_are_new_to_it_are_asked_for(scene: Sce
         ArchiveRecord(Position(1, index), 0, ArchiveReason.PUBLISHED, uri(f"record {start}:{index}"))
         for index in range(4)
     ]
-    archive.append(archive.head(), archive.node.timestamp(), records, council.archive(archive, records))
+    archive.send(
+        archive.append_data(
+            archive.head(), archive.node.timestamp(), records, council.archive(archive, records)
+        )
+    )
     middle = archive.records(start + 1, 2)
     with counted(scene) as calls:
         whole = archive.records(start, 4)
@@ -122,7 +130,7 @@ def test_answers_stay_with_their_block_when_another_reader_sees_a_newer_one(scen
     answers, rpc = BlockAnswers(scene.node), scene.node.rpc
 
     def slow(arguments: Sequence[int], block: str) -> list[str]:
-        """While it waits, the chain goes on, and another reader asks the same."""
+        """While a call waits, the chain grows and another reader asks the same."""
         rpc.call("evm_mine")
         assert answers.each("f", [1], lambda _, newer: [newer]) == [hex(int(block, 16) + 1)]
         return [block for _ in arguments]

@@ -31,7 +31,7 @@ def lazy() -> Iterator[Devnet]:
 
 
 def gift(value: int = 1) -> Call:
-    """Its execution shows in the balance of RECEIVER."""
+    """A transfer whose execution shows in the balance of RECEIVER."""
     return Call(interface_of("LiveChain"), RECEIVER, b"", gas=21_000, value=value)
 
 
@@ -44,14 +44,14 @@ def count(node: Node, signer: Signer) -> int:
 
 
 def waiting(node: Node, signer: Signer) -> list[dict[str, Any]]:
-    """An account's transactions that wait."""
+    """The waiting transactions of an account."""
     pool = node.rpc.call("txpool_content")
     owned = {who.lower(): found for kind in pool.values() for who, found in kind.items()}
     return list(owned.get(hexadecimal(signer.address), {}).values())
 
 
 def tended(monkeypatch: pytest.MonkeyPatch, node: Node, *acts: Act) -> None:
-    """Has one of `acts` happen each time a sender looks after what waits; in the end, a block is mined."""
+    """Runs one of `acts` each time a sender checks its waiting transactions; mines a block at the end."""
     tend, left = Delivery._tend, list(acts)
 
     def acted(self: Delivery) -> None:
@@ -97,7 +97,7 @@ def test_a_stuck_one_is_replaced_with_a_higher_fee(lazy: Devnet, monkeypatch: py
     offered: list[int] = []
 
     def dear() -> None:
-        """A block whose base fee is above what the transaction offers."""
+        """A block whose base fee exceeds the transaction's offer."""
         (own,) = waiting(node, signer)
         offered.append(int(own["maxFeePerGas"], 16))
         node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(offered[0] + 1))
@@ -111,7 +111,7 @@ def test_a_stuck_one_is_replaced_with_a_higher_fee(lazy: Devnet, monkeypatch: py
 
 
 def test_a_dead_process_does_not_hold_up_others(lazy: Devnet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its transaction waits under the nonce before, for a fee that nobody takes."""
+    """The dead process left a transaction with the previous nonce and too low a fee."""
     node, signer = lazy.node, lazy.signer(4)
     before = node.balance(RECEIVER)
     node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(10**10))
@@ -129,7 +129,7 @@ def test_a_dead_process_does_not_hold_up_others(lazy: Devnet, monkeypatch: pytes
 
 
 def test_a_missing_nonce_does_not_hold_up_others(lazy: Devnet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node forgets the transaction of another process under the nonce before."""
+    """The node forgets another process's transaction with the previous nonce."""
     node, signer = lazy.node, lazy.signer(5)
     before = node.balance(RECEIVER)
     sent_elsewhere(node, signer, 0, 100, value=1_000)
@@ -145,7 +145,7 @@ def test_a_missing_nonce_does_not_hold_up_others(lazy: Devnet, monkeypatch: pyte
 
 
 def test_a_sender_that_loses_many_races_sends_once(lazy: Devnet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others take each nonce between its look at the node and its sending."""
+    """Others take each nonce between the sender's look at the node and its sending."""
     node, signer = lazy.node, lazy.signer(6)
     before, races = node.balance(RECEIVER), 6
     numbered, lost = Sender._numbered, []
@@ -166,7 +166,7 @@ def test_a_sender_that_loses_many_races_sends_once(lazy: Devnet, monkeypatch: py
 
 
 def test_processes_share_an_account() -> None:
-    """On a chain with blocks of their own time, each of its transactions is executed once."""
+    """On a chain with its own block time, each transaction of the processes is executed once."""
     processes, each = 5, 3
     with Devnet(NodeOptions(31337, kind="anvil", block_time=1)) as devnet:
 
@@ -196,7 +196,7 @@ def test_a_transaction_settles_when_enough_blocks_follow_it(
 def test_one_that_a_reorganisation_removed_settles_all_the_same(
     lazy: Devnet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Up to the confirmation depth, nobody notices."""
+    """A reorganisation up to the confirmation depth goes unnoticed."""
     node, signer = connect(lazy.url, confirmations=3), lazy.signer(8)
     before = node.balance(RECEIVER)
     removed = []
@@ -230,7 +230,7 @@ def test_a_fee_above_the_cap_sends_nothing(lazy: Devnet) -> None:
 
 
 def grown(monkeypatch: pytest.MonkeyPatch, node: Node, gwei: int) -> None:
-    """Has the base fee grow between the preparation of transactions and their sending."""
+    """Increases the base fee between the preparation of transactions and their sending."""
     run = Delivery.run
 
     def late(self: Delivery) -> list[Any]:
@@ -271,7 +271,7 @@ def test_fees_that_grow_above_the_cap_before_the_sending_are_told(
 
 
 def test_no_account_pays_where_gas_is_free() -> None:
-    """As on a Besu whose minimum price is 0; Anvil proposes 0 before London only."""
+    """Like a Besu whose minimum price is 0; Anvil only proposes 0 before London."""
     poor = Signer(bytes(31) + b"\x05")
     free = NodeOptions(31337, kind="anvil", hardfork="berlin", more=("--gas-price=0",))
     with Devnet(free) as devnet:
@@ -281,7 +281,7 @@ def test_no_account_pays_where_gas_is_free() -> None:
 
 
 def test_no_account_pays_where_the_base_fee_is_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a Besu with `zeroBaseFee`."""
+    """Like a Besu with `zeroBaseFee`."""
     poor = Signer(bytes(31) + b"\x05")
     with Devnet(NodeOptions(31337, kind="anvil", more=("--base-fee=0", "--gas-price=0"))) as devnet:
         rpc, batch = devnet.node.rpc, devnet.node.rpc.batch

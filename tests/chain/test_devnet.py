@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting, watching and ending nodes, and what happens to them when we end first."""
+"""Starting, watching and ending nodes, also when this process ends first."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_killed_node_is_reported_with_its_last_words() -> None:
     with Devnet(NodeOptions(1337)) as devnet:
         assert devnet.pid is not None
         os.kill(devnet.pid, signal.SIGKILL)
-        with pytest.raises(NodeError, match=r"was ended by SIGKILL; its last words: .*Listening"):
+        with pytest.raises(NodeError, match=r"was ended by SIGKILL; its last output: .*Listening"):
             while True:
                 devnet.node.block_number()
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An embedded chain is a file that outlives its process, however that ends, and that several use at once."""
+"""An embedded chain is a file that survives its process and can be used by several processes at once."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sqlite3
@@ -23,10 +22,10 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.errors import ContractError, NodeError
 from tests.devnets import set_balance, set_code, set_slot
+from tests.forks import FORKS
 
 ID = 1337
 SECONDS = 600.0
-PROCESSES = multiprocessing.get_context("spawn")
 PLAIN = Interface(Artifact("Plain", (), b"", {}))
 COUNTER = bytes.fromhex("6000546001018060005560005260206000f3")
 """Adds one to slot 0 and returns it."""
@@ -155,7 +154,7 @@ def _send(path: Path, account: int, count: int) -> None:
 
 def test_processes_use_a_chain_at_the_same_time(path: Path) -> None:
     with EmbeddedDevnet(path, ID) as devnet:
-        senders = [PROCESSES.Process(target=_send, args=(path, account, 10)) for account in (1, 2)]
+        senders = [FORKS.Process(target=_send, args=(path, account, 10)) for account in (1, 2)]
         for each in senders:
             each.start()
         for each in senders:
@@ -171,7 +170,7 @@ def test_a_process_that_is_killed_leaves_whole_blocks(path: Path) -> None:
     with EmbeddedDevnet(path, ID) as devnet:
         account = "0x" + devnet.signer(1).address.hex()
         for wanted in (3, 6, 9):
-            process = PROCESSES.Process(target=_send, args=(path, 1, 10_000))
+            process = FORKS.Process(target=_send, args=(path, 1, 10_000))
             process.start()
             end = time.monotonic() + SECONDS
             while devnet.node.block_number() < wanted:
@@ -191,14 +190,14 @@ def test_files_that_are_no_such_chain(path: Path, tmp_path: Path) -> None:
     with pytest.raises(NodeError, match=r"there is no embedded chain at .*: check the path"):
         connect(f"embedded:{path}")
     EmbeddedDevnet(path, ID).close()
-    with pytest.raises(NodeError, match="is on chain 1337, chain 1338 was expected"):
+    with pytest.raises(NodeError, match="is on chain 1337, but chain 1338 was expected"):
         EmbeddedDevnet(path, 1338).close()
     (tmp_path / "text").write_text("no database\n" * 200)
     with pytest.raises(NodeError, match=r"cannot be used \(file is not a database\)"):
         connect(f"embedded:{tmp_path / 'text'}")
     with sqlite3.connect(tmp_path / "other") as other:
         other.execute("CREATE TABLE chain (id)")
-    with pytest.raises(NodeError, match="is no embedded chain: check the path"):
+    with pytest.raises(NodeError, match="is not an embedded chain: check the path"):
         connect(f"embedded:{tmp_path / 'other'}")
     (tmp_path / "file").touch()
     with pytest.raises(NodeError, match=r"cannot be made \(Not a directory\): choose another folder"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several nodes of one chain, of which some are dead, silent, behind or of another chain."""
+"""Several nodes of one chain, some of them dead, silent, behind or of another chain."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_node_that_dies_is_left_for_the_next_one(
 def test_a_node_behind_what_was_seen_is_not_used(
     pair: tuple[Devnet, Devnet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record that was read would be gone there."""
+    """A node that is behind would lack a record that was already read."""
     monkeypatch.setattr(failover, "CATCH_UP_SECONDS", 0.0)
     node = both(pair)
     mine(pair[0].node)
@@ -100,7 +100,7 @@ def test_a_node_that_catches_up_is_waited_for(
 def test_a_node_that_no_longer_follows_is_left(
     pair: tuple[Devnet, Devnet], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """When nobody has seen a block for some time, the nodes are compared."""
+    """When no new block was seen for some time, the nodes are compared."""
     node = both(pair)
     assert node.url == pair[0].url
     mine(pair[1].node, LAG_BLOCKS)
@@ -117,7 +117,7 @@ def test_a_node_of_another_chain_is_passed_over(
 ) -> None:
     node = connect([ganache.url, pair[1].url], 31337)
     assert node.url == pair[1].url
-    assert f"{ganache.url} is on chain 1337, chain 31337 was expected" in caplog.text
+    assert f"{ganache.url} is on chain 1337, but chain 31337 was expected" in caplog.text
     node.close()
     with pytest.raises(NodeError, match=r"no node of chain 31337 can be used.*is on chain 1337"):
         connect([ganache.url, ganache.url], 31337)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contracts under the rules of each fork: from Shanghai on they run, before they are not deployed."""
+"""The contracts under the rules of each fork: they run since Shanghai and are not deployed before."""
 
 from __future__ import annotations
 
@@ -30,10 +30,14 @@ def test_from_shanghai_on_the_contracts_run(hardfork: str) -> None:
         council.domain = Domain(node.chain_id, committee)
         live = LiveChainContract(node, deployed.address("LiveChain"), sender)
         block = council.block(live, 2)
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
         position = Position(live.height(), 0)
         updates, headers = council.redaction(live, [position])
-        live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
+        live.send(
+            live.redact_data(
+                updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0]
+            )
+        )
         assert live.transaction(position).version == 1
         registry = ArchiveRegistryContract(node, archive.address("ArchiveRegistry"), sender)
         assert registry.length() == 0
@@ -54,8 +58,10 @@ def test_before_shanghai_nothing_is_deployed(hardfork: str) -> None:
 
 
 def test_the_largest_transactions_fit_the_limit_of_osaka() -> None:
-    """EIP-7825: 2^24 gas a transaction.  The largest hold 128 models, in a full block with all the references
-    that its code has room for, or 128 records."""
+    """EIP-7825: 2^24 gas a transaction.
+
+    The largest have 128 models, in a full block with the maximum number of references, or 128 records.
+    """
     options = NodeOptions(31337, kind="anvil", hardfork="osaka", more=("--enable-tx-gas-limit",))
     with Devnet(options) as devnet:
         node, sender = devnet.node, devnet.sender()
@@ -70,16 +76,16 @@ def test_the_largest_transactions_fit_the_limit_of_osaka() -> None:
         for references in ([], [Position(1, index) for index in range(9)]):
             block = council.block(live, 128, references)
             (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
-            used.append(live.append(block, action).gas_used)
+            used.append(live.send(live.append_data(block, action)).gas_used)
         chunk = council.redaction(live, [Position(2, index) for index in range(128)])
         (action,) = council.certify(live, [live.redact_leaf(*chunk, 0, 1)])
-        used.append(live.redact(*chunk, action).gas_used)
+        used.append(live.send(live.redact_data(*chunk, action)).gas_used)
         records = [
             ArchiveRecord(Position(2, index), 0, ArchiveReason.PUBLISHED, uri(f"2:{index}"))
             for index in range(128)
         ]
         action, now = council.archive(archive, records), archive.node.timestamp()
-        used.append(archive.append(archive.head(), now, records, action).gas_used)
+        used.append(archive.send(archive.append_data(archive.head(), now, records, action)).gas_used)
         assert max(used) * ESTIMATE_MARGIN < MAX_TRANSACTION_GAS
         beyond = Call(live.interface, live.address, b"", gas=MAX_TRANSACTION_GAS + 1)
         with pytest.raises(NodeError, match="gas"):

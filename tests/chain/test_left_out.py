@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that leaves events out is found by what each contract has counted, and nothing of it is believed."""
+"""The contracts' event counts expose a node that leaves events out, and none of its data is accepted."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def publish(scene: Scene) -> None:
     block = scene.council.block(scene.live, 2)
-    scene.live.append(block, scene.council.certify(scene.live, [scene.live.append_leaf(block, 0, 1)])[0])
+    action = scene.council.certify(scene.live, [scene.live.append_leaf(block, 0, 1)])[0]
+    scene.live.send(scene.live.append_data(block, action))
 
 
 def archive(scene: Scene) -> None:
     book = scene.archive
     record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.PUBLISHED, uri(f"record {book.length()}"))
-    book.append(book.head(), book.node.timestamp(), [record], scene.council.archive(book, [record]))
+    action = scene.council.archive(book, [record])
+    book.send(book.append_data(book.head(), book.node.timestamp(), [record], action))
 
 
 def announce(scene: Scene) -> None:
@@ -61,7 +63,7 @@ def alarm(scene: Scene) -> None:
 
 
 def nothing(_: Scene) -> None:
-    """Its deployment has said enough."""
+    """A contract whose only event is its deployment."""
 
 
 def readers_of(scene: Scene, node: Node) -> ReaderRegistryContract:
@@ -77,11 +79,11 @@ EMITS: Mapping[str, Callable[[Scene], None]] = {
     "AppointedCommittee": nothing,
     "QuorumMirror": nothing,
 }
-"""What has a contract emit two events, or one, by its name."""
+"""Function names that make a contract emit two events, or one."""
 
 
 def adapter(scene: Scene, name: str, node: Node, kept: Path | None = None) -> Contract:
-    """A contract by way of a node; `kept`: as for Contract."""
+    """A contract at a node; `kept`: as for Contract."""
     found: Mapping[str, Contract] = {
         type(each).NAME: each
         for each in (
@@ -97,7 +99,7 @@ def adapter(scene: Scene, name: str, node: Node, kept: Path | None = None) -> Co
 def test_an_answer_that_lacks_events_is_asked_for_again(
     scene: Scene, name: str, left: int, tmp_path: Path
 ) -> None:
-    """Not one of any contract is believed to be missing, by this process or by the next."""
+    """Neither this process nor the next one believes that an event of any contract is missing."""
     node, losses = lossy(scene.node)
     read = adapter(scene, name, node, tmp_path)
     if EMITS[name] is not nothing:
@@ -146,7 +148,7 @@ def test_a_node_that_never_lists_them_is_named_and_not_believed(
 
 
 def test_a_machine_that_lacks_the_block_is_one_that_lags(scene: Scene) -> None:
-    """It lists nothing of the block, and does not know the count that it is asked for."""
+    """The machine has no logs of the block and does not know the requested count."""
     node, losses = lossy(scene.node)
     live = adapter(scene, "LiveChain", node)
     live.log()
@@ -161,7 +163,7 @@ def test_a_machine_that_lacks_the_block_is_one_that_lags(scene: Scene) -> None:
 
 @pytest.mark.parametrize("believed", ["nothing", "all but one"])
 def test_a_file_that_lacks_events_is_made_anew(scene: Scene, tmp_path: Path, believed: str) -> None:
-    """As a process wrote it that had taken an empty answer for the truth."""
+    """The file of a process that had accepted an empty answer."""
     publish(scene)
     whole = [*adapter(scene, "LiveChain", scene.node, tmp_path).log()]
     (file,) = tmp_path.iterdir()
@@ -177,7 +179,7 @@ def test_a_file_that_lacks_events_is_made_anew(scene: Scene, tmp_path: Path, bel
 
 
 def test_all_blocks_are_not_read_again_at_every_look(scene: Scene, tmp_path: Path) -> None:
-    """A node that has lost an old event for good costs one long reading a minute, whoever asks how often."""
+    """A node without an old event costs one long reading a minute, however many clients ask."""
     publish(scene)
     adapter(scene, "LiveChain", scene.node, tmp_path).log()
     (file,) = tmp_path.iterdir()

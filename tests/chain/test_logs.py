@@ -16,20 +16,24 @@ from tests.chain.pruning import pruned
 
 
 def redacted(scene: Scene) -> Position:
-    """A model of a new block, in version 1."""
+    """A model of a new block, redacted to version 1."""
     live, council = scene.live, scene.council
     block = council.block(live, 1)
-    live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+    live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     position = Position(live.height(), 0)
     redact(scene, position)
     return position
 
 
 def redact(scene: Scene, position: Position) -> None:
-    """Its next version."""
+    """Redacts a model to its next version."""
     live, council = scene.live, scene.council
     updates, headers = council.redaction(live, [position])
-    live.redact(updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0])
+    live.send(
+        live.redact_data(
+            updates, headers, council.certify(live, [live.redact_leaf(updates, headers, 0, 1)])[0]
+        )
+    )
 
 
 def kept_in(scene: Scene, folder: Path, node: Node | None = None) -> LiveChainContract:
@@ -37,7 +41,7 @@ def kept_in(scene: Scene, folder: Path, node: Node | None = None) -> LiveChainCo
 
 
 def pruning(scene: Scene) -> Node:
-    """The node, which has no logs any more of the blocks so far."""
+    """The node without the logs of all blocks so far."""
     return pruned(scene.node, scene.node.block_number())
 
 
@@ -116,7 +120,7 @@ def test_a_reorganisation_is_told_once_by_the_first_block_that_changed(scene: Sc
         redact(scene, position)
     told = (
         rf"chain {node.chain_id} was reorganised deeper than chain.confirmations = 0: block {first} is the "
-        rf"first.*it was {was} and is 0x.*up to block {unchanged} it is as it was.*blockful resume"
+        rf"first.*it was {was} and is 0x.*unchanged up to block {unchanged}.*blockful resume"
     )
     with pytest.raises(ReorganisedError, match=told):
         kept_in(scene, tmp_path).require_unchanged()
@@ -145,7 +149,8 @@ def test_a_node_that_lags_is_no_reorganisation(
 
 
 def test_a_contract_is_read_as_deep_as_its_confirmations(scene: Scene, tmp_path: Path) -> None:
-    """What a shallower reorganisation may take back is not read, so that nobody notices one."""
+    """Blocks that a shallower reorganisation may remove are not read, so such a reorganisation goes
+    unnoticed."""
     redacted(scene)
     node = connect(scene.node.url, confirmations=2)
     address = scene.deployment.address("LiveChain")
@@ -157,14 +162,14 @@ def test_a_contract_is_read_as_deep_as_its_confirmations(scene: Scene, tmp_path:
     height = scene.live.height()
     block = scene.council.block(scene.live, 1)
     leaves = [scene.live.append_leaf(block, 0, 1)]
-    scene.live.append(block, scene.council.certify(scene.live, leaves)[0])
+    scene.live.send(scene.live.append_data(block, scene.council.certify(scene.live, leaves)[0]))
     node.rpc.call("evm_mine")
     assert (scene.live.height(), deep.height(), len(deep.log())) == (height + 1, height, events)
     assert node.rpc.call("evm_revert", mark)
     node.rpc.call("evm_mine")
     deep.require_unchanged()
     assert scene.live.height() == deep.height() == height
-    scene.live.append(block, scene.council.certify(scene.live, leaves)[0])
+    scene.live.send(scene.live.append_data(block, scene.council.certify(scene.live, leaves)[0]))
     for _ in range(2):
         node.rpc.call("evm_mine")
     assert deep.height() == height + 1

@@ -30,7 +30,7 @@ def test_a_running_node_is_connected_to_by_url(request: pytest.FixtureRequest, k
 
 
 def test_another_chain_is_refused(ganache: Devnet) -> None:
-    with pytest.raises(NodeError, match="is on chain 1337, chain 4242 was expected: use the URL"):
+    with pytest.raises(NodeError, match="is on chain 1337, but chain 4242 was expected: use the URL"):
         connect(ganache.url, 4242)
 
 
@@ -116,7 +116,7 @@ def test_batches_of_any_size_keep_their_order(ganache: Devnet) -> None:
 
 @contextmanager
 def _server(status: int, body: bytes, seen: list[tuple[str, str | None]] | None = None) -> Iterator[str]:
-    """Answers everything with `body`; notes paths and credentials in `seen`."""
+    """Answers all requests with `body`; records paths and credentials in `seen`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

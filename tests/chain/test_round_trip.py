@@ -27,7 +27,7 @@ def test_a_block_is_appended_and_read_back(scene: Scene) -> None:
     first, parent = live.height() + 1, live.block_hash(live.height())
     block = council.block(live, 2)
     (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
-    receipt = live.append(block, action)
+    receipt = live.send(live.append_data(block, action))
 
     assert receipt.gas_used > 21_000
     names = [name for name, _ in receipt.events]
@@ -58,15 +58,15 @@ def test_models_are_redacted_in_two_chunks_under_one_certificate(scene: Scene) -
     first = live.height() + 1
     for references in ((), (Position(first, 0), Position(first, 1))):
         block = council.block(live, 3, references)
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
     positions = [Position(first, 0), Position(first, 2), Position(first + 1, 1)]
     before = {each.position: each for each in live.transactions(positions)}
     chunks = [council.redaction(live, positions[:2]), council.redaction(live, positions[2:])]
     actions = council.certify(live, [live.redact_leaf(*chunk, i, 2) for i, chunk in enumerate(chunks)])
 
-    live.redact(*chunks[0], actions[0])
+    live.send(live.redact_data(*chunks[0], actions[0]))
     assert not live.transaction(positions[0]).settled
-    live.redact(*chunks[1], actions[1])
+    live.send(live.redact_data(*chunks[1], actions[1]))
     after = live.transactions(positions)
 
     for current in after:
@@ -98,7 +98,7 @@ def test_the_archive_grows_by_its_hash_chain(scene: Scene) -> None:
     ]
     timestamp = archive.node.timestamp()
     (action,) = council.certify(archive, [archive.append_leaf(head, timestamp, records, 0, 1)])
-    receipt = archive.append(head, timestamp, records, action)
+    receipt = archive.send(archive.append_data(head, timestamp, records, action))
 
     stored = archive.records(start, 3)
     assert [each.record for each in stored] == records
@@ -135,7 +135,7 @@ def test_custom_errors_arrive_by_name_with_their_arguments(scene: Scene) -> None
     wrong = dataclasses.replace(block, parent_hash=bytes(32))
     (action,) = council.certify(live, [live.append_leaf(wrong, 0, 1)])
     with pytest.raises(ContractError) as refused:
-        live.append(wrong, action)
+        live.send(live.append_data(wrong, action))
     assert (refused.value.contract, refused.value.name) == ("LiveChain", "ParentMismatch")
     assert refused.value.arguments == {"given": bytes(32), "head": live.block_hash(live.height())}
 
@@ -145,7 +145,7 @@ def test_errors_of_a_contract_that_was_called_in_turn_are_known(scene: Scene) ->
     block = council.block(live, 1)
     (action,) = council.certify(live, [live.append_leaf(block, 0, 1)], voters=[0, 2])
     with pytest.raises(ContractError) as refused:
-        live.append(block, action)
+        live.send(live.append_data(block, action))
     assert refused.value.name == "QuorumNotReached"
     assert refused.value.arguments == {"votes": 2, "needed": 3}
 
@@ -156,7 +156,7 @@ def test_an_opening_of_another_place_is_refused(scene: Scene) -> None:
     swapped = dataclasses.replace(block, publications=block.publications[::-1])
     (action,) = council.certify(live, [live.append_leaf(swapped, 0, 1)])
     with pytest.raises(ContractError) as refused:
-        live.append(swapped, action)
+        live.send(live.append_data(swapped, action))
     assert refused.value.name == "InvalidOpening"
     assert refused.value.arguments == {"position": Position(live.height() + 1, 0).packed, "version": 0}
 
@@ -174,11 +174,11 @@ def test_a_contract_opened_without_a_sender_is_read_only(scene: Scene) -> None:
     live = type(scene.live)(scene.node, scene.live.address)
     block = scene.council.block(live, 1)
     with pytest.raises(ChainError, match="open it with a sender"):
-        live.append(block, scene.council.certify(live, [bytes(32)])[0])
+        live.send(live.append_data(block, scene.council.certify(live, [bytes(32)])[0]))
 
 
 def test_the_mirror_follows_the_committee_by_certificate(scene: Scene) -> None:
-    """Last in this file: afterwards certificates of epoch 1 are stale on the archive."""
+    """Last in this file, because certificates of epoch 1 are stale on the archive afterwards."""
     successor = Council.gathered(b"successor").roster
     (action,) = scene.council.certify(scene.mirror, [scene.mirror.advance_leaf(2, successor)])
     receipt = scene.mirror.advance(2, successor, action)
@@ -188,10 +188,15 @@ def test_the_mirror_follows_the_committee_by_certificate(scene: Scene) -> None:
     stale = ArchiveRecord(Position(1, 0), 0, ArchiveReason.PUBLISHED, uri("late"))
     archive, late = scene.archive, scene.council.archive(scene.archive, [stale])
     with pytest.raises(ContractError) as refused:
-        archive.append(archive.head(), archive.node.timestamp(), [stale], late)
+        archive.send(archive.append_data(archive.head(), archive.node.timestamp(), [stale], late))
     assert (refused.value.name, refused.value.arguments) == ("StaleEpoch", {"given": 1, "current": 2})
 
 
+@pytest.mark.parametrize(
+    "scene",
+    ["anvil", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ganache", "embedded"))],
+    indirect=True,
+)
 def test_every_slot_that_is_declared_is_touched(scene: Scene) -> None:
     """EIP-2930: a slot saves 200 gas when it is written first, 100 when it is read first, and costs 1,900
     when the call does not touch it."""
@@ -207,7 +212,7 @@ def test_every_slot_that_is_declared_is_touched(scene: Scene) -> None:
 
 
 def _saved(scene: Scene, data: bytes, written: int) -> None:
-    """Sends it undeclared, takes that back, and sends it as the adapter does."""
+    """Sends a transaction undeclared, undoes it, and sends it as the adapter does."""
     live, rpc = scene.live, scene.node.rpc
     slots = live_slots.touched(live.interface, data, live.height())
     (before,) = rpc.batch([("evm_snapshot", ())])

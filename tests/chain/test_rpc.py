@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that close connections while they are used."""
+"""Nodes that close connections during their use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockful_py.errors import NodeError
 
 @contextmanager
 def node(drops: int) -> Iterator[tuple[str, list[str]]]:
-    """The URL of a node that closes the connections of its first requests, and the methods it was asked."""
+    """A node that closes the connections of its first requests: its URL and the requested methods."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -38,7 +38,7 @@ def node(drops: int) -> Iterator[tuple[str, list[str]]]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}", asked

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent to an embedded chain costs the same gas, emits the same events and is refused for the same
-reasons on Ganache and on Anvil."""
+"""Transactions cost the same gas, emit the same events and fail for the same reasons on all chains.
+
+Compares an embedded chain, Ganache and Anvil.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ CHAIN_ID = 1337
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
-    """All that was asked of an embedded chain."""
+    """All recorded requests to an embedded chain."""
     path: Path = tmp_path_factory.mktemp("recorded") / "chain.sqlite"
     with EmbeddedDevnet(path, CHAIN_ID) as devnet:
         recorder = Recorder(devnet.node.rpc)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks of a decision are in flight together, and each is executed once, whatever becomes of the batch."""
+"""Chunks of a decision are in flight together, and each is executed once, even if the batch fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHUNKS = 4
 
 
 class Watched(LiveChainContract):
-    """Notes how many calls go out together; `before` is called ahead of the first batch."""
+    """Records the number of calls that go out together; `before` is called ahead of the first batch."""
 
     before: Callable[[], object]
     batches: list[int]
@@ -46,7 +46,7 @@ class Watched(LiveChainContract):
 
 
 class Notes:
-    """What is recorded: the chunks that were begun, and those executed, with whether there was a receipt."""
+    """Records begun chunks and executed chunks, and whether the latter had a receipt."""
 
     def __init__(self) -> None:
         self.begun: list[int] = []
@@ -61,11 +61,11 @@ class Notes:
 
 
 def published(scene: Scene, *sizes: int, references: Sequence[Position] = ()) -> list[list[Position]]:
-    """Blocks of so many models each."""
+    """Publishes blocks with these numbers of models."""
     live, council, places = scene.live, scene.council, []
     for size in sizes:
         block = council.block(live, size, references)
-        live.append(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0])
+        live.send(live.append_data(block, council.certify(live, [live.append_leaf(block, 0, 1)])[0]))
         places.append([Position(live.height(), index) for index in range(size)])
     return places
 
@@ -111,8 +111,8 @@ def test_chunks_of_a_chain_are_sent_together(scene: Scene) -> None:
 def test_limits_hold_for_models_of_many_blocks_after_those_of_one(
     scene: Scene, dense: int, sparse: int
 ) -> None:
-    """The dearest call data, a header for each model of nine references and no slot shared, after the
-    cheapest."""
+    """After the cheapest chunk comes the most expensive: a header per model, nine references each, no shared
+    slot."""
     nine, cheapest = published(scene, 9, dense)
     dearest = [block[3] for block in published(scene, *sparse * [4], references=nine)]
     settlement = decided(scene, [cheapest, dearest])

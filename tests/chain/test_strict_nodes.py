@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that limit what they are asked: all is read and sent the same, in other portions, or later."""
+"""Nodes with limits: reads and transactions succeed all the same, in other portions or later."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_logs_are_asked_for_from_the_deployment_on(
 def test_a_node_that_lists_nothing_is_asked_for_no_block_alone(
     anvil: Devnet, deployed: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that has pruned its logs would be asked for every block of the chain, one by one."""
+    """A node with pruned logs would get a request for every block of the chain."""
     monkeypatch.setattr("blockful_py.chain.logs.PAUSE", 0.0)
     with StrictNode(anvil.url, Habits(blocks=0)) as strict:
         node = connect(strict.url)
@@ -91,7 +91,7 @@ def test_a_node_that_stays_busy_is_named_with_its_words(anvil: Devnet) -> None:
         with StrictNode(anvil.url, Habits(busy=BUSY[words])) as strict:
             strict.reply = lambda asked, reply=BUSY[words]: reply  # type: ignore[method-assign]
             client = JsonRpc(strict.url, patience=0.05)
-            with pytest.raises(NodeError, match=f"asked more than it allows .*{said}"):
+            with pytest.raises(NodeError, match=f"refuses more requests .*{said}"):
                 client.call("eth_chainId")
             client.close()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mirrors that an appointed committee hands over, through the adapters."""
+"""Mirrors of an appointed committee that hands over, through the adapters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def mirrors(scene: Scene) -> tuple[QuorumMirrorContract, QuorumMirrorContract]:
 
 
 def outgoing(scene: Scene, mirror: QuorumMirrorContract, memories: list[Memory]) -> list[MirrorVoter]:
-    """The members of epoch 1 as this mirror's operators start them, each with its one memory."""
+    """The members of epoch 1, as this mirror's operators start them, each with its single memory."""
     return [
         MirrorVoter(
             CertificateSigner(secret, scene.council.roster, scene.council.domain, memory, system_rng),
@@ -54,7 +54,7 @@ def outgoing(scene: Scene, mirror: QuorumMirrorContract, memories: list[Memory])
 def test_two_mirrors_honestly_advanced_give_no_evidence_against_anybody(
     scene: Scene, mirrors: tuple[QuorumMirrorContract, QuorumMirrorContract], outbox: Outbox
 ) -> None:
-    """Finding: the proposal left the mirror out, so one proposal had two contents."""
+    """Regression: the proposal omitted the mirror, so one proposal had two contents."""
     domain, roster = scene.council.domain, scene.council.roster.members
     following, _ = scene.committee.roster(2)
     memories: list[Memory] = [VolatileMemory() for _ in roster]
@@ -93,7 +93,7 @@ def test_a_member_votes_for_its_own_mirror_only(
 def test_votes_on_successions_go_through_the_memory(
     scene: Scene, mirrors: tuple[QuorumMirrorContract, QuorumMirrorContract]
 ) -> None:
-    """A member that has another content of the proposal in its memory gives no second vote."""
+    """A member with other content of the proposal in its memory gives no second vote."""
     following, _ = scene.committee.roster(2)
     succession, memory = Succession.on(mirrors[0], 1, following), VolatileMemory()
     domain = scene.council.domain

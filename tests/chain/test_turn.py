@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several accounts send to one Ganache at the same time, and none of their transactions is lost."""
+"""Several accounts send to one Ganache at the same time, without losing a transaction."""
 
 from __future__ import annotations
 

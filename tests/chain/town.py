@@ -41,7 +41,7 @@ class Member:
 
 @dataclass
 class Town:
-    """Five candidates, each with a sender of its own."""
+    """Five candidates, each with its own sender."""
 
     book: CommitteeContract
     members: list[Member]
@@ -49,7 +49,7 @@ class Town:
 
     @classmethod
     def founded(cls, senders: Sequence[Sender]) -> Town:
-        """The first sender deploys the committee; each other one registers as a candidate."""
+        """The first sender deploys the committee; the others register as candidates."""
         address = deploy_elected(senders[0], RULES, seats=5).address("Committee")
         rng = SeededRng(b"town")
 
@@ -71,7 +71,7 @@ class Town:
         self.book.node.rpc.call("evm_mine")
 
     def elect(self) -> list[Member]:
-        """An election that starts an epoch; its members by roster index."""
+        """Holds an election that starts an epoch; returns its members by roster index."""
         self.wait(RULES.epoch_length)
         self.book.open_election()
         for each in self.members:
@@ -92,7 +92,7 @@ class Town:
         return elected
 
     def acknowledge(self, members: list[Member]) -> None:
-        """The members of the epoch in force saw their mirror, founded with it, at this epoch."""
+        """The current members acknowledge that their mirror, founded with it, is at this epoch."""
         book, epoch = self.book, self.book.current_epoch()
         assert book._sender is not None
         place = (book.chain_id, book.address, book.roster(epoch)[0], epoch)

@@ -26,7 +26,7 @@ WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended and what it printed."""
+    """A command's exit status and output."""
 
     status: int
     out: str
@@ -87,7 +87,7 @@ def begin(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def wait_for_line(process: subprocess.Popen[str], words: str) -> None:
-    """Reads what the command says until a line holds `words`."""
+    """Reads a command's output up to a line that contains `words`."""
     assert process.stderr is not None
     for line in process.stderr:
         if words in line:

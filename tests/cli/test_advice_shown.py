@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is printed of a request's method."""
+"""The printed advice on a request's method."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful auditor sign-in` signs for the explorer that it was told, and for no other one."""
+"""The command `blockful auditor sign-in` signs for the named explorer and no other."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def explorer() -> Iterator[Explorer]:
     server = Explorer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server
     server.shutdown()

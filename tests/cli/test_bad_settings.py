@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong before a chain is started: one clear error, a status of its own, nothing left behind."""
+"""Errors before a chain is started: one clear message, a separate exit status, nothing left behind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member from the command line: made, served, asked, ended; and what is refused on the way."""
+"""A member from the command line: creation, service, questions, end; and refusals on the way."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joining, looking, electing and leaving from the command line, and what is refused on the way."""
+"""Joining, looking, electing and leaving from the command line, and refusals on the way."""
 
 from __future__ import annotations
 

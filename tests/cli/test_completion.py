@@ -23,7 +23,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def shell(home: Path, name: str, script: str, *arguments: str, **environment: str) -> str:
-    """What a script prints; it ends with `exit`, so that the shell does not give way to the last command."""
+    """The output of a script; it ends with `exit`, so that the shell does not replace itself by the last
+    command."""
     program = shutil.which(name)
     if program is None:
         pytest.fail(f"{name} is needed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is printed can be copied at any width; progress is a few lines in a log, and nothing with --json."""
+"""Output can be copied at any width; progress is a few lines in a log, and absent with --json."""
 
 from __future__ import annotations
 

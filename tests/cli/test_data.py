@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful data` and its plot."""
+"""The command `blockful data` and its plot."""
 
 from __future__ import annotations
 

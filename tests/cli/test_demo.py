@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import begin, blockful, blockful_process, end, nodes_of, wait_for_line
+from tests.cli.commands import begin, blockful, end, nodes_of, wait_for_line
 from tests.federations import AFFECTED, GRAPH, TOML
 
 
 def _demo(folder: Path, *arguments: str) -> Path:
-    """Runs the demo in a folder and writes what it prints to output.txt."""
+    """Runs the demo in a folder and writes its output to output.txt."""
     (folder / "small.toml").write_text(TOML)
-    shown = blockful_process(folder, "demo", "small.toml", "--output", "runs/one", *arguments)
+    shown = blockful(folder, "demo", "small.toml", "--output", "runs/one", *arguments)
     assert shown.status == 0, shown.err
     (folder / "output.txt").write_text(shown.out)
     return folder
@@ -114,7 +114,9 @@ def test_both_records_of_a_demo_can_be_verified_later(demo: Path) -> None:
     assert nodes_of(demo) == []
 
 
-@pytest.mark.parametrize("stage", ["start two chains", "train and publish"])
+@pytest.mark.parametrize(
+    "stage", [pytest.param("start two chains", marks=pytest.mark.slow), "train and publish"]
+)
 def test_an_interrupted_demo_leaves_nothing(demo: Path, stage: str) -> None:
     folder = demo
     latest = (folder / "runs" / "latest").readlink()

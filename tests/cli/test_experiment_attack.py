@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment attack` where nothing is trained: what is stored, and what is refused."""
+"""The command `blockful experiment attack` without training: its stored results and its refusals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful experiment scale` at its smallest: simulated points, claims, growth and the drawing."""
+"""The smallest `blockful experiment scale`: simulated points, claims, growth and the drawing."""
 
 from __future__ import annotations
 

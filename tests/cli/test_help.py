@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from blockful_py.cli.commands import SECTIONS, Group
+from blockful_py.cli.commands import Group
 from blockful_py.cli.main import command_line
 from tests.cli.commands import blockful, blockful_process
 
-ROWS = [row for rows in SECTIONS.values() for row in rows]
+ROWS = [row for rows in command_line().sections.values() for row in rows]
 GROUPS = [row for row in ROWS if isinstance(row, Group)]
 SENTENCES = re.compile(r"[A-Z\"`].*[.]")
 COMMANDS = [
@@ -56,7 +56,7 @@ def test_help_is_full_sentences() -> None:
 
 
 def test_options_are_named_alike_everywhere() -> None:
-    """A short name stands for one option, which has it everywhere, and one word for what it takes."""
+    """A short name always means the same option, and an option's value always has the same name."""
     spelled: dict[str, set[tuple[str, ...]]] = {}
     words: dict[str, set[str]] = {}
     for option in _options(command_line()):
@@ -88,7 +88,7 @@ def _options(command: Any) -> Iterator[Any]:
 
 
 def _texts(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """All help of a command and of those within, paragraph by paragraph; empty where there is none."""
+    """All help of a command and its subcommands, by paragraph."""
     own = [("", command.help), *((each.name, getattr(each, "help", None)) for each in command.params)]
     for name, text in own:
         for number, paragraph in enumerate((text or "").split("\n\n")):

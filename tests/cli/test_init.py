@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful init` writes examples that can be read, and nothing over what is there."""
+"""The examples of `blockful init` can be read, and existing files are not overwritten."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("seed = 7\n")
     outcome = blockful(tmp_path, "init", "--output", "mine.toml")
     assert outcome.status == 2
-    assert "mine.toml exists and was left as it is: choose another --output" in outcome.err
+    assert "mine.toml exists and was not changed: choose another --output" in outcome.err
     assert (tmp_path / "mine.toml").read_text() == "seed = 7\n"
 
 
 def test_an_example_that_does_not_exist(tmp_path: Path) -> None:
     outcome = blockful(tmp_path, "init", "paper15")
     assert outcome.status == 2
-    assert f"there is no example 'paper15': take one of {', '.join(NAMES)}." in outcome.err
+    assert f"there is no example 'paper15': choose one of {', '.join(NAMES)}." in outcome.err
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What services do where no node answers when they start."""
+"""Services that start while no node answers."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ def test_a_passphrase_that_is_chosen_is_asked_for_twice() -> None:
 def test_none_is_an_error(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("\n")
-    with pytest.raises(SettingsError, match="holds no passphrase"):
+    with pytest.raises(SettingsError, match="has no passphrase"):
         passphrase_from(empty)
-    with pytest.raises(SettingsError, match=f"{PASSPHRASE} holds no passphrase"):
+    with pytest.raises(SettingsError, match=f"{PASSPHRASE} has no passphrase"):
         passphrase_from(None, environment={PASSPHRASE: ""})
-    with pytest.raises(SettingsError, match="the answer holds no passphrase"):
+    with pytest.raises(SettingsError, match="the answer has no passphrase"):
         passphrase_from(None, environment={}, ask=answers(""))
     with pytest.raises(SettingsError, match="cannot be read"):
         passphrase_from(tmp_path / "none")
@@ -58,5 +58,5 @@ def test_none_is_an_error(tmp_path: Path) -> None:
 
 def test_without_a_terminal_it_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    with pytest.raises(SettingsError, match=f"no terminal to ask on: set .{PASSPHRASE}, or name a file"):
+    with pytest.raises(SettingsError, match=f"no terminal to prompt on: set .{PASSPHRASE}, or name a file"):
         passphrase_from(None, environment={})

@@ -149,7 +149,7 @@ def test_a_session(session: Session) -> None:
 
 
 def _trained_again(session: Session) -> None:
-    """Nothing is left to train; who opted out of what is said; rounds that the graph has not are refused."""
+    """Nothing is left to train; the opted-out user is named; rounds beyond the graph are refused."""
     again = session.run("train", *RUN, "--json")
     assert again.document["models"].keys() == GRAPH.keys()
     assert again.document["opted_out"] == {"3": ["class 3"], "4": ["class 3"]}
@@ -189,7 +189,8 @@ def _resumed(session: Session) -> dict[str, Any]:
 
 
 def _certificates(session: Session, written: str) -> None:
-    """Signed at the end of unlearning; verified on the chains, and by those who know a block and a roster."""
+    """Certificates are signed at the end of unlearning, and verified on the chains and from a block and a
+    roster."""
     path = session.folder / "runs" / "mine" / written
     page = path.with_suffix(".html").read_text()
     assert "Erasure certificate" in page
@@ -202,9 +203,7 @@ def _certificates(session: Session, written: str) -> None:
     shown = session.run("certificate", "show", file, "--html", "page.html").out
     told = (session.folder / "page.html").read_text()  # by the certificate alone
     assert "Erasure certificate" in told and "Data keys destroyed: 4." in told
-    assert (
-        "(before)" in page and "(before)" not in told
-    )  # what the machine that asked measured is on its page
+    assert "(before)" in page and "(before)" not in told  # this machine's measurements are on its page
     words = shown.split()
     (block, roster, head) = (word for word in words if word.startswith("0x") and len(word) == 66)
     known = ("--block-hash", block, "--roster-id", roster, "--archive-head", head)
@@ -325,7 +324,7 @@ def test_a_chain_that_was_started_with_another_id(session: Session) -> None:
     url = session.states()[1338].url
     both = ("--set", f'chain.live_url="{url}"', "--set", f'chain.archive_url="{url}"')
     outcome = session.run("train", "small.toml", "--run", "runs/other", *both)
-    assert "is on chain 1338, chain 1337 was expected" in outcome.error
+    assert "is on chain 1338, but chain 1337 was expected" in outcome.error
     assert outcome.status == 4
     assert not (session.folder / "runs" / "other").exists()
 

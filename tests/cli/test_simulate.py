@@ -32,7 +32,7 @@ def test_json_has_settings_and_runs_and_nothing_else_is_printed(tmp_path: Path) 
 
 def test_more_members_than_the_contracts_take_are_pointed_out(tmp_path: Path) -> None:
     found = blockful(tmp_path, *SMALL, "--members", "300")
-    assert found.out.splitlines()[-1] == "The contracts take 256 members at most: more are simulated only."
+    assert found.out.splitlines()[-1] == "The contracts allow at most 256 members: more are simulated only."
 
 
 def test_constants_of_a_file_replace_ours(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful train` with the paper's networks and data sets, by name, on tiny files of their schemas."""
+"""The command `blockful train` with the paper's networks and data sets, on tiny files of their schemas."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ CASES: dict[str, dict[str, str]] = {
     "tiny_imagenet": {"model": "mobilenet_v2"},
     "yahoo_answers": {"model": "gcnn", "options": "{embedding = 8, maps = 8}"},
 }
+BIG = {"cifar100", "tiny_imagenet"}
+"""Cases of much training; `test_every_network_on_every_set` has these data sets every time."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,10 @@ def trained(folder: Path, chains: Nodes, run: str, **learning: str) -> Any:
     return outcome.document["models"]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in BIG else []) for name in CASES],
+)
 def test_it_trains_and_publishes(folder: Path, chains: Nodes, name: str) -> None:
     data = files.write(folder / "data" / name, name, 20, 20)
     models = trained(folder, chains, f"runs/{name}", dataset=name, data_files=str(data), **CASES[name])

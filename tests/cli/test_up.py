@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`blockful up`: a federation of processes, from nothing to a certified erasure, by commands alone."""
+"""The command `blockful up`: a federation of processes, from nothing to a certified erasure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_nothing_is_founded_where_nothing_was_created(tmp_path: Path) -> None:
     refused = blockful(tmp_path, "federation", "found", "nowhere")
     assert refused.status != 0
     assert refused.error.startswith(
-        "no federation was created in nowhere: `blockful federation create nowhere"
+        "no federation was created in nowhere: first run `blockful federation create nowhere"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -165,7 +165,7 @@ def test_settings_are_refused_before_anything_starts(
 @pytest.mark.parametrize(
     ("names", "rows", "why"),
     [
-        (("north",), "1,2\n3,4\n", "two participants at least"),
+        (("north",), "1,2\n3,4\n", "at least two participants"),
         (("north", "other/north"), "1,2\n3,4\n", "'north', a name that is taken"),
         (("north", "founder"), "1,2\n3,4\n", "'founder', a name that is taken"),
         (("north", "south"), "1,2\n,4\n", "no value in row 2, column 'age'"),

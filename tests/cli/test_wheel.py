@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `pip install` gives works without the checkout and without Node.js, and so does the page for those who
-bring a model and data of their own."""
+"""An installed wheel works without the checkout and without Node.js.
+
+So does the page for readers with their own model and data.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ def test_the_page_leads_to_a_proof_in_few_lines(installed: Installed, tmp_path: 
 
 
 def _follow(installed: Installed, folder: Path, language: str, block: str) -> str:
-    """Writes the file that a block of the page shows, or runs its commands; returns what they say."""
+    """Writes the file of a page's block, or runs its commands and returns their output."""
     if language == "sh":
         return installed.shell(block, folder)
     name = re.match(r"# (\w+\.\w+)\n", block)

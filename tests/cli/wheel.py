@@ -57,7 +57,7 @@ class Installed:
         return cls(wheel, programs)
 
     def shell(self, script: str, folder: Path) -> str:
-        """What a script prints; it runs in `folder`, and stops at the first command that fails."""
+        """The output of a script, which runs in `folder` and stops at the first command that fails."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         done = subprocess.run(
             ["/bin/sh", "-eu", "-c", script],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A redaction that every member would accept, to be spoiled by tests."""
+"""A redaction that every member would accept; tests spoil it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.federations import store_weights, transactions
 
 @dataclass(frozen=True)
 class Plan:
-    """The redaction, who may decide it, and what it is about."""
+    """The redaction, its deciders and its subject."""
 
     federation: Federation
     roster: Conspiracy
@@ -38,7 +38,7 @@ class Plan:
         contracts = self.federation.contracts
         store = self.federation.stores.live
         record = RecordReaders.of(contracts.live, contracts.archive, store)
-        keyring = self.federation.opened.context.keys.keyring
+        keyring = self.federation.context.keys.keyring
         sources = ReviewSources(contracts, record, store, keyring, self.federation.setup)
         return ContentReviewer(sources, OwnMotions(contracts), Counter())
 
@@ -47,7 +47,7 @@ class Plan:
         return self.roster.draft({self.places[name]: node for name, node in nodes.items()})
 
     def refused(self, draft: RedactionDraft) -> str:
-        """Asserts that each member refuses, that nothing changes, and returns the reason."""
+        """Asserts that each member refuses and nothing changes; returns the reason."""
         before = self.state()
         members = self.roster.members(self.reviewer())
         with pytest.raises(RefusedError) as refusal:
@@ -85,14 +85,14 @@ class Plan:
         return request.signed(secrets, live.chain_id, live.address)
 
     def weighted(self, name: str, weights: Weights) -> ModelNode:
-        """The node of `name` with other weights, and true claims for them."""
+        """The node of `name` with other weights, and true claims about them."""
         redaction = self.nodes[name].redaction
         assert redaction is not None
         address = cid_string(store_weights(self.federation, weights))
         left_out = {name: redaction.left_out}
         was = redaction.claims is not None and redaction.claims.before is not None
         old = self.federation.catalogue()[name].node.weights
-        before = {name: self.federation.opened.context.weights.read(old)} if was else {}
+        before = {name: self.federation.context.weights.read(old)} if was else {}
         setup, classes = self.federation.setup, redaction.request.classes
         claims = measure(setup, {name: weights}, classes, left_out, before)[name]
         altered = redaction.model_copy(update={"weights": address, "claims": claims})
@@ -107,7 +107,7 @@ def spoiled(draft: RedactionDraft, alter: Callable[[Target], Target]) -> Redacti
 
 
 def record_measurements(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
-    """The models of each measurement of claims from here on."""
+    """Records the models of each later measurement of claims."""
     measured: list[set[str]] = []
 
     def noted(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that records in a memory, says so, and waits to be killed before it could answer.
+"""A process that records in a memory, reports it, and waits to be killed before it could answer.
 
-Arguments: path of the memory, owner in hexadecimal, and what to record: approval, vote, session or pledge.
+Arguments: path of the memory, owner in hexadecimal, and the kind of record: approval, vote, session or
+pledge.
 """
 
 from __future__ import annotations

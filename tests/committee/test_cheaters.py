@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that cheat in the two rounds are named and left out; too few honest ones give no collision."""
+"""Members that cheat in the two rounds are named and left out; too few honest ones make no collision."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning, Executor
+from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning
 from blockful_py.committee.member import Member
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import RedactionChunk, RedactionDraft, opening_tasks
 from blockful_py.crypto import chameleon
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CheaterError, ContractError, QuorumError, RefusedError, UnreachableError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Point
@@ -64,7 +65,7 @@ class OtherNonces(Member):
 
 
 class Accuser(Member):
-    """Attests nothing and says that member 2 cheats."""
+    """Attests nothing and accuses member 2."""
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
         raise CheaterError([2], "the pledge")
@@ -78,7 +79,7 @@ class Stubborn(Member):
 
 
 class Latecomer(Member):
-    """Cannot be reached when it is asked first."""
+    """Cannot be reached at the first request."""
 
     asked = False
 
@@ -90,7 +91,7 @@ class Latecomer(Member):
 
 
 class WrongVote(Member):
-    """Signs something else than what was decided."""
+    """Signs other content than the decision's."""
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
         cast = super().vote_redaction(draft, chunks)
@@ -98,14 +99,14 @@ class WrongVote(Member):
 
 
 class WrongCosigner(Member):
-    """Votes as the others do, but its share of the certificate is wrong."""
+    """Votes like the others, but gives a wrong share of the certificate."""
 
     def cosign(self, cosigning: Cosigning) -> int:
         return super().cosign(cosigning) + 1
 
 
 class NoNonces(Member):
-    """Its nonces are no points."""
+    """Its nonces are not points of the curve."""
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
         return replace(super().vote_redaction(draft, chunks), nonces=(Point(1, 1), Point(1, 1)))
@@ -121,7 +122,7 @@ class Case:
     draft: RedactionDraft
 
     def members(self, cheaters: dict[int, type[Member]]) -> list[Member]:
-        """All members; those in `cheaters`, by index, are of another kind."""
+        """All members; the ones in `cheaters`, by index, are of another class."""
         return [
             self.roster.member(share, Blind(), cheaters.get(share.index, Member))
             for share in self.roster.shares
@@ -130,7 +131,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
-    """A draft whose nodes are old ones: members that look at nothing accept it."""
+    """A draft with old nodes, which members without checks accept."""
     with trained(small(), tmp_path_factory.mktemp("cheaters") / "run", chains) as federation:
         roster = Conspiracy.of(federation)
         models = federation.catalogue().models
@@ -175,7 +176,7 @@ def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member
 
 
 def test_who_approves_late_takes_the_place_of_a_cheater(case: Case) -> None:
-    """Whatever its index: the pledges of a session stand in the order of the roster."""
+    """The pledges of a session are in roster order, for every index of the late member."""
     coordinator = case.roster.coordinator(case.members({1: Latecomer, 2: Stubborn}))
     assert coordinator.certify_redaction(case.draft).draft == case.draft
 
@@ -272,7 +273,7 @@ def test_archive_before_live_no_member_signs_for_the_live_chain_first(case: Case
     signed = replace(certified.live[0], certificate=certified.certificate)
     chunk = certified.chunks[0]
     with pytest.raises(ContractError, match="InvalidCertificate"):
-        contracts.live.redact(chunk.updates, chunk.header_updates, signed)
+        contracts.live.send(contracts.live.redact_data(chunk.updates, chunk.header_updates, signed))
     with put_back(case.federation.nodes.live, case.federation.nodes.archive):
         case.roster.execute(certified, coordinator)
         assert transactions(case.federation)["s"].version == 1

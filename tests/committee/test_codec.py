@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values survive the trip; bytes that are no value are refused with one error."""
+"""Values survive encoding and decoding; invalid bytes are refused with one error."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.committee.service import messages
 from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.outbox import Evidence
-from blockful_py.committee.service.request_handler import DECISIONS
 from blockful_py.committee.succession import Acknowledgement, Succession
 from blockful_py.committee.wire import FirstLine
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
@@ -46,11 +46,12 @@ class Careless:
 
 DECODED = (
     *(value for value in vars(messages).values() if is_dataclass(value)),
-    *(step.body for step in DECISIONS.values()),
+    *{kind.row.body for kind in MessageKind if kind.row.body},
+    *{kind.row.answer for kind in MessageKind},
     *(Acknowledgement, Charter, CommitteeKey, Confirmation, Cosigning, Evidence, FirstLine, KeyShare),
     *(MemberKeys, Origin, ReaderKeys, Reveal, SignatureShares, Succession),
 )
-"""All that is decoded of others' bytes, and of one's own files."""
+"""All types that are decoded from others' bytes and from the own files."""
 
 
 def leaves(kind: Any, where: str) -> Iterator[tuple[str, Any]]:

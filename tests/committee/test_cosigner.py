@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member that is put back to an earlier state, its generator with it, does not give its share away."""
+"""A member reset to an earlier state, including its generator, does not reveal its share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ VICTIM = 1
 
 @dataclass(frozen=True)
 class Answered:
-    """What an attacker learns from one answer of the victim."""
+    """The information that an attacker gets from one answer of the victim."""
 
     nonces: AggregatedNonces
     tasks: tuple[Task, ...]
@@ -79,7 +79,7 @@ def session_of(signers: Sequence[int], draft: bytes = b"draft", salt: bytes = by
 def attested(
     session: CollisionSession, pledged: Sequence[PledgedNonces], attesting: dict[int, Cosigner]
 ) -> AttestedNonces:
-    """With the attestations of those that do attest."""
+    """The nonces with the attestations of all members that attest."""
     found = []
     for index, member in attesting.items():
         try:
@@ -133,7 +133,7 @@ def test_a_session_opens_its_hashes() -> None:
 
 
 def test_without_attestations_a_snapshot_gives_the_share_away() -> None:
-    """The attack itself: three answers of one snapshot, each to other nonces of a co-signer."""
+    """The attack itself: three answers from one snapshot, with different nonces of a co-signer."""
     panel = Panel(1)
     tasks = panel.tasks()
     victim = ThresholdSigner(panel.shares[VICTIM - 1], SeededRng(b"victim"))
@@ -150,10 +150,10 @@ def test_without_attestations_a_snapshot_gives_the_share_away() -> None:
 
 @dataclass
 class Attack:
-    """Leader and last member are corrupt; the victim is put back before each attempt.
+    """An attack by a corrupt leader and last member; the victim is reset before each attempt.
 
     Attributes:
-        others: members whose memory is whole.
+        others: members with intact memory.
         given: the nonces that the victim gave out.
     """
 
@@ -177,7 +177,7 @@ class Attack:
         number: int,
         attesting: Sequence[int],
     ) -> None:
-        """One answer, if the victim gives it; `own` are nonces that it had given out before."""
+        """One answer, if the victim gives it; `own` are nonces that it gave out before."""
         tasks = self.panel.tasks(draft)
         try:
             own = own or victim.commit(session, len(tasks))
@@ -202,7 +202,7 @@ def attack_on(panel: Panel) -> Attack:
 
 
 def test_a_snapshot_after_round_1_gives_one_answer() -> None:
-    """f = 2 of 7 faulty: the victim that forgets, and a co-signer that changes its nonces."""
+    """f = 2 of 7 are faulty: the forgetful victim, and a co-signer that changes its nonces."""
     panel = Panel(2)
     attack, session = attack_on(panel), session_of((1, 2, 3, 4, 7))
     victim = panel.member(VICTIM)
@@ -216,7 +216,7 @@ def test_a_snapshot_after_round_1_gives_one_answer() -> None:
 
 
 def test_a_fault_too_many_gives_two_answers_and_not_the_three_that_a_share_takes() -> None:
-    """f = 1 of 4, but two are faulty: the leader splits the honest ones, who attest once each."""
+    """f = 1 of 4, but two are faulty: the leader splits the honest members, which attest once each."""
     panel = Panel(1)
     attack, session = attack_on(panel), session_of((1, 2, 4))
     victim = panel.member(VICTIM)
@@ -238,13 +238,13 @@ CHANGES: dict[str, Callable[[int], tuple[CollisionSession, bytes]]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_snapshot_before_round_1_gives_other_nonces_or_no_answer(change: str) -> None:
-    """The generator is put back too, so that only what the nonces are for tells them apart."""
+    """The generator is restored too, so that only the context of the nonces distinguishes them."""
     panel = Panel(1)
     attack, victim = attack_on(panel), panel.member(VICTIM)
     peers = attack.others
     for number in range(4):
         session, draft = CHANGES[change](number)
-        with suppress(NonceReuseError):  # a session that is known: what was given out before is shown again
+        with suppress(NonceReuseError):  # a known session repeats its earlier answer
             honest = [peers[index].commit(session, 2) for index in session.indices if index in peers]
         attack.attempt(copy.deepcopy(victim), session, draft, None, honest, number, (2, 3))
     assert len(attack.answers) == 1
@@ -255,7 +255,7 @@ def test_a_snapshot_before_round_1_gives_other_nonces_or_no_answer(change: str) 
 
 
 def test_a_disk_that_is_put_back_is_noticed(tmp_path: Path) -> None:
-    """Memory and generator begin anew; the peers know the generation, and name the member."""
+    """Memory and generator start anew; the peers know the generation and name the member."""
     panel = Panel(1)
     path, backup = tmp_path / "memory.sqlite", tmp_path / "backup"
     DurableMemory.create(path, panel.roster.members[0]).close()
@@ -322,7 +322,7 @@ def turn(given: PledgedNonces) -> PledgedNonces:
 def test_a_pledge_that_its_signer_did_not_sign_is_named(
     panel: Panel, change: Callable[[PledgedNonces], PledgedNonces]
 ) -> None:
-    """Otherwise a leader could lock a member out, or show its nonces changed."""
+    """Otherwise a leader could exclude a member, or change its nonces."""
     members, session = panel.members(), session_of((1, 2, 3))
     pledged = [members[index].commit(session, 2) for index in (1, 2, 3)]
     shown = [pledged[0], change(pledged[1]), pledged[2]]

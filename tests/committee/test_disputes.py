@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may be at fault where members refuse to attest nonces, and what a leader tries then."""
+"""Suspects when members refuse to attest nonces, and a leader's next attempts."""
 
 from __future__ import annotations
 

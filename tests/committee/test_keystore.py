@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's secrets in a file: whole or not at all, for its user alone, and never in words."""
+"""A member's secrets in a file: written completely or not at all, private, and never printed."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ def test_round_trip(path: Path) -> None:
     assert keystore.load(path, WORDS) == KEYS
     assert path.stat().st_mode & 0o777 == 0o600
     assert [file.name for file in path.parent.iterdir()] == [path.name]
-    assert passphrase.label_of(path.read_bytes()) == "0x" + KEYS.address.hex()
+    assert json.loads(path.read_bytes())["label"] == "0x" + KEYS.address.hex()
 
 
 def test_secrets_are_in_no_representation_and_not_in_the_file() -> None:

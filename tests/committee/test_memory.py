@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both memories keep the first answer; the durable one does through kill -9, and refuses what is damaged."""
+"""Both memories keep the first answer; the durable one survives kill -9 and refuses damaged files."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def refused(path: Path, match: str, owner: bytes = OWNER) -> None:
-    """The memory is not opened, twice, and no byte beside it changes."""
+    """Opening fails twice and changes no byte of the folder."""
     before = contents(path)
     for _ in range(2):
         with pytest.raises(MemoryLostError, match=match):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An outbox keeps the first note until it is struck out, also when the process ends in between."""
+"""An outbox keeps the first note until it is removed, even if the process ends in between."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What honest members refuse; the coordinator then has no quorum, and nothing changes on the chains."""
+"""Refusals of honest members; the coordinator then has no quorum, and nothing changes on the chains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.limits import ANY_SIZE
 
 @pytest.fixture(scope="module")
 def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
-    """What an honest run redacts, with the chains put back to before it did."""
+    """The redaction of an honest run, with the chains reset to the state before it."""
     with trained(small(), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
         with readable(federation), set_back(federation, chains.live, chains.archive):
             unlearned = federation.unlearn()
@@ -57,7 +57,7 @@ def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> Non
 
 
 class Slow(Blind):
-    """A reviewer that accepts everything, once another decision has reached the live chain."""
+    """A reviewer that accepts everything after another decision has reached the live chain."""
 
     def __init__(self, other: Iterator[Executed]) -> None:
         self._other = other
@@ -217,12 +217,12 @@ def test_a_stranger_is_refused(plan: Plan) -> None:
 
 def test_weights_that_the_method_does_not_give_are_refused(plan: Plan) -> None:
     draft = plan.draft(x=plan.weighted("x", plan.federation.models()["z"].weights))
-    assert "the new weights of x are not what gradient_ascent gives" in plan.refused(draft)
+    assert "the new weights of x differ from the result of gradient_ascent" in plan.refused(draft)
 
 
 def test_weights_of_a_start_that_its_owner_did_not_sign_are_refused(plan: Plan) -> None:
     draft = plan.draft(s=plan.weighted("s", plan.federation.models()["z"].weights))
-    assert "the new weights of s are not those that its owner signed" in plan.refused(draft)
+    assert "the new weights of s are not the ones that its owner signed" in plan.refused(draft)
 
 
 def test_a_start_that_is_left_out_is_refused(plan: Plan) -> None:
@@ -243,7 +243,7 @@ def test_weights_of_a_start_that_are_not_in_the_store_are_refused(plan: Plan) ->
 def test_other_settings_of_the_method_are_refused(plan: Plan) -> None:
     weaker = plan.request(method='gradient_ascent {"alpha":0.5,"epsilon":0.0}')
     draft = plan.draft(**{name: plan.redone(name, weaker) for name in AFFECTED})
-    assert "are not what gradient_ascent gives" in plan.refused(draft)
+    assert "differ from the result of gradient_ascent" in plan.refused(draft)
 
 
 @pytest.mark.parametrize("name", ["t", "y"])
@@ -258,7 +258,7 @@ def test_false_claims_are_refused(plan: Plan, name: str) -> None:
 
 
 def test_a_figure_before_that_an_owner_leaves_out_is_refused(plan: Plan) -> None:
-    """It would hide what its training lost."""
+    """An omitted figure would hide the loss from its training."""
     redaction = plan.nodes["t"].redaction
     assert redaction is not None and redaction.claims is not None
     assert redaction.claims.before is not None
@@ -289,7 +289,7 @@ def test_a_version_before_that_a_member_cannot_read_holds_nothing_up(
 
 
 def test_classes_that_no_earlier_request_removed_are_not_left_out_of_ad_r(plan: Plan) -> None:
-    """It would hide what the model lost on them."""
+    """An omission would hide the model's loss on these classes."""
     redaction = plan.nodes["y"].redaction
     assert redaction is not None
     altered = redaction.model_copy(update={"left_out": (5,)})
@@ -417,7 +417,7 @@ def test_members_of_processes_of_their_own_each_compute_it(
 def test_a_refused_request_of_a_federation_leaves_nothing_behind(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Members do not find the archive's record of s, the version that would be replaced."""
+    """Members do not find the archive's record of the version of s to be replaced."""
     federation = plan.federation
     uri, read = federation.catalogue()["s"].uri, ArchiveReader.read
     with set_back(federation, federation.nodes.archive), monkeypatch.context() as patch:

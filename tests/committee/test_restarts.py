@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member that restarts stands by what it did before."""
+"""A restarted member stands by its earlier answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.federations import small, trained
 def case(
     chains: Nodes, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Conspiracy, RedactionDraft]]:
-    """A draft that members that look at nothing accept."""
+    """A draft that members without checks accept."""
     with trained(small(), tmp_path_factory.mktemp("restarts") / "run", chains) as federation:
         roster = Conspiracy.of(federation)
         models = federation.catalogue().models
@@ -32,7 +32,7 @@ def case(
 
 
 def restarted(roster: Conspiracy, path: Path) -> tuple[Member, DurableMemory]:
-    """Member 1 as its process comes up: its keys, its memory, and no nonces."""
+    """Member 1 after a restart: its keys and its memory, without nonces."""
     address = roster.member(roster.shares[0], Blind()).address
     memory = DurableMemory(path, address) if path.exists() else DurableMemory.create(path, address)
     return roster.member(roster.shares[0], Blind(), memory=memory), memory
@@ -87,7 +87,7 @@ def test_a_session_of_another_draft_is_refused(case: tuple[Conspiracy, Redaction
 
 
 class Failing(VolatileMemory):
-    """Cannot write."""
+    """A memory that cannot write."""
 
     def approve(self, ballot: object, content: bytes) -> bytes:
         raise MemoryLostError("the disk is full")

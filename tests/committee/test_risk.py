@@ -38,7 +38,7 @@ def as_printed(pool: Pool, n: int) -> Fraction:
 
 
 def enumerated(pool: Pool, n: int) -> Fraction:
-    """Over every committee, and over every choice of its malicious members to attack or not."""
+    """Enumerates all committees, and all choices of their malicious members to attack or not."""
     total, committees = Fraction(0), 0
     for members in combinations(range(pool.candidates), n):
         committees += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member keeps of data keys, and that nothing opens what it has destroyed."""
+"""A member's data keys at rest; destroyed ones cannot be decrypted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST, SECOND, *REST = KEYS
 
 
 class PowerCut(BaseException):
-    """Nobody handles it."""
+    """A simulated power cut, which no code handles."""
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def vault(tmp_path: Path) -> Vault:
 
 
 def again(vault: Vault) -> Vault:
-    """The vault as another process opens it."""
+    """The vault, opened by another process."""
     return Vault(vault.directory, SECRET)
 
 
@@ -94,7 +94,7 @@ def test_destroying_what_is_not_there_changes_nothing(vault: Vault) -> None:
 def test_records_of_before_and_the_disk_of_after_open_nothing(
     vault: Vault, tmp_path: Path, mixed: str
 ) -> None:
-    """The secret is known as well: it is what a member's passphrase gives."""
+    """The secret is known as well, as to anybody with the member's passphrase."""
     records = (vault.directory / "keys-1").read_bytes()
     vault.destroy([FIRST])
     assert sorted(files(vault)) == ["kek-2", "keys-2"]
@@ -107,7 +107,7 @@ def test_records_of_before_and_the_disk_of_after_open_nothing(
 
 
 def test_the_whole_disk_of_before_opens_it(vault: Vault, tmp_path: Path) -> None:
-    """So it is the destroyed key-encryption key that makes the difference."""
+    """So the destroyed key-encryption key makes the difference."""
     shutil.copytree(vault.directory, tmp_path / "backup")
     vault.destroy([FIRST])
     assert Vault(tmp_path / "backup", SECRET).get(FIRST) == KEYS[FIRST]

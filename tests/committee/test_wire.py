@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message counts for its chain, committee, epoch, subject, round, sender and recipient only."""
+"""A message is valid only for its chain, committee, epoch, subject, round, sender and recipient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import MessageError

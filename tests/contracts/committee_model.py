@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elections and accountability once more (IElection, ICommittee), in Python."""
+"""A model of elections and accountability (IElection, ICommittee) in Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Book(StakeBook):
     elected: list[int] = field(default_factory=list)
     rosters: dict[int, list[int]] = field(default_factory=dict)
     excluded: set[int] = field(default_factory=set)
-    """Places of the present roster whose votes do not count."""
+    """Places in the current roster whose votes do not count."""
     credited: dict[tuple[int, int], set[int]] = field(default_factory=dict)
 
     # Elections
@@ -65,7 +65,7 @@ class Book(StakeBook):
         entry.stage = REVEALED
 
     def prove(self, who: int, output: int, error: str | None) -> None:
-        """`error`: what the proof is refused with; None when it is good."""
+        """Checks a proof; `error` is the reason of its refusal, None for a valid one."""
         self._open(Phase.PROVE)
         entry = self._at(who, REVEALED)
         require(error is None, str(error))
@@ -130,7 +130,7 @@ class Book(StakeBook):
         """ceil(2n / 3)."""
         return -(-2 * members // 3)
 
-    # What the phases do
+    # Effects of the phases
 
     def _close_commit(self) -> None:
         self._reached(self.deadline)
@@ -209,7 +209,7 @@ class Book(StakeBook):
         self.phase, self.deadline = phase, self.now + self.rules[period]
 
     def _places(self) -> list[int]:
-        """The elected that have kept their places."""
+        """Elected members that have kept their places."""
         return [each for each in self.elected if self.entries[each].stage == ELECTED]
 
     def _count(self, key: Key | None) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of the elected committee after every step of a history."""
+"""Invariants of the elected committee, checked after every step of a history."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Witness(Histories):
         self.the_contract_is_as_the_model(state)
 
     def state(self) -> State:
-        """All that the contract answers, in one exchange with the node."""
+        """All answers of the contract, in one exchange with the node."""
         names = (
             *("totalStake", "totalRewards", "burnt", "currentEpoch", "election", "entrants", "elected"),
             *("excluded", "acknowledged"),
@@ -78,7 +78,7 @@ class Witness(Histories):
         assert members == self.model.rosters.get(epoch, [])
 
     def nobody_unfit_is_elected(self, state: State) -> None:
-        """Who is in a draw does not unbond; who is elected has stake and trust and was not slashed."""
+        """Candidates in a draw are not unbonding; elected ones have stake and trust and were not slashed."""
         phase, draw = state.single["election"][0], state.single["election"][2]
         if phase == Phase.IDLE:
             return
@@ -122,7 +122,7 @@ class Witness(Histories):
 
 @dataclass(frozen=True)
 class State:
-    """Answers of the contract: those without arguments by name, the others by candidate or epoch."""
+    """Answers of the contract: keyed by name for functions without arguments, else by candidate or epoch."""
 
     single: dict[str, Any]
     candidates: list[Any]

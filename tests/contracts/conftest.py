@@ -49,7 +49,7 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_calls() -> Iterator[None]:
-    """Calls neither ask for the chain's id again nor read the environment, as web3's and requests' do."""
+    """Calls skip the chain id and the environment, which web3 and requests read each time."""
     from brownie import web3
 
     before = web3.provider
@@ -70,7 +70,7 @@ def artifacts() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def harness(artifacts: dict[str, dict[str, Any]], module_isolation: None) -> Any:
-    """The libraries, opened to tests."""
+    """The libraries in a contract for tests."""
     from brownie import Contract, accounts
 
     transaction = accounts[0].transfer(data=artifacts["Harness"]["bytecode"], silent=True)
@@ -92,7 +92,7 @@ def deployed(module_isolation: None) -> tuple[Any, ...]:
 
 @pytest.fixture
 def world(deployed: tuple[Any, ...], fn_isolation: None) -> World:
-    """The contracts as deployed, and an empty scene; what a test does to them is undone after it."""
+    """The contracts as deployed, and an empty scene; a test's changes are undone after it."""
     from brownie import chain
 
     committee, live = deployed[:2]

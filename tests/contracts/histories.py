@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories of contracts: what may happen at any time, drawn by hypothesis."""
+"""Random histories of contracts: possible actions, drawn by hypothesis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 @dataclass(frozen=True)
 class Action:
-    """Something that somebody may do, and when it is worth trying."""
+    """An action that somebody may take, and its condition for being worth a try."""
 
     when: Callable[[Any], Any]
     arguments: dict[str, st.SearchStrategy[Any]]
@@ -29,7 +29,7 @@ def action(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a method of Histories an action.
 
-    It is no rule of its own because hypothesis switches some rules off in each example.
+    It is not a separate rule, because hypothesis switches some rules off in each example.
     """
 
     def marked(method: Callable[..., None]) -> Callable[..., None]:
@@ -50,7 +50,10 @@ class Histories(RuleBasedStateMachine):
 
 
 def run(machine: Callable[[], Histories], examples: int, steps: int) -> None:
-    """The same histories every time.  Hypothesis keeps the first ten examples to a step or two."""
+    """Runs the same histories every time.
+
+    Hypothesis limits the first ten examples to a step or two.
+    """
     chosen = settings(
         max_examples=examples,
         stateful_step_count=steps,

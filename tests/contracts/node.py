@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A development node of our own on a free port, ended by its process id."""
+"""Our development node on a free port, ended by its process id."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def anvil(program: Path) -> AbstractContextManager[str]:
 
 
 def quickest() -> AbstractContextManager[str]:
-    """An Anvil where npm has a program for it; a Ganache elsewhere, and where TEST_NODE says so."""
+    """An Anvil if npm has a program for it, otherwise a Ganache; TEST_NODE overrides this."""
     programs = sorted(PROJECT.glob("node_modules/@foundry-rs/anvil-*/bin/anvil*"))
     return anvil(programs[0]) if programs and os.environ.get("TEST_NODE") != "ganache" else ganache()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks again for a transaction that a node has taken and cannot show yet."""
+"""Looks again for a transaction that a node has accepted and cannot show yet."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LOST_S = 15.0
 class Patience(Web3Middleware):
     """Looks a transaction up until it is found, for LOST_S seconds.
 
-    Anvil counts a transaction shortly before it has a receipt for it, and brownie takes one that is counted
-    and not found for dropped.  A busy Anvil can also leave a transaction waiting until the next one comes:
-    after ASLEEP_S seconds it is told to mine.
+    Anvil counts a transaction shortly before it has the receipt, and brownie considers a counted but missing
+    transaction dropped.  A busy Anvil can also leave a transaction waiting until the next one comes; after
+    ASLEEP_S seconds it is told to mine.
     """
 
     def wrap_make_request(self, make_request: MakeRequestFn) -> MakeRequestFn:

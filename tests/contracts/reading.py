@@ -10,7 +10,7 @@ from typing import Any
 
 
 def batch(contract: Any, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[Any]:
-    """Answers of view functions, `calls` being their names and arguments."""
+    """Answers of view functions; `calls` are their names and arguments."""
     from brownie import web3
 
     functions = [getattr(contract, name) for name, _ in calls]
@@ -31,7 +31,7 @@ def batch(contract: Any, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> list[A
 
 
 def plain(value: Any) -> Any:
-    """Brownie's values as those of Python: they compare with no surprises."""
+    """Converts brownie's values to plain Python ones, which compare without surprises."""
     for kind in (bool, str, bytes, int):
         if isinstance(value, kind):
             return kind(value)

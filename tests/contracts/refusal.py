@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that must be refused, and with which custom error."""
+"""Calls that must be refused, with the expected custom error."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ class NotRefusedError(AssertionError):
 def refusal(
     contract: Any, method: str, *arguments: Any, sender: str | None = None, value: int = 0
 ) -> tuple[Any, ...]:
-    """(name, *parameters) of the custom error of the contract, or of its quorum, that the call reverts with.
+    """Returns (name, *parameters) of the custom error of a reverting call, by the contract or its quorum.
 
-    A string that `require` gives arrives as ("Error", string).
-
-    `method` is a name, or a name with the types of its arguments where it is overloaded.
-    Raises NotRefusedError otherwise.
+    A string given to `require` arrives as ("Error", string).  `method` is a name, with the types of its
+    arguments if it is overloaded.  Raises NotRefusedError otherwise.
     """
     from brownie import AppointedCommittee, accounts, web3
 
@@ -43,7 +41,7 @@ def refusal(
 
 
 def decoded(abi: Any, data: bytes) -> tuple[Any, ...]:
-    """(name, *parameters) of the custom error that revert data means."""
+    """Returns (name, *parameters) of the custom error in revert data."""
     for item in abi:
         if item["type"] != "error":
             continue

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee and the content of two chains, as values ready for the ABI; nothing here talks to a node.
+"""A committee and the content of two chains, as values for the ABI, without a node.
 
-Digests are encoded by eth_abi from the type strings of the interfaces, independently of what
-blockful_py.chain does, so the two can be tested against each other.
+Digests are encoded by eth_abi from the type strings of the interfaces, independently of blockful_py.chain, so
+the two can be tested against each other.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Panel:
 
 @dataclass
 class Decider:
-    """Makes certified actions: who votes, under which domain, in which epoch."""
+    """Makes certified actions for given voters, domain and epoch."""
 
     panel: Panel
     domain: Domain
@@ -142,7 +142,7 @@ class Decider:
 
 @dataclass
 class Model:
-    """What the scene knows of a published model."""
+    """The scene's knowledge of a published model."""
 
     position: Position
     ch: int
@@ -154,7 +154,7 @@ class Model:
 
 @dataclass
 class Block:
-    """What the scene knows of an appended block."""
+    """The scene's knowledge of an appended block."""
 
     parent_hash: bytes
     ch: int
@@ -166,7 +166,7 @@ class Block:
 
 @dataclass
 class LiveScene:
-    """The content of a LiveChain at `address`: makes blocks and redactions, and remembers them."""
+    """The content of a LiveChain at `address`; makes and remembers blocks and redactions."""
 
     address: str
     panel: Panel
@@ -255,7 +255,7 @@ class LiveScene:
 
 
 def filed_content(by: str, request: bytes, codec: int, blocks: int, height: int) -> bytes:
-    """What the registry stores of a request."""
+    """The registry's stored content of a request."""
     types = ["address", "bytes32", "uint8", "uint64", "uint32"]
     return digest(types, [by, request, codec, blocks, height])[:24]
 

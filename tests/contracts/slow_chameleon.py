@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chameleon hash as the design states it, in whole-number arithmetic: slow, and only to compare with."""
+"""The chameleon hash as in the design, in integer arithmetic: slow, for comparisons only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def multiply(scalar: int, point: Affine) -> Affine:
 
 
 def even_point(x: int) -> Affine:
-    """The point with this x and an even y; None where there is none."""
+    """The point with this x and an even y, or None."""
     square = (x * x * x + 7) % FIELD
     y = pow(square, (FIELD + 1) // 4, FIELD)
     if y * y % FIELD != square:

@@ -75,7 +75,7 @@ def voter_of(x: int, y: int) -> str:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An account with its voting secret, VRF secret and the secret that it commits to."""
+    """An account with its voting secret, VRF secret and committed secret."""
 
     account: Any
     voting: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stake and trust once more (IStakes), in Python: what each call does, or is refused with.
+"""A model of stake and trust (IStakes) in Python: the effect of each call, or its error.
 
 Candidates are numbers; times are seconds, amounts wei.
 """
@@ -13,7 +13,7 @@ NONE = 0
 SERVING = 2**40 - 1
 MEMORY = 100
 Key = tuple[int, int]
-"""Which of the keys, and the threshold confirmed with it."""
+"""The number of a key, and the threshold confirmed with it."""
 
 
 class RefusedError(Exception):
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass
 class StakeBook(ABC):
-    """Stakes of the contract; `rules` are those it was deployed with, `now` the time of the call."""
+    """Stakes of the contract; `rules` are its parameters, `now` is the time of the call."""
 
     rules: dict[str, int]
     now: int = 0
@@ -60,7 +60,7 @@ class StakeBook(ABC):
     claimable: dict[int, int] = field(default_factory=dict)
     acknowledged: int = 0
     acknowledgements: list[tuple[int, int]] = field(default_factory=list)
-    """When each epoch began that acknowledged its mirrors, and when it did."""
+    """Start of each acknowledging epoch, and time of its acknowledgement."""
 
     def register(self, who: int, value: int) -> None:
         require(value >= self.rules["minStake"], "StakeTooLow")
@@ -102,7 +102,7 @@ class StakeBook(ABC):
         return self.rewards.pop(who)
 
     def exclude(self, who: int, reporter: int) -> None:
-        """Takes the whole stake: a share for the reporter, who waits for it, the rest burnt."""
+        """Takes the whole stake: a share is the reporter's after a delay, the rest is burnt."""
         entry = self.entries[who]
         require(not entry.slashed, "Excluded")
         reward = entry.stake * self.rules["reward"] // 100
@@ -129,7 +129,7 @@ class StakeBook(ABC):
             entry.bad = min(entry.bad, MEMORY - entry.good)
 
     def fit(self, who: int) -> bool:
-        """Not slashed, and with enough stake and trust."""
+        """Whether the candidate is not slashed and has enough stake and trust."""
         entry = self.entries[who]
         enough = entry.stake >= self.rules["minStake"] and entry.trust >= self.rules["minTrust"]
         return enough and not entry.slashed
@@ -139,7 +139,7 @@ class StakeBook(ABC):
 
     @abstractmethod
     def _drawing(self, who: int) -> bool:
-        """Whether the election that runs counts on this candidate."""
+        """Whether the current election counts on this candidate."""
 
     def _known(self, who: int) -> Entry:
         require(who in self.entries, "UnknownCandidate")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories of the elected committee on a node, against the same committee in Python.
+"""Random histories of the elected committee on a node, compared with a model in Python.
 
-Each action is something that somebody may do at any time. What the model refuses the contract must refuse
-with the same error; what it accepts must leave both in the same state.
+Each action is possible for somebody at any time.  Calls that the model refuses must fail in the contract with
+the same error; accepted calls must leave both in the same state.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def during(phase: Phase) -> Callable[[Any], bool]:
 
 
 class CommitteeHistories(Witness):
-    """Six candidates, of which five are registered from the start; a draw takes four."""
+    """Six candidates, five of them registered from the start; a draw takes four."""
 
     def act(
         self, who: int, method: str, *arguments: Any, value: int = 0, does: Callable[[Book], Any]
     ) -> bool:
-        """Calls `method` as candidate `who`, and `does` to the model; whether it went through."""
+        """Calls `method` as candidate `who` and applies `does` to the model; returns whether it succeeded."""
         sender = self.pool[who].account
         trial = copy.deepcopy(self.model)
         trial.now = latest()
@@ -108,7 +108,7 @@ class CommitteeHistories(Witness):
 
     @action(always, who=st.integers(3, 5))
     def leave(self, who: int) -> None:
-        """One asks for its stake, and all that have asked try to take theirs after the delay."""
+        """One candidate asks for its stake; all that have asked try to withdraw after the delay."""
         self.act(who, "unbond", does=lambda book: book.unbond(who))
         if in_office(self):
             for epoch in (self.model.epoch - 1, self.model.epoch):
@@ -149,7 +149,7 @@ class CommitteeHistories(Witness):
 
     @action(during(Phase.REVEAL), out=st.sampled_from([set(), set(), {0}, {1, 4}]))
     def most_reveal(self, out: set[int]) -> None:
-        """All but some; nobody leaves in between."""
+        """All but some candidates reveal; nobody leaves in between."""
         for who in self.model.entrants[:1]:
             self.move_stake(who, "unbond", 0)
         for who in set(self.model.entrants) - out:
@@ -157,7 +157,7 @@ class CommitteeHistories(Witness):
 
     @action(during(Phase.PROVE), who=WHO, whose=WHO, stale=st.booleans())
     def prove(self, who: int, whose: int, stale: bool) -> None:
-        """A proof of another candidate, or for another input, is refused."""
+        """Proofs of another candidate, or for another input, are refused."""
         alpha = self.contract.alpha()
         error = "WrongVrfKey" if whose != who else "Error" if stale else None
         proof = self.pool[whose].proof(alpha ^ stale)
@@ -184,7 +184,7 @@ class CommitteeHistories(Witness):
 
     @action(during(Phase.CONFIRM), out=FEW, others=st.sampled_from([set(), {2}, {2, 3}]))
     def most_confirm(self, out: set[int], others: set[int]) -> None:
-        """All but some members confirm, and some of them another key."""
+        """All but some members confirm, and some of them confirm another key."""
         members = list(self.model.elected)
         for place, who in enumerate(members):
             if who not in out and self.model.phase == Phase.CONFIRM:
@@ -204,7 +204,8 @@ class CommitteeHistories(Witness):
         reported=st.booleans(),
     )
     def elect(self, out: set[int], late: set[int], guilty: int | None, reported: bool) -> None:
-        """An election: `out` do not enter, `late` withhold their proofs, a member `guilty` is convicted."""
+        """Holds an election: `out` do not enter, `late` withhold their proofs, a member `guilty` is
+        convicted."""
         if reported and in_office(self):
             self.report(0, 0, {0, 1}, False)
             self.report(0, 0, {0, 1, 2}, False)
@@ -222,7 +223,7 @@ class CommitteeHistories(Witness):
 
     @action(always, who=WHO, phase=st.sampled_from(list(Phase)))
     def act_out_of_phase(self, who: int, phase: Phase) -> None:
-        """What belongs to another phase is refused."""
+        """Calls of another phase are refused."""
         if phase == self.model.phase:
             return
         {
@@ -236,7 +237,7 @@ class CommitteeHistories(Witness):
     # Accountability
 
     def panel(self, epoch: int) -> Panel:
-        """The members of an epoch, or as many strangers."""
+        """The members of an epoch, or the same number of strangers."""
         members = [self.pool[each].voting for each in self.model.rosters.get(epoch, [])]
         return Panel(tuple(members), 7) if members else STRANGERS
 
@@ -257,7 +258,7 @@ class CommitteeHistories(Witness):
         self.act(who, "report", value, *executor, does=lambda book: book.report(epoch, proposal, voters))
 
     def acknowledge(self, who: int, epoch: int) -> None:
-        """All members of an epoch say that the mirrors are there."""
+        """All members of an epoch state that the mirrors have reached it."""
         panel = self.panel(epoch)
         voters = set(range(len(panel.secrets)))
         place = (self.elections.domain.chain_id, self.elections.domain.contract)
@@ -275,7 +276,7 @@ class CommitteeHistories(Witness):
         guilty=st.sampled_from([True, True, False]),
     )
     def slash(self, who: int, index: int, old: bool, guilty: bool) -> None:
-        """Evidence against a member; of who is not guilty there are only votes of a stranger."""
+        """Submits evidence against a member; for an innocent one it has a stranger's votes only."""
         epoch = self.model.epoch - old
         panel = self.panel(epoch)
         guilty = guilty and index < len(panel.secrets)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/deploy.py writes deployments that stand."""
+"""Deployments files of scripts/deploy.py are valid."""
 
 from __future__ import annotations
 

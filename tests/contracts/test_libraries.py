@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chameleon hash, Merkle root and packed references against their Python twins."""
+"""The libraries for chameleon hashes, Merkle roots and packed references match their Python versions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_bad_samples_are_refused(harness: Any, why: str, case: tuple[Any, ..
 
 
 def random_cases(count: int) -> list[tuple[tuple[Any, ...], bool]]:
-    """Openings by hashing and by collision, every third spoilt in one of six places."""
+    """Openings by hashing and by collision, every third one spoilt in one of six places."""
     rng = SeededRng(b"differential openings")
     secret, key = chameleon.keygen(rng)
     cases = []

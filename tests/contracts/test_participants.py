@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry of participants on a node, by the node's count of blocks and the digests of eth_abi."""
+"""The registry of participants on a node, by the node's block numbers and the digests of eth_abi."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILED, ADMITTED, DISMISSED = range(1, 4)
 
 @pytest.fixture
 def registry(world: World) -> Any:
-    """Not open, and founded with FILE by its deployer, the first account."""
+    """A closed registry, founded with FILE by its deployer, the first account."""
     from brownie import ParticipantRegistry, accounts
 
     deployed = accounts[0].deploy(ParticipantRegistry, world.committee, world.live, SEATS, False)

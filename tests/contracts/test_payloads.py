@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hashes, labels and digests of the contracts are those that Python computes."""
+"""Contracts and Python compute the same hashes, labels and digests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The storage tables of docs/reference/contracts.md say what the compiler lays out."""
+"""The storage tables of docs/reference/contracts.md match the compiler's layout."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ STRUCTS = {
         "ParticipantRegistry.HandIns": "hand-ins by account",
     },
 }
-"""Of each contract, its structs and their rows."""
+"""The structs of each contract and their rows."""
 
 
 @pytest.fixture(scope="module")
 def layouts() -> dict[str, Any]:
-    """What the compiler reports for each contract."""
+    """The compiler's storage layout for each contract."""
     return {contract: reported(contract) for contract in STRUCTS}
 
 

@@ -49,7 +49,7 @@ def shown(proof: vrf.ChainProof) -> list[Any]:
 
 
 def refused(verifier: Any, proof: list[Any], alpha: int) -> str:
-    """The node's reason for the revert; empty when the proof was taken."""
+    """The node's reason for the revert; empty for an accepted proof."""
     from brownie import web3
 
     request = {"to": verifier.address, "data": verifier.randomValue.encode_input(proof, alpha)}
@@ -123,7 +123,7 @@ def test_both_sides_refuse_the_same_gamma_of_the_holder_of_the_key(verifier: Any
 
 
 def test_gas_of_a_proof(verifier: Any) -> None:
-    """Geometric: the hash to the curve needs two candidates on average, each with one modular power."""
+    """The hash to the curve needs two candidates on average (geometric), each with one modular power."""
     spent = [verifier.gasOfProof(chain_form(case), case[1]) for case in cases(PROOFS)]
     assert min(spent) < 25_000
     assert sum(spent) / PROOFS < 35_000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deployed contracts together with what the scene knows of them."""
+"""The deployed contracts together with the scene's knowledge of them."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class World:
         return self.decider.action(self.archive.address, APPEND_RECORDS, digest)
 
     def publish(self, references: Sequence[Sequence[int]], timestamp: int = 1_700_000_000) -> Any:
-        """Appends a block with one model for each list of references; the transaction."""
+        """Appends a block with one model for each list of references; returns the transaction."""
         block = self.scene.block(references, timestamp)
         return self.live.append(block, self.block_action(block))
 
     def redact(self, positions: Sequence[int]) -> Any:
-        """Replaces the models at `positions` under one certificate; the transaction."""
+        """Replaces the models at `positions` under one certificate; returns the transaction."""
         updates, headers = self.scene.redaction(positions)
         transaction = self.live.redact(updates, headers, self.redact_action(updates, headers))
         self.scene.settle(updates, headers)
         return transaction
 
     def archived(self, head: bytes, timestamp: int, records: Sequence[Any]) -> Any:
-        """Appends records; the transaction."""
+        """Appends records; returns the transaction."""
         return self.archive.append(head, timestamp, records, self.records_action(head, timestamp, records))

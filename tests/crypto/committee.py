@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from blockful_py.crypto import chameleon
@@ -21,7 +22,8 @@ from blockful_py.crypto.threshold.messages import (
     SignatureShares,
     Task,
 )
-from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
+from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
+from blockful_py.types import Opening
 
 
 @dataclass
@@ -104,3 +106,13 @@ def begin(shares: tuple[KeyShare, ...], members: tuple[int, ...], count: int = 3
     signers = [ThresholdSigner(shares[index - 1], SeededRng(b"signer", index)) for index in members]
     commitments = [signer.commit(b"session", count) for signer in signers]
     return Batch(shares, signers, tasks_for(key, count), commitments, aggregate(key, commitments))
+
+
+def collide_together(
+    key: CommitteeKey, signers: Sequence[ThresholdSigner], session: bytes, tasks: Sequence[Task]
+) -> tuple[Opening, ...]:
+    """Both rounds of a batch.  Raises as `ThresholdSigner.sign` and `combine`."""
+    commitments = [signer.commit(session, len(tasks)) for signer in signers]
+    nonces = aggregate(key, commitments)
+    shares = [signer.sign(tasks, nonces) for signer in signers]
+    return combine(key, tasks, commitments, nonces, shares)

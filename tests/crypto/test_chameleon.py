@@ -75,7 +75,7 @@ def test_negative_vectors_are_refused(given: dict[str, str]) -> None:
         label, message, h = data(given["label"]), data(given["m"]), number(given["h"])
         assert not chameleon.verify(KEY, label, message, h, opening_of(given))
         return
-    # A key id that is not that of the key: the challenge alone separates the two.
+    # A wrong key id: the challenge alone separates the two.
     px, s = number(given["px"]), number(given["s"])
     r = (number(given["h"]) + chameleon.phi(px)) % N
     c = chameleon.challenge(key_id, data(given["label"]), data(given["m"]), r)

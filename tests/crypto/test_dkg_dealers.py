@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key generation without some members: the others keep their indices, and what is missing is nobody's."""
+"""Key generation without some members: the others keep their indices, and nobody has the missing shares."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from blockful_py.crypto import chameleon
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.dkg import Participant
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError
+from tests.crypto.committee import collide_together
 
 
 def generated(threshold: int, size: int, dealers: tuple[int, ...]) -> tuple[KeyShare, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes under a passphrase: what is wrong is named, and nothing hostile is computed."""
+"""Bytes under a passphrase: errors name the fault, and hostile parameters are not computed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def altered(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
 
 def test_round_trip(locked: bytes) -> None:
     assert passphrase.unlock(locked, WORDS) == PLAIN
-    assert passphrase.label_of(locked) == "0x1234"
+    assert json.loads(locked)["label"] == "0x1234"
     assert altered(locked, lambda document: None) == locked
     assert PLAIN not in locked
     assert PLAIN.hex().encode() not in locked

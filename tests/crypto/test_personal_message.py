@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Personal messages and checksums are those of the Ethereum libraries."""
+"""Personal messages and checksums equal the Ethereum libraries'."""
 
 from __future__ import annotations
 

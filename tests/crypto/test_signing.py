@@ -11,16 +11,15 @@ from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import KeyShare, lagrange
-from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import NonceCommitments, SignatureShares
 from blockful_py.crypto.threshold.nonces import draw
 from blockful_py.crypto.threshold.signing import DST_RHO, SESSIONS, ThresholdSigner, aggregate, combine
 from blockful_py.errors import CheaterError, CryptoError, NonceReuseError, QuorumError
 from blockful_py.types import Opening, Point
-from tests.crypto.committee import Batch, Ceremony, begin, tasks_for
+from tests.crypto.committee import Batch, Ceremony, begin, collide_together, tasks_for
 
 CONTEXT = keccak(bytes(32) + b"session")
-"""What nonces of the session that `begin` begins are drawn for."""
+"""Context of the nonces in the session that `begin` begins."""
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a spot check draws, and how often it finds a forgery."""
+"""The draws of a spot check, and its rate of detection of forgeries."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RAPL from a folder like that of Linux."""
+"""RAPL readings from a folder laid out like Linux's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Ray cluster of two nodes of one CPU each on this machine, whose parts can be killed."""
+"""A Ray cluster on this machine, with two nodes of one CPU each, whose parts can be killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from blockful_py.closable import Closable
 
 LIMIT = 600.0
-"""Seconds until a condition counts as never met: a loaded machine takes minutes to start a node."""
+"""Seconds until a condition counts as failed; a busy machine takes minutes to start a node."""
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
 
@@ -29,7 +29,7 @@ class Cluster(Closable):
     """
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: of the logs; Ray's own files need a shorter path."""
+        """A cluster with its logs in `folder`; Ray's own files need a shorter path."""
         self._log = (folder / "ray.log").open("ab")
         self._head: subprocess.Popen[bytes] | None = None
         self._node: subprocess.Popen[bytes] | None = None
@@ -37,7 +37,7 @@ class Cluster(Closable):
         self.start()
 
     def start(self) -> None:
-        """Starts what is not running."""
+        """Starts the parts that are not running."""
         if self._head is None:
             port = _free_port()
             self.address = f"127.0.0.1:{port}"
@@ -46,15 +46,15 @@ class Cluster(Closable):
             self._node = self._started(f"--address={self.address}")
 
     def workers(self) -> list[int]:
-        """Processes that carry out tasks."""
+        """Processes that execute tasks."""
         return [pid for pid in self._parts() if title(pid).startswith("ray::task")]
 
     def kill_node(self) -> None:
-        """Kills all of the node that is not the head."""
+        """Kills all processes of the node without the head."""
         self._node = self._killed(self._node)
 
     def kill_head(self) -> None:
-        """Kills all of the head's node; the other node is lost with it."""
+        """Kills the head's node, and with it the cluster's other node."""
         self._head = self._killed(self._head)
         self.kill_node()
 
@@ -64,7 +64,7 @@ class Cluster(Closable):
         self._log.close()
 
     def _started(self, *options: str) -> subprocess.Popen[bytes]:
-        """A node, once it is up; `ray start` gives up on a machine that is busy, and is repeated."""
+        """Starts a node and waits for it; repeats `ray start`, which gives up on a busy machine."""
         program = Path(sys.executable).parent / "ray"
         command = [str(program), "start", *options, "--block", "--num-cpus=1"]
         command += ["--object-store-memory=80000000", "--disable-usage-stats"]
@@ -104,7 +104,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    """Children of a process and theirs, as far as they are still its own."""
+    """All living descendants of a process."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -119,20 +119,20 @@ def descendants(pid: int) -> list[int]:
 
 
 def title(pid: int) -> str:
-    """How a process calls itself; empty where it has ended."""
+    """The title of a process; empty after its end."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
     return ""
 
 
 def kill(pid: int) -> None:
-    """As `kill -9` does; nothing where it has ended."""
+    """Kills a process as `kill -9` does, unless it has ended."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 def _free_port() -> int:
-    """One that Ray does not give to workers (10002 to 19999)."""
+    """A free port outside Ray's ports for workers (10002 to 19999)."""
     while True:
         with socket.socket() as bound:
             bound.bind(("127.0.0.1", 0))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver in a process of its own: has an engine carry out tasks, and goes on where another was killed.
-
-The file `seconds` of FOLDER says how long a task takes.
+"""A driver in a separate process: has an engine execute tasks, and resumes a killed driver's job.
 
     python -m tests.engine.driver '{"kind": "processes"}' FOLDER TASKS
+
+The file `seconds` of FOLDER has the duration of a task.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from blockful_py.storage.store import ContentStore
 
 
 def drive(engine: EngineSettings, folder: Path, count: int) -> dict[int, bytes]:
-    """Results by position; the job stays open, so that its steps can be looked at."""
+    """Results by position; the job stays open, so that its steps can be inspected."""
     store = ContentStore(folder / "store")
     shared = store.add(b"the same for all")
     tasks = [

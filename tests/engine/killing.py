@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills workers, drivers, nodes and heads at random moments; the results have to be those of this process.
+"""Kills workers, drivers, nodes and heads at random moments; the results must equal this process's.
 
 python -m tests.engine.killing --engine ray --kills 32
 python -m tests.engine.killing --engine processes --victims worker driver --kills 32
@@ -27,20 +27,20 @@ from tests.engine.driver import drive
 CPUS = 2
 VICTIMS = ("worker", "driver", "node", "head")
 SECONDS = 4.0
-"""Of a task, until the last kill."""
+"""Duration of a task in seconds, until the last kill."""
 TASKS = 25
-"""For each kill: the others go on while a part comes back."""
+"""Tasks for each kill, so that others continue while a part is restarted."""
 
 
 class Ordeal:
-    """A driver in `folder` that is killed, or parts of its engine: local processes, or a cluster."""
+    """A driver in `folder`, and its engine (local processes or a cluster), whose parts are killed."""
 
     def __init__(self, folder: Path, count: int, cluster: Cluster | None = None) -> None:
         self._folder, self._count, self._cluster = folder, count, cluster
         self._driver = self._started()
 
     def kill(self, victim: str, chance: random.Random) -> None:
-        """Kills a worker, the driver, a node or the head while tasks are carried out; starts what is gone."""
+        """Kills a worker, the driver, a node or the head during the tasks; then restarts it."""
         self._await_work()
         time.sleep(chance.uniform(0, SECONDS))
         if victim == "worker":
@@ -87,10 +87,10 @@ class Ordeal:
 
 
 def survive(folder: Path, victims: Sequence[str], chance: random.Random, *, ray: bool) -> str:
-    """Has tasks carried out while the victims are killed one after the other; returns what came of it.
+    """Has tasks executed while the victims are killed one after the other; returns a summary.
 
-    Raises AssertionError where a result differs from the one that this process gives, is missing, or was
-    noted more than once, or where more was repeated than was in flight.
+    Raises AssertionError when a result is missing, wrong or noted twice, or when more tasks were repeated
+    than were running.
     """
     began, count = time.monotonic(), TASKS * len(victims)
     here, there = folder / "here", folder / "there"
@@ -105,7 +105,7 @@ def survive(folder: Path, victims: Sequence[str], chance: random.Random, *, ray:
         (there / "seconds").write_text("0")
         ordeal.finish()
     repeated = calls(there) - count
-    assert drive(EngineSettings(), there, count) == expected  # reads what is noted
+    assert drive(EngineSettings(), there, count) == expected  # reads the notes
     assert calls(there) == count + repeated
     assert noted(there) == Counter(range(1, count + 1))
     assert 0 <= repeated <= 2 * CPUS * len(victims)
@@ -116,13 +116,13 @@ def survive(folder: Path, victims: Sequence[str], chance: random.Random, *, ray:
 
 
 def calls(folder: Path) -> int:
-    """How many times a task was begun on the cluster."""
+    """Number of starts of each task on the cluster."""
     path = folder / "calls"
     return path.read_text().count("\n") if path.exists() else 0
 
 
 def noted(folder: Path) -> Counter[int]:
-    """How many times the journal says of each step that it is done."""
+    """Number of times that the journal records each step as done."""
     with Journal(folder / "journal.sqlite") as journal, journal._transaction() as connection:
         entries = [row[0] for row in connection.execute("SELECT content FROM entry")]
     told = [json.loads(entry) for entry in entries]

@@ -48,7 +48,7 @@ def test_a_full_disk_is_not_taken_for_a_damaged_journal(tmp_path: Path) -> None:
 
 
 def states(path: Path) -> list[StepState]:
-    """As another process sees them."""
+    """The states as another process sees them."""
     with Journal(path) as reading:
         job = reading.open_job()
     assert job is not None
@@ -118,7 +118,7 @@ def test_one_job_is_open_at_a_time(journal: Journal, path: Path) -> None:
         JobState.OPEN,
     )
     assert first.ended is not None
-    assert first.steps[0].body == {}  # what it would have sent is of no use any more
+    assert first.steps[0].body == {}  # its planned transactions are obsolete
 
 
 def test_it_is_a_log_that_waits_for_the_disk(journal: Journal, path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_file_that_is_damaged_or_foreign_is_refused_and_left_alone(path: Path,
 
 
 def test_a_file_cut_beside_its_log_is_refused_and_left_alone(path: Path) -> None:
-    """As a crash leaves it: what was committed last is in the log."""
+    """The state after a crash: the last commits are in the log."""
     subprocess.run([sys.executable, "-c", DIE_WITHIN, str(path)], check=False)
     log = path.with_name(path.name + "-wal")
     assert log.stat().st_size
@@ -231,8 +231,10 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_who_reads_beside_a_writer_does_not_end_its_locks(journal: Journal, path: Path) -> None:
-    """A second reader in the writer's process, then one in another process that closes last or thinks so:
-    the log stays until the writer is done."""
+    """The log stays until the writer is done, even if a reader closes last.
+
+    First a second reader in the writer's process, then one in another process.
+    """
     journal.begin(Kind.TRAIN)
     (step,) = journal.plan([SEND])
     assert states(path) == [StepState.PLANNED]
@@ -315,7 +317,7 @@ def test_an_edited_journal_is_one_error_that_names_the_line(written: Path, edit:
 
 
 def test_entries_that_fit_and_make_no_sense_are_one_error(path: Path) -> None:
-    """As somebody writes them who works the digests out as well."""
+    """Written by somebody who computes valid digests."""
     with Journal(path) as journal:
         journal.begin(Kind.TRAIN)
         with (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is killed, the results are those of the engine in this process, and none is noted twice."""
+"""After any kill, the results equal the ones of the engine in this process, and each is noted once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's scenario and a graph of 200 models have the same bits on a Ray cluster as in this process."""
+"""The paper's scenario and 200 models get the same bits on a Ray cluster as in this process."""
 
 from __future__ import annotations
 
@@ -79,6 +79,6 @@ def trained_and_unlearned(
         unlearned = weights(run)
         run.unlearn(sequential, (8,), "sequential", "retrain")
         assert run.verify().passed
-        tasks = [step for job in run.opened.context.journal.jobs() for step in job.steps]
+        tasks = [step for job in run.context.journal.jobs() for step in job.steps]
         assert any(step.act is Act.COMPUTE for step in tasks) == (engine["kind"] == "ray")
         return trained, unlearned, weights(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a job: what their keys say, and that each is carried out once."""
+"""Tasks of a job: the content of their keys, and single execution of each."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_tasks_need_an_open_job(tasks: JournaledTasks, journal: Journal) -> None
 
 
 def told(store: Path, **changes: object) -> str:
-    """The answer of a worker to an order with these changes, as the driver reads it."""
+    """A worker's answer to an order with these changes, as the driver reads it."""
     call = {**json.loads(of("process_id").order(store)), **changes}
     return worker.result_of(worker.carry_out(json.dumps(call)))
 

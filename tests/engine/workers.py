@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that tests have engines carry out."""
+"""Functions that engines execute in tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.errors import CycleError, LearningError
 
 
 def joined(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """The inputs in order, and the seeds; notes in the file `calls` of the settings that it was called."""
+    """The inputs in order, and the seeds; records each call in the file `calls` of the settings."""
     with Path(settings["calls"]).open("a") as calls:
         calls.write(f"{settings['name']}\n")
     return b"".join(inputs) + bytes(seeds)
@@ -30,7 +30,7 @@ def goes_round(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequ
 
 
 def is_killed_once(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """Kills its process the first time, and works the second."""
+    """Kills its process at the first call, and works at the second."""
     scar = Path(settings["scar"])
     if not scar.exists():
         scar.touch()
@@ -48,7 +48,7 @@ def process_id(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequ
 
 
 def takes_a_while(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Sequence[int]) -> bytes:
-    """Notes that it begins, takes the seconds that a file names, and gives what its arguments determine."""
+    """Notes its start, takes the seconds in a file, and returns a value that its arguments determine."""
     with (Path(settings["folder"]) / "calls").open("a") as calls:
         calls.write(f"{seeds}\n")
     time.sleep(float((Path(settings["folder"]) / "seconds").read_text()))

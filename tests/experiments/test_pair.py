@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attacks on a replaced and a new version find what is there, and nothing where nothing is."""
+"""The attacks on a replaced and a new version find differences only if there are some."""
 
 from __future__ import annotations
 

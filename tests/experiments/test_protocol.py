@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from blockful_lab.experiments.protocol import Cell, Scale, prepare
 from blockful_py.errors import SettingsError
-from blockful_py.experiments.protocol import Cell, Scale, prepare
 from blockful_py.forget import Level
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.weights import equal

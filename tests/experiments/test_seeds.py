@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
+from blockful_lab.experiments.seeds import parse_seeds
 from blockful_py.errors import SettingsError
-from blockful_py.experiments.seeds import parse_seeds
 
 
 def test_ranges_and_numbers() -> None:

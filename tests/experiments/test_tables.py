@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from blockful_lab.experiments.comparison import compare, markdown
+from blockful_lab.experiments.paper import MODELS, Rerun, Setting, paper_rows
+from blockful_lab.experiments.plot_tables import draw
+from blockful_lab.experiments.protocol import Scale
+from blockful_lab.experiments.tables import CASES, Case, Measured, cases, collect, prepare, run
 from blockful_py.errors import FormatError, SettingsError
-from blockful_py.experiments.comparison import compare, markdown
-from blockful_py.experiments.paper import MODELS, Rerun, Setting, paper_rows
-from blockful_py.experiments.plot_tables import draw
-from blockful_py.experiments.protocol import Scale
-from blockful_py.experiments.tables import Case, Measured, cases, collect, prepare, run
 from blockful_py.report.plots.canvas import LIGHT
 from tests.cli.commands import blockful
 
@@ -77,8 +77,8 @@ def test_a_rerun_measures_nothing_again(folder: Path, found: dict[Case, tuple[Me
     said: list[str] = []
     assert run(found, folder, "another command", said.append) == found
     assert said == []
-    (path,) = folder.rglob("*.json")
-    assert json.loads(path.read_text())["command"] == "a command"
+    (line,) = (folder / CASES).read_text().splitlines()
+    assert json.loads(line)["command"] == "a command"
 
 
 def test_a_case_of_other_settings_counts_as_not_measured(
@@ -86,10 +86,10 @@ def test_a_case_of_other_settings_counts_as_not_measured(
 ) -> None:
     (case,) = found
     assert collect([case], tmp_path) == {}
-    case.path(tmp_path).parent.mkdir(parents=True)
-    text = case.path(folder).read_text()
-    for written, known in ((text, True), (text.replace('"epochs": 10', '"epochs": 9'), False)):
-        case.path(tmp_path).write_text(written)
+    text = (folder / CASES).read_text()
+    other = text.replace('"epochs": 10', '"epochs": 9')
+    for written, known in ((text, True), (other, False), (other + text, True)):
+        (tmp_path / CASES).write_text(written)
         assert (case in collect([case], tmp_path)) == known
 
 
@@ -101,6 +101,8 @@ def test_the_command_renders_what_is_there_and_measures_nothing(tmp_path: Path) 
     text = (tmp_path / "tables.md").read_text()
     assert "| digits, cnn, n = 0 | retrain | ours | not run |" in text
     assert "--table 'Fashion' --seeds 5 --render-only --output" in text
+    assert blockful(tmp_path, *command, "--output", ".", "--name", "fashion").status == 0
+    assert "--seeds 5 --name fashion --render-only" in (tmp_path / "fashion.md").read_text()
     lost = blockful(tmp_path, *command, "--output", "nowhere")
     assert lost.status != 0
     assert "cannot be written" in lost.error
@@ -109,11 +111,9 @@ def test_the_command_renders_what_is_there_and_measures_nothing(tmp_path: Path) 
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    case = Case(SETTING, 1, 5)
-    case.path(tmp_path).parent.mkdir(parents=True)
-    case.path(tmp_path).write_text('{"format": "other"}')
-    with pytest.raises(FormatError, match="no result of this experiment"):
-        run([case], tmp_path, "")
+    (tmp_path / CASES).write_text('{"format": "other"}\n')
+    with pytest.raises(FormatError, match=r"line 1, is no result of this experiment"):
+        run([Case(SETTING, 1, 5)], tmp_path, "")
 
 
 MADE = tuple(

@@ -16,7 +16,7 @@ from blockful_py.explorer.guard import Guard
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.watched import Watched, watched_run
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.member.place import Urls
+from blockful_py.member.endpoints import Urls
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import small, trained
 

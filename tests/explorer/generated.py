@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated federations of any size: what their contracts would have logged, and their nodes.
+"""Generated federations of any size: their contracts' logs, and their nodes.
 
-Users publish wave after wave; a model refers to some of the waves before.  A request replaces what descends
-from its starts.  Nothing is signed or sealed: the index reads it, no check would pass.
+Users publish wave after wave; a model refers to some of the previous waves.  A request replaces the
+descendants of its starts.  Nothing is signed or sealed: the index reads it, but no check would pass.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class GeneratedFederation:
     def _replace(
         self, rows: Sequence[int], request: dict[str, Any], proposal: bytes, chunk: tuple[int, int] = (1, 1)
     ) -> None:
-        """`chunk`: how many of the decision's chunks are done with this one, and how many it has."""
+        """Replaces models in one chunk of a decision; `chunk` gives its number and the total."""
         sent = self._sent(LIVE)
         done, chunks = chunk
         if chunks > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The app answers what the chains and the stores hold."""
+"""The app's answers match the chains and the stores."""
 
 from __future__ import annotations
 
@@ -316,17 +316,17 @@ def test_an_explorer_is_ready_once_its_index_has_the_record(watched: Watched, tm
         at = [time.time()]
         registry = CollectorRegistry()
         monitor = ExplorerMonitor(registry, follower, tmp_path, lambda: 3, lambda: at[0])
-        assert monitor.health.report().problems == {"index": "the record is not read to its end yet"}
+        assert monitor.health.report().problems == {"index": "the record is still being read"}
         follower.start()
         until(lambda: follower.followed is not None)
         assert monitor.health.report().is_ready
         assert registry.get_sample_value("blockful_explorer_open_pages") == 3
     at[0] = (follower.followed or 0.0) + STALE_SECONDS + 1
     assert registry.get_sample_value("blockful_explorer_index_age_seconds") == STALE_SECONDS + 1
-    assert monitor.health.report().problems == {"index": "the index was read to its end 61 s ago"}
+    assert monitor.health.report().problems == {"index": "the index was last up to date 61 s ago"}
     follower.problem = "no node answers at http://127.0.0.1:1"
     told = monitor.health.report().problems["index"]
-    assert told == "the index does not follow the chains: the log says why"
+    assert told == "the index does not follow the chains: see the log"
 
 
 def test_nodes_of_the_answers_are_in_the_stores(client: TestClient, watched: Watched) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An endpoint answers when whoever holds its voting key speaks HTTP there."""
+"""An endpoint answers when a holder of its voting key speaks HTTP there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serving(secret: int | None = None) -> Iterator[ThreadingHTTPServer]:
         server.socket = tls.server_context(secret).wrap_socket(
             server.socket, server_side=True, do_handshake_on_connect=False
         )
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server

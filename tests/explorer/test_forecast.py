@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecasts follow the cost model and the gas of what was done before."""
+"""Forecasts follow the cost model and the gas of earlier transactions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIGNED = [name for name, method in METHODS.items() if method.review is not Revie
 
 
 class Linear(GeneratedFederation):
-    """Gas that grows with what a transaction does."""
+    """Gas that grows with the size of a transaction."""
 
     def sources(self) -> Any:
         sources = super().sources()

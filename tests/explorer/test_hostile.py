@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the explorer refuses, and what it says in each answer."""
+"""The explorer's refusals, and the headers of each answer."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_no_answer_has_a_secret(client: TestClient) -> None:
 
 
 def test_the_explorer_holds_no_torch() -> None:
-    """It may run where nothing is trained, and memory is dear."""
+    """It may run on machines without training, where memory is scarce."""
     loaded = "import sys, blockful_py.explorer.explorer, blockful_py.explorer.watched; print(*sys.modules)"
     outcome = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert not {"torch", "sklearn", "matplotlib", "scipy"} & set(outcome.stdout.split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The index has what the events say, reads each once, and notices another history."""
+"""The index matches the events, reads each once, and notices another history."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_index_is_replaced(federation: GeneratedFederation, tm
 
 
 class Counted:
-    """A progress that keeps what it is told: title, total, and all steps of each stage."""
+    """A progress that records titles, totals and all steps of each stage."""
 
     def __init__(self) -> None:
         self.stages: list[tuple[str, int | None, int]] = []

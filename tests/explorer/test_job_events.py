@@ -16,7 +16,7 @@ from blockful_py.errors import RunError
 from blockful_py.explorer.job_events import follow
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import Lease
-from blockful_py.pipeline.run.nodes import Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints
 from tests.cli.commands import blockful
 from tests.federations import small
 
@@ -25,7 +25,7 @@ from tests.federations import small
 def run(tmp_path: Path) -> Path:
     party = tmp_path / "participant-1"
     party.mkdir()
-    place = Place(1337, 1338, "http://127.0.0.1:1", "http://127.0.0.1:2")
+    place = ChainEndpoints(1337, 1338, "http://127.0.0.1:1", "http://127.0.0.1:2")
     return RunDirectory.create(party / "run", small(), place).path
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the list of requests says of models that were replaced, wait, or were left alone."""
+"""The list of requests describes models that were replaced, wait, or were left alone."""
 
 from __future__ import annotations
 

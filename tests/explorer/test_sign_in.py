@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the archive keeps of replaced versions is for auditors who sign in, and for nobody else."""
+"""Archived contents of replaced versions are only for auditors who sign in."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def message_for(client: TestClient, keys: ReaderKeys) -> dict[str, Any]:
 
 
 def signed(made: dict[str, Any], keys: ReaderKeys, account: bytes | None = None) -> dict[str, Any]:
-    """What a page sends for a message that `keys` signed."""
+    """A page's sign-in for a message signed by `keys`."""
     whole = SignInMessage(
         *PAGE, keys.account, made["chain"], bytes.fromhex(made["registry"][2:]), made["nonce"], made["issued"]
     )
@@ -140,7 +140,7 @@ def test_an_auditor_that_was_removed_reads_nothing_more(
 def test_an_account_that_is_no_auditor_is_refused(visitor: TestClient) -> None:
     answer = visitor.post("/api/sign-in", json=signed(message_for(visitor, STRANGER), STRANGER))
     assert answer.status_code == 403
-    assert "no auditor" in answer.json()["error"]
+    assert "not an auditor" in answer.json()["error"]
     assert COOKIE not in visitor.cookies
 
 

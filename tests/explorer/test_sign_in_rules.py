@@ -68,6 +68,7 @@ def require(rules: SignIn, made: SignInMessage, **changed: Any) -> None:
 
 
 def test_a_good_message_passes(rules: SignIn) -> None:
+    """Nothing is raised, where each test below has one field that is wrong refused."""
     require(rules, rules.message(*PAGE, ACCOUNT))
 
 
@@ -108,7 +109,7 @@ def test_a_signature_for_another_domain_is_refused(rules: SignIn) -> None:
     foreign = SignInMessage(
         "http", "evil.example", ACCOUNT, made.chain_id, made.registry, made.nonce, made.issued
     )
-    with pytest.raises(SignInError, match="another key"):
+    with pytest.raises(SignInError, match="key of another account"):
         require(rules, made, signed=signature.sign(AUDITOR.account_secret, foreign.digest))
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contracts and stores that stop the job at a chosen moment, as a power cut would."""
+"""Contracts and stores that stop the job at a chosen moment, like a power cut."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from blockful_py.chain.archive_registry import ArchiveRegistryContract
 from blockful_py.chain.calls import Call
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.errors import ChainError
-from blockful_py.pipeline.base import OpenRun
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import Followers, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
@@ -27,7 +25,7 @@ Send = Callable[[Sequence[Call]], Sent]
 
 
 class PowerCut(BaseException):
-    """Nobody handles it."""
+    """A simulated power cut, which no code handles."""
 
 
 def cut() -> None:
@@ -35,12 +33,12 @@ def cut() -> None:
 
 
 def die() -> None:
-    """As a process dies in a power cut."""
+    """Ends the process like a power cut."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Fuse:
-    """Blows at the moment `blows_at`, counted from 0; never when that is None."""
+    """A fuse that blows at the moment `blows_at`, counted from 0, or never if that is None."""
 
     def __init__(self, blows_at: int | None, blow: Callable[[], None] = cut) -> None:
         self.blows_at = blows_at
@@ -53,7 +51,7 @@ class Fuse:
             self._blow()
 
     def cutting(self, send: Send, calls: Sequence[Call]) -> Sent:
-        """Sends the calls before the one that it blows at."""
+        """Sends the calls before the one at which the fuse blows."""
         whole = len(calls) if self.blows_at is None else self.blows_at - self.moments
         sent = send(calls[:whole]) if whole > 0 else ()
         for _ in calls:
@@ -76,7 +74,7 @@ class FusedLive(LiveChainContract):
 
 
 class FusedStore(ContentStore):
-    """Its fuse is asked before every addition or every deletion."""
+    """A store that asks its fuse before every addition or deletion."""
 
     adding: Fuse = Fuse(None)
     deleting: Fuse = Fuse(None)
@@ -116,9 +114,8 @@ def fused(
     live = FusedLive(nodes.live, deployed.live.address, nodes.live_sender)
     archive.fuse = live.fuse = fuse
     contracts = replace(deployed, live=live, followers=Followers(deployed.mirror, archive))
-    opened = OpenRun(run, nodes, contracts, ExitStack())
+    federation = Federation(run, nodes, contracts)
     store = FusedStore(run.live_store)
     store.adding, store.deleting = Fuse(adding), Fuse(deleting)
-    context = opened.context
-    opened._context = replace(context, stores=replace(context.stores, live=store))
-    return Federation(opened)
+    federation.stores = replace(federation.stores, live=store)
+    return federation

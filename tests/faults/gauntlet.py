@@ -14,7 +14,7 @@ from blockful_py.engine.jobs import Act, Job, JobState, Kind, Step
 from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import resume
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.faults.fuse import die
 from tests.forks import FORKS
 
@@ -25,14 +25,15 @@ Work = Callable[[Federation], object]
 
 class When(StrEnum):
     BEFORE = "before"
-    """The step is in the journal as begun, and nothing of it was done."""
+    """The step is recorded as begun, without any work done."""
     AFTER = "after"
-    """The step was done, and is in the journal as begun."""
+    """The step is done, but only recorded as begun."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """`act` None: when the job is opened (before its first step), or closed (before, or after)."""
+    """A moment in a job; with `act` None, its opening (before the first step) or its closing (before or
+    after)."""
 
     when: When
     act: Act | None = None
@@ -55,7 +56,7 @@ def moments(job: Job) -> list[Moment]:
 
 
 def killed_at(moment: Moment, run: Path, chains: Nodes, work: Work) -> None:
-    """Has a process go on with the run's job, or begin it with `work`, and sees it die at the moment."""
+    """Has a process resume the run's job, or begin it with `work`, and checks that it dies at the moment."""
     urls = (chains.live.url, chains.archive.url)
     process = FORKS.Process(target=_go_on, args=(run, urls, chains.place, work, moment))
     process.start()
@@ -63,24 +64,24 @@ def killed_at(moment: Moment, run: Path, chains: Nodes, work: Work) -> None:
     assert process.exitcode == -SIGKILL, moment
 
 
-def _go_on(run: Path, urls: tuple[str, str], place: Place, work: Work, moment: Moment) -> None:
-    """`place`: chains of our own, whose times and keys repeat."""
+def _go_on(run: Path, urls: tuple[str, str], place: ChainEndpoints, work: Work, moment: Moment) -> None:
+    """Resumes the job; `place` names our own chains, whose times and keys repeat."""
     _arm(moment)
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         nodes.place = place
         _lead(run, nodes, work)
 
 
 def _lead(run: Path, nodes: Nodes, work: Work) -> None:
     with Federation.open(run, nodes=nodes) as federation:
-        if federation.opened.context.journal.open_job() is None:
+        if federation.context.journal.open_job() is None:
             work(federation)
         else:
             resume(federation)
 
 
 def _arm(moment: Moment) -> None:
-    """In this process, every journal kills at the moment."""
+    """Makes every journal of this process kill it at the moment."""
     take, finish, close_job, begin = Journal.take, Journal.finish, Journal.close_job, Journal.begin
 
     def deadly_take(self: Journal, steps: Sequence[Step]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trained run to be disturbed again and again, and what its requests come to undisturbed."""
+"""A trained run to be disturbed again and again, and the results of its requests without disturbance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.federations import promised, put_back, trained
 
 @contextmanager
 def promised_and_put_back(directory: Path, chains: Nodes) -> Iterator[None]:
-    """As `put_back`; in the end a decision of the run may be unfinished, and no promise is broken."""
+    """Like `put_back`; at the end, no promise is broken, though a decision may be unfinished."""
     with put_back(chains.live, chains.archive):
         yield
         promised(open_contracts(chains, RunDirectory.open(directory).deployments), unfinished=True)
@@ -29,7 +29,7 @@ def promised_and_put_back(directory: Path, chains: Nodes) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ground:
-    """A run directory to be copied for each case, and the chains it stands on."""
+    """A run directory, copied for each case, and its chains."""
 
     directory: Path
     nodes: Nodes
@@ -37,7 +37,7 @@ class Ground:
 
     @classmethod
     def lay(cls, settings: Settings, folder: Path, chains: Nodes) -> Ground:
-        """Trains a run in `folder`, and carries its request out in copies that nothing disturbs."""
+        """Trains a run in `folder`, and executes its request in undisturbed copies."""
         trained(settings, folder / "run", chains).close()
         undisturbed = {}
         for paradigm in Paradigm:
@@ -55,7 +55,7 @@ class Ground:
 
     @contextmanager
     def copied(self, directory: Path) -> Iterator[Path]:
-        """A copy of the trained run; what happens on the chains is undone."""
+        """A copy of the trained run; changes on the chains are undone."""
         shutil.copytree(self.directory, directory)
         with promised_and_put_back(directory, self.nodes):
             yield directory

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an undisturbed job and a resumed one have in common, and what must hold in between."""
+"""The common state of an undisturbed and a resumed job, and the invariants in between."""
 
 from __future__ import annotations
 
@@ -43,10 +43,7 @@ class State:
             tuple(stored.record for stored in archive.records(0, archive.length())),
             frozenset(federation.stores.live),
             frozenset(federation.stores.archive),
-            {
-                address: vault.versions()
-                for address, vault in federation.opened.context.keys.keyring._vaults.items()
-            },
+            {address: vault.versions() for address, vault in federation.context.keys.keyring._vaults.items()},
             federation.verify().passed,
             federation.audit().passed,
             check_promises(live, archive, unfinished=False).kept,

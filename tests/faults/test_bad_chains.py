@@ -44,7 +44,7 @@ def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
 
 
 def before_step(monkeypatch: pytest.MonkeyPatch, act: Act, number: int, what: Callable[[], object]) -> None:
-    """Has something happen once, before the step of this kind and number (from 0) is taken."""
+    """Has something happen once, before the step of this kind and number (from 0)."""
     taking, seen = Journal.taking, 0
 
     @contextmanager
@@ -69,7 +69,7 @@ def go_back(*marks: tuple[Node, str]) -> Callable[[], None]:
 
 
 def give_up(sender: Sender, ground: Ground, run: Path) -> None:
-    """A request whose transactions to a chain are not mined in time."""
+    """Makes a request whose transactions to a chain are not mined in time."""
     patience, sender._deadline = sender._deadline, 0.2
     try:
         with (
@@ -87,7 +87,7 @@ def transactions_of(sender: Sender) -> int:
 
 
 def assert_resumed(ground: Ground, run: Path, paradigm: Paradigm) -> None:
-    """The same request again leads to the undisturbed end; nothing was done twice."""
+    """Repeating the request leads to the undisturbed end without repeated work."""
     with Federation.open(run, nodes=ground.nodes) as federation:
         federation.unlearn(paradigm=paradigm)
         assert State.of(federation) == ground.undisturbed[paradigm]
@@ -97,7 +97,7 @@ def assert_resumed(ground: Ground, run: Path, paradigm: Paradigm) -> None:
 def test_an_archive_that_goes_back_before_the_live_chain_changes(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The live chain is left alone: what it would replace is in the archive no longer."""
+    """The live chain is left alone, because the archive no longer has the versions to be replaced."""
     archive = ground.nodes.archive
     revert = go_back((archive, archive.rpc.call("evm_snapshot")))
     with Federation.open(run, nodes=ground.nodes) as federation:
@@ -124,7 +124,7 @@ def test_an_archive_that_goes_back_before_the_live_chain_changes(
 def test_chains_that_go_back_before_the_job_is_confirmed(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch, paradigm: Paradigm, which: str
 ) -> None:
-    """Nothing is deleted or destroyed; what is lost is sent again."""
+    """Nothing is deleted or destroyed; lost transactions are sent again."""
     nodes = [getattr(ground.nodes, side) for side in ("live", "archive") if which in (side, "both")]
     marks = [(node, node.rpc.call("evm_snapshot")) for node in nodes]
     with Federation.open(run, nodes=ground.nodes) as federation:
@@ -140,7 +140,7 @@ def test_chains_that_go_back_before_the_job_is_confirmed(
 
 @pytest.mark.parametrize("fate", ["dropped", "mined late"])
 def test_transactions_that_do_not_get_through(ground: Ground, run: Path, fate: str) -> None:
-    """The live chain's node stops mining; then it forgets the transactions, or mines them after all."""
+    """The live chain's node stops mining; then it forgets the transactions, or mines them late."""
     live = ground.nodes.live
     height = live.block_number()
     with not_mining(live):
@@ -156,7 +156,7 @@ def test_transactions_that_do_not_get_through(ground: Ground, run: Path, fate: s
 def test_transactions_that_are_still_on_the_way_when_the_job_goes_on(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch, side: str
 ) -> None:
-    """Estimates know them, the newest block does not: they are awaited, and sent no second time."""
+    """Estimates include them, the newest block does not: the job waits, and does not send them again."""
     node, sender = getattr(ground.nodes, side), getattr(ground.nodes, f"{side}_sender")
     sent = transactions_of(sender)
     with not_mining(node):

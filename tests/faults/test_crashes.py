@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A crash in the middle of a step, then the same command again: as if nothing had happened, nothing twice."""
+"""A crash in the middle of a step, then the same command again: the normal result, nothing repeated."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CASES = [
     (Paradigm.PARALLEL, {"deleting": 3}),
     (Paradigm.SEQUENTIAL, {"sending": 3}),
 ]
-"""In the middle of a step; between steps: `test_every_step`."""
+"""Crashes in the middle of a step; `test_every_step` has the ones between steps."""
 
 
 @pytest.mark.parametrize(("paradigm", "moment"), CASES)
@@ -87,7 +87,7 @@ def test_between_two_live_chunks_the_record_says_that_it_is_not_settled(ground: 
 
 
 def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
-    """What a request would still wait for if it had been filed."""
+    """Answers that a request filed now would still wait for."""
     filed = FiledRequest(1, b"", file_uri(b""), 1, 2**32 - 1, 0, b"", RequestState.ADMITTED)
     return RequestStanding(filed, request, catalogue, (), (), 0, Rules(1, True)).missing
 
@@ -95,7 +95,7 @@ def missing(catalogue: Catalogue, request: Request) -> tuple[str, ...]:
 def test_what_passing_left_alone_is_missing_until_the_last_live_chunk(
     ground: Ground, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The start s unlearns nothing, so that only y is replaced with the starts, in the second chunk."""
+    """The start s unlearns nothing, so only y is replaced with the starts, in the second chunk."""
 
     def unlearn(task: UnlearningTask, name: str, *arguments: Any) -> Weights:
         return task.models[name].weights if name == "s" else retrain_model(task, name, *arguments)
@@ -114,7 +114,7 @@ def test_what_passing_left_alone_is_missing_until_the_last_live_chunk(
 
 
 def test_what_only_the_archive_has_is_pending(ground: Ground, run: Path) -> None:
-    """Nothing is wrong with the models: none has changed yet."""
+    """The models are all right, since none has changed yet."""
     with pytest.raises(PowerCut):
         fused(run, ground.nodes, sending=1).unlearn()
     contracts = fused(run, ground.nodes).contracts

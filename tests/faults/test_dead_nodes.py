@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that dies in the middle: one error that names the cause, and a run that goes on later."""
+"""A node that dies during a job: one error that names the cause, and a run that can be resumed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Killed before and after every step that the journal of an undisturbed job lists, and resumed each time:
-the same chains, stores and keys in the end, and nothing done twice.
+"""A job is killed before and after every step of its journal, and resumed each time.
 
-One job of each kind runs this gauntlet: what one kill leaves is what the next process goes on with.
+The chains, stores and keys are the same in the end, without repeated work.  One job of each kind runs this
+gauntlet: each process resumes from the state that the last kill left.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def in_sequence(federation: Federation) -> object:
 
 @dataclass(frozen=True)
 class Case:
-    """A job, from which state it begins, and the acts that its journal must list."""
+    """A job, its initial state, and the acts that its journal must list."""
 
     kind: Kind
     work: Work
@@ -81,7 +81,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture
 def run(deployed: Path, chains: Nodes, tmp_path: Path, case: Case) -> Iterator[Path]:
-    """What the case begins with; what happens on the chains is undone."""
+    """The initial run of the case; changes on the chains are undone."""
     shutil.copytree(deployed, tmp_path / "run")
     with promised_and_put_back(tmp_path / "run", chains):
         if case.trained:
@@ -92,7 +92,7 @@ def run(deployed: Path, chains: Nodes, tmp_path: Path, case: Case) -> Iterator[P
 
 @pytest.fixture
 def trained_run(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]:
-    """A trained run; what happens on the chains is undone."""
+    """A trained run; changes on the chains are undone."""
     shutil.copytree(deployed, tmp_path / "run")
     with promised_and_put_back(tmp_path / "run", chains):
         with Federation.open(tmp_path / "run", nodes=chains) as federation:
@@ -101,7 +101,7 @@ def trained_run(deployed: Path, chains: Nodes, tmp_path: Path) -> Iterator[Path]
 
 
 def undisturbed(run: Path, chains: Nodes, work: Callable[[Federation], object]) -> tuple[Job, State]:
-    """The job, and the state after it, on chains that are put back and in a copy of the run."""
+    """The job, and the state after it, on reset chains and in a copy of the run."""
     copy = run.with_name("undisturbed")
     shutil.copytree(run, copy)
     with put_back(chains.live, chains.archive), Federation.open(copy, nodes=chains) as federation:
@@ -110,7 +110,7 @@ def undisturbed(run: Path, chains: Nodes, work: Callable[[Federation], object]) 
 
 
 def test_a_request_is_given_up_before_anything_is_sent(trained_run: Path, chains: Nodes) -> None:
-    """Its certificate is never used; what was stored and the keys are taken back."""
+    """Its certificate is never used; stored files and keys are removed again."""
     with Federation.open(trained_run, nodes=chains) as federation:
         before = State.of(federation)
     first_send = Moment(When.BEFORE, Act.SEND, "s, x, archive 1 of 2")
@@ -131,7 +131,7 @@ def test_a_request_is_given_up_before_anything_is_sent(trained_run: Path, chains
 
 
 def test_a_training_is_given_up_between_its_blocks(deployed: Path, chains: Nodes, tmp_path: Path) -> None:
-    """What it has published stays, and another training goes on from there."""
+    """Its published blocks stay, and another training continues from there."""
     run = tmp_path / "run"
     shutil.copytree(deployed, run)
     with promised_and_put_back(run, chains):
@@ -164,7 +164,7 @@ def test_a_job_killed_at_every_step(case: Case, run: Path, chains: Nodes) -> Non
         with Federation.open(run, nodes=chains, settle=False) as federation:
             assert_archived_before_replaced(federation)
             assert len(jobs_of(federation.run)) == job.number
-            unfinished = federation.opened.context.journal.open_job()
+            unfinished = federation.context.journal.open_job()
             assert (unfinished is None) == (moment == CLOSED)
     with Federation.open(run, nodes=chains) as federation:
         assert State.of(federation) == state

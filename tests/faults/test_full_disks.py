@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No room in the store or for the journal: one error that says so, and a job that goes on later."""
+"""No room in the store or for the journal: one clear error, and a job that can be resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.resume import jobs_of
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.schema import Report
@@ -40,7 +40,7 @@ SETTINGS = small(
 
 
 def _report(run: Path, urls: tuple[str, str], limit: int, said: Connection) -> None:
-    """As the command on a disk that takes no file of more than `limit` bytes once the request is done."""
+    """Runs the command with files limited to `limit` bytes after the request is done."""
     unlearn = Federation.unlearn
 
     def filling(self: Federation, *arguments: Any) -> Unlearned:
@@ -49,15 +49,15 @@ def _report(run: Path, urls: tuple[str, str], limit: int, said: Connection) -> N
         return unlearned
 
     Federation.unlearn = filling  # type: ignore[method-assign, assignment]
-    with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
         outcome = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, Silent())
     told = outcome.report.to_bytes() if outcome.report else b""
     said.send((outcome.job, outcome.repeated, outcome.problem, told))
 
 
-def _unlearn(run: Path, urls: tuple[str, str], place: Place, limit: int, said: Connection) -> None:
-    """As on a disk that takes no file of more than `limit` bytes."""
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+def _unlearn(run: Path, urls: tuple[str, str], place: ChainEndpoints, limit: int, said: Connection) -> None:
+    """Runs the command with files limited to `limit` bytes."""
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         nodes.place = place
         with Federation.open(run, nodes=nodes) as federation:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -70,7 +70,7 @@ def _unlearn(run: Path, urls: tuple[str, str], place: Place, limit: int, said: C
 
 
 def unlearn_without_room(run: Path, chains: Nodes, limit: int) -> str:
-    """What the process says that unlearns with so little room."""
+    """The output of a process that unlearns with this little room."""
     hears, says = FORKS.Pipe(duplex=False)
     urls = (chains.live.url, chains.archive.url)
     process = FORKS.Process(target=_unlearn, args=(run, urls, chains.place, limit, says))
@@ -104,7 +104,7 @@ def undisturbed(origin: Path, chains: Nodes, tmp_path: Path) -> State:
 
 
 def test_no_room_for_the_weights(run: Path, chains: Nodes, undisturbed: State) -> None:
-    """Refused with nothing half-done, and nothing left in the store."""
+    """Refused without half-done work or files left in the store."""
     with Federation.open(run, nodes=chains) as federation:
         files, before = set(federation.stores.live), State.of(federation)
     largest = max(path.stat().st_size for path in (run / "live" / "blocks").rglob("*"))
@@ -120,7 +120,7 @@ def test_no_room_for_the_weights(run: Path, chains: Nodes, undisturbed: State) -
 
 
 def test_no_room_for_the_journal(run: Path, chains: Nodes, undisturbed: State) -> None:
-    """It ends in the middle of a decision, and goes on when there is room."""
+    """The job stops in the middle of a decision, and continues when there is room."""
     said = unlearn_without_room(run, chains, 60_000)
     assert "journal.sqlite cannot be written" in said
     assert "Make room" in said
@@ -134,7 +134,7 @@ def test_no_room_for_the_journal(run: Path, chains: Nodes, undisturbed: State) -
 
 
 def test_no_room_for_the_report_of_a_request_that_is_done(run: Path, chains: Nodes) -> None:
-    """The request is done, and says so; asked again, it makes the report and changes nothing."""
+    """The error says that the request is done; a repetition makes the report and changes nothing."""
     hears, says = FORKS.Pipe(duplex=False)
     urls = (chains.live.url, chains.archive.url)
     process = FORKS.Process(target=_report, args=(run, urls, 1000, says))
@@ -167,7 +167,7 @@ def test_no_room_for_the_report_of_a_request_that_is_done(run: Path, chains: Nod
 
 
 def test_no_room_for_the_figures_before_a_request(run: Path, chains: Nodes) -> None:
-    """The command fails before anything is done."""
+    """The command fails before it changes anything."""
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*") if path.is_file()}
     with Federation.open(run, nodes=chains) as federation, pytest.MonkeyPatch.context() as patch:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training that was interrupted goes on to the same models at the same places."""
+"""Interrupted training continues to the same models at the same places."""
 
 from __future__ import annotations
 

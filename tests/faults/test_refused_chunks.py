@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transaction that is refused in the middle of a decision: the rest waits, readable, and goes on."""
+"""A refused transaction in the middle of a decision: the rest waits, readable, and continues later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS = small(chain={"packaging_interval": 0, "chunk_models": 2})
 
 
 class RefusedLive(LiveChainContract):
-    """Its transactions, but for the first `good`, reach the contract with a Merkle path of something else."""
+    """A live chain whose transactions after the first `good` carry a wrong Merkle path."""
 
     good: int
 
@@ -53,12 +53,12 @@ def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
 
 
 def refusing(run: Path, nodes: Nodes, good: int) -> Federation:
-    """The federation of a run whose transactions to the live chain are refused, but for the first `good`."""
+    """The federation of a run whose transactions to the live chain are refused after the first `good`."""
     federation = fused(run, nodes)
-    context = federation.opened.context
-    live = RefusedLive(nodes.live, context.contracts.live.address, nodes.live_sender)
+    contracts = federation.contracts
+    live = RefusedLive(nodes.live, contracts.live.address, nodes.live_sender)
     live.good = good
-    federation.opened._context = replace(context, contracts=replace(context.contracts, live=live))
+    federation.contracts = replace(contracts, live=live)
     return federation
 
 
@@ -79,7 +79,7 @@ def test_the_rest_waits_readable_and_goes_on(ground: Ground, run: Path) -> None:
 
 
 def test_what_is_refused_again_waits_on(ground: Ground, run: Path) -> None:
-    """Another decision could not have x and y replaced: it would not hold the starts."""
+    """Another decision could not replace x and y without the starts."""
     with pytest.raises(ContractError, match="LiveChain refused"):
         refusing(run, ground.nodes, good=1).unlearn()
     again = refusing(run, ground.nodes, good=0)

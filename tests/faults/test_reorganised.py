@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settled blocks that change after a job is done: an alarm for everybody who looks, and work that goes on."""
+"""Settled blocks that change after a job: an alarm for every reader, and work that continues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(ground: Ground, tmp_path: Path) -> Iterator[Path]:
 
 
 def revert(nodes: Nodes, marks: tuple[str, str]) -> None:
-    """Both chains go back, and go on otherwise."""
+    """Resets both chains, which then continue differently."""
     for node, mark in zip((nodes.live, nodes.archive), marks, strict=True):
         assert node.rpc.call("evm_revert", mark)
         set_balance(node, STRANGER, 1)
@@ -98,7 +98,7 @@ def test_a_member_tells_it(ground: Ground, run: Path, tmp_path: Path) -> None:
     nodes.archive.rpc.call("evm_mine")
     duty.step()
     revert(nodes, marks)
-    contracts.archive.archived()  # whoever reads first does not hide it
+    contracts.archive.archived()  # an earlier reading does not hide it
     with pytest.raises(ReorganisedError, match="chain 1338 was reorganised"):
         duty.step()
     duty.step()

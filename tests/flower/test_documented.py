@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/how-to/use-flower.md shows works, on an app that has the quickstart's modules and functions."""
+"""The code of docs/how-to/use-flower.md works with an app of the quickstart's modules and functions."""
 
 from __future__ import annotations
 

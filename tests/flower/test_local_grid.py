@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`LocalGrid` is a grid to Flower's strategies: they train on it as on a SuperLink's."""
+"""Flower's strategies train on a `LocalGrid` as on a SuperLink's grid."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`BlockfulStrategy` records a Flower federation, and has its nodes forgotten by running rounds again."""
+"""A `BlockfulStrategy` records a Flower federation, and forgets nodes by running rounds again."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_record_is_opened_again_and_forgets_with_a_strategy_that_remembers(
         last = run(strategy, late, 1)
     with BlockfulStrategy(FedAdam(), tmp_path / "run") as strategy:
         assert equal(strategy.arrays().to_torch_state_dict(), last.to_torch_state_dict())
-        with pytest.raises(LearningError, match="ends with round-1, and these arrays are others"):
+        with pytest.raises(LearningError, match="ends with round-1, but these arrays differ"):
             run(strategy, late, 1)
         run(strategy, LocalGrid(honest(), 3), 1, strategy.arrays())
     with BlockfulStrategy(FedAdam(), tmp_path / "run") as strategy:
@@ -174,7 +174,7 @@ def test_outside_the_server_app_the_run_says_who_can_forget(recorded: BlockfulSt
 def test_more_nodes_than_there_is_room_for_are_refused(chains: Nodes, tmp_path: Path) -> None:
     with (
         BlockfulStrategy(FedAvg(), tmp_path / "run", settings(chains, users=3)) as strategy,
-        pytest.raises(SettingsError, match="3 nodes have taken part, the record has room for 2"),
+        pytest.raises(SettingsError, match="3 nodes have taken part, but the record has room for 2"),
     ):
         run(strategy, LocalGrid(honest(), 3), 1)
 

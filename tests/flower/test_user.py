@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`FlowerUser` trains participants by a ClientApp, and says in one error why it could not."""
+"""A `FlowerUser` trains participants with a ClientApp, and reports a failure in one error."""
 
 from __future__ import annotations
 

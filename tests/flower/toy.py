@@ -30,7 +30,7 @@ class Toy(nn.Module):
 
 
 def samples(client: int) -> tuple[Tensor, Tensor]:
-    """12 samples of a client; those of client -1 are public."""
+    """12 samples of a client; the samples of client -1 are public."""
     stream = torch.Generator().manual_seed(100 + client)
     y = torch.arange(12) % CLASSES
     return torch.randn(12, 1, 2, 2, generator=stream) + y[:, None, None, None], y

@@ -3,8 +3,8 @@
 
     python -m tests.fuzzing.byzantine --seconds 300 --seed 1
 
-A case is drawn from its seed.  It ends in a ViolationError unless, with at most f faulty members, decisions
-of an honest leader are executed or cleanly refused, none is done twice, and liars alone are blamed.
+Each case is drawn from its seed.  With at most f faulty members, decisions of an honest leader must be
+executed or cleanly refused, none twice, and only liars blamed; otherwise the case raises ViolationError.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from tests.fuzzing.schemer import Schemer
 
 
 def run_case(seed: int) -> bool:
-    """Whether an honest leader's decision was executed.  Raises ViolationError, and whatever breaks."""
+    """Plays a case; returns whether an honest leader's decision was executed.
+
+    Raises ViolationError, and any unexpected error.
+    """
     rng = Random(seed)
     size = rng.choice((4, 4, 4, 7))
     faulty = rng.sample(range(1, size + 1), rng.randint(0, (size - 1) // 3))

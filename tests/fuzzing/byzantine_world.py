@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee whose messages go through the real handlers, and what is watched of them."""
+"""A committee whose messages go through the real handlers, and the checks of these messages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from unittest.mock import patch
 
 from blockful_py.committee import codec, coordinator, wire
 from blockful_py.committee.certificate_signer import CertificateSigner
-from blockful_py.committee.certificates import (
-    CommittedVote,
-    Cosigning,
-    Executor,
-    attestation_of,
-    require_signed,
-)
+from blockful_py.committee.certificates import CommittedVote, Cosigning, attestation_of
 from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
 from blockful_py.committee.drafting import NewModel, Proposer
 from blockful_py.committee.member import Member
@@ -38,11 +32,13 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.service import member_client
 from blockful_py.committee.service.client import LimitOf
 from blockful_py.committee.service.dkg_participant import DkgParticipant
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
-from blockful_py.committee.service.messages import AttestRequest, MessageKind, SignRequest
+from blockful_py.committee.service.messages import AttestRequest, SignRequest
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.remote import RemoteMember
-from blockful_py.committee.service.request_handler import RequestHandler, Seat
+from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve, eip712, multisignature, signature
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.roster import Roster
@@ -53,6 +49,7 @@ from blockful_py.errors import (
     TooLongError,
     UnreachableError,
 )
+from blockful_py.ledger.signed import Executor, require_signed
 from blockful_py.types import Certificate, Codec, Uri
 from tests.committee.service.dealers import Hall, Shelf
 from tests.crypto.committee import Ceremony
@@ -77,7 +74,7 @@ AT_ONCE = frozenset(
         MessageKind.ATTEST_COSIGNING,
     }
 )
-"""Answers that are checked one by one; shares are only once all have arrived."""
+"""Answers checked one by one; shares are checked only once all have arrived."""
 
 Answer = TypeVar("Answer")
 
@@ -109,7 +106,7 @@ class MemoryNotes(OutboxStore):
 
 
 class Doorkeeper:
-    """A reviewer that accepts all models but those whose digest begins with WRONG_BYTE."""
+    """A reviewer that accepts every model unless its digest begins with WRONG_BYTE."""
 
     def review_publication(self, proposal: PublicationProposal) -> None:
         self._review([each.uri for each in proposal.block.publications])
@@ -129,7 +126,7 @@ class Doorkeeper:
 
 
 class Bench(Hall):
-    """What the process of one member sees; EPOCH is the current one."""
+    """A member process's view of the world; EPOCH is the current one."""
 
     def __init__(self, member: Member, leaders: frozenset[bytes]) -> None:
         self._seat = Seat(member, lambda: 0)
@@ -170,7 +167,7 @@ class Place:
 
 
 class World:
-    """The chains, the members and what passes between them."""
+    """The chains, the members and their messages."""
 
     def __init__(self, size: int, faulty: Sequence[int], rng: Random) -> None:
         self.shares, self.secrets, self.roster = committee_of(size)
@@ -183,7 +180,7 @@ class World:
         self.schemer = wire.MessageSigner(rng.randrange(1, curve.N), MESSAGES, rng.randbytes)
         self.places = {share.index: self._place(share) for share in self.shares}
         self.answers: Counter[tuple[int, int]] = Counter()
-        """How often each pair of nonces was answered with."""
+        """Number of answers with each pair of nonces."""
         self.asked: list[bytes] = []
         self.problems: list[str] = []
         self._votes: dict[tuple[int, bytes], set[bytes]] = defaultdict(set)
@@ -222,7 +219,7 @@ class World:
         return found
 
     def post(self, url: str, data: bytes, seconds: float, limit_of: LimitOf, *more: object) -> bytes:
-        """In the place of `client.post`."""
+        """Replaces `client.post`."""
         place = self.places[int(url)]
         if not place.reachable:
             raise UnreachableError(f"no member answers at {url}")
@@ -241,7 +238,7 @@ class World:
         return read
 
     def certified(self, certificate: Certificate, executor: Executor) -> bool:
-        """Whether it holds; notes what it is about."""
+        """Whether a certificate is valid; records its subject."""
         try:
             require_signed(certificate, executor, self.roster, VOTING)
         except RefusedError:
@@ -279,7 +276,7 @@ class World:
             self.archive.append(chunk.expected_head, chunk.timestamp, chunk.records, action)
 
     def check(self) -> None:
-        """Raises ViolationError."""
+        """Checks all invariants.  Raises ViolationError."""
         for ledger in (self.archive, self.live):
             if len(set(ledger.executed)) != len(ledger.executed):
                 self.problems.append("an action was executed twice")
@@ -321,7 +318,7 @@ class World:
     def _watch(
         self, place: Place, kind: MessageKind, asked: wire.MessageHeader, body: bytes, answer: bytes
     ) -> None:
-        """Notes what an honest member must not have answered."""
+        """Records answers that an honest member must not give."""
         message = wire.receive(MESSAGES, answer).message
         if message.kind != wire.ANSWERED:
             return
@@ -372,9 +369,9 @@ class World:
 
 @contextmanager
 def watched(world: World) -> Iterator[None]:
-    """Messages go through `world`, which sees every answer with a nonce; nobody waits.
+    """Sends messages through `world`, which sees every answer with a nonce; waits are skipped.
 
-    What all members compute alike is computed once.
+    Computations that all members share are done once.
     """
 
     class Watched(response.Responder):

@@ -11,9 +11,9 @@ from random import Random
 
 
 def play(name: str, description: str, counted: str, run_case: Callable[[int], int]) -> None:
-    """Runs cases until the time or their number is over; whatever one raises goes on, after its seed.
+    """Runs cases until their time or number is over; re-raises an error of a case after its seed is printed.
 
-    `counted`: what the numbers that `run_case` returns are of.
+    `counted`: unit of the numbers that `run_case` returns.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seconds", type=float, default=300)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of filed requests, by what the chains tell alone; nothing of the package is asked."""
+"""Invariants of filed requests, derived from the chains alone, without the package's code."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ BEGINNINGS = (*VERSIONS, "handed in")
 
 
 class FilingViolationError(Exception):
-    """Somebody's model fell to a filing, or a request did not end."""
+    """A filing cost somebody's model, or a request did not end."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What its filer knows of a request.
+    """The filer's knowledge of a request.
 
     Attributes:
         starts: the models it starts from.
-        blocks: for which it is open, at most.
-        admissible: whether members may admit it; None where that depends on the models.
+        blocks: maximum number of blocks for which it is open.
+        admissible: whether members may admit it; None if that depends on the models.
     """
 
     starts: tuple[str, ...]
@@ -34,7 +34,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class FilingsOracle:
-    """`owners`, `parents`: of each model; `asked`: requests that can be read, by number."""
+    """Checks histories; `owners` and `parents` are of each model, `asked` are the readable requests by
+    number."""
 
     happened: Sequence[Happened]
     owners: Mapping[str, bytes]
@@ -43,22 +44,25 @@ class FilingsOracle:
     _known: dict[int, set[str]] = field(default_factory=dict)
 
     def check(self, honest: frozenset[bytes]) -> None:
-        """Raises FilingViolationError.  `honest`: accounts that do each part within their time."""
+        """Checks a history; the `honest` accounts do each part within their time.
+
+        Raises FilingViolationError.
+        """
         for problem in (*self._admissions(), *self._withdrawals(honest), *self._reaches()):
             raise FilingViolationError(problem)
 
     def check_decided(self, number: int, block: int) -> None:
-        """At the block by which a request as it should be has to be decided.  Raises FilingViolationError."""
+        """Checks at the block by which a valid request has to be decided.  Raises FilingViolationError."""
         if self._decision(number) is None:
             raise FilingViolationError(f"request {number} is not decided by block {block}")
 
     def has_open(self, account: bytes) -> bool:
-        """Whether an account waits for the end of a request of its own, as far as the chains tell."""
+        """Whether an account has an open request on the chains."""
         own = [each.request for each in self.happened if each.kind == "filed" and each.by == account]
         return any(self._left(number) for number in own)
 
     def check_done(self, number: int, block: int) -> None:
-        """At the block by which an honest request has to be done.  Raises FilingViolationError."""
+        """Checks at the block by which an honest request has to be done.  Raises FilingViolationError."""
         self.check_decided(number, block)
         asked, decision = self.asked[number], self._decision(number)
         if decision is not None and decision.kind == "dismissed":
@@ -74,12 +78,14 @@ class FilingsOracle:
             )
 
     def parts_before(self, number: int) -> int:
-        """Parts that owners may do first: those left of a request and of those with lower numbers."""
+        """Parts that owners may do first, of this request and of requests with lower numbers."""
         return sum(len(self._left(each)) for each in self.asked if each <= number)
 
     def check_held_up(self, name: str, block: int) -> None:
-        """When nobody may build on a model.  Raises FilingViolationError unless a request that reaches it has
-        begun, and has not ended."""
+        """Checks a model that nobody may build on.
+
+        Raises FilingViolationError unless a request that reaches the model is open.
+        """
         for number, asked in self.asked.items():
             begun = any(each.request == number and each.kind in BEGINNINGS for each in self.happened)
             decision = self._decision(number)
@@ -112,8 +118,11 @@ class FilingsOracle:
                 yield f"{name} was withdrawn {each.block - ready} blocks after its part could be done"
 
     def _ready(self, name: str, number: int, before: int) -> Iterator[int]:
-        """Blocks of the references' answers, of what withdrew those that the request waited for, and of its
-        owner's parts of this request or an earlier one."""
+        """Blocks of the events that a part waits for.
+
+        These are answers of its references, withdrawals that the request waited for, and its owner's answers
+        to this request and earlier ones.
+        """
         yield 0
         answered = set[str]()
         for each in self.happened[:before]:
@@ -136,7 +145,7 @@ class FilingsOracle:
                 yield f"request {each.request} has replaced {each.what}, which it does not reach"
 
     def _reached(self, number: int) -> set[str]:
-        """The starts and what had been built on them when the request was filed."""
+        """The starts and their descendants at the time of filing."""
         if number in self._known:
             return self._known[number]
         filed = self.happened.index(self._filed(number))
@@ -150,7 +159,7 @@ class FilingsOracle:
         return reached
 
     def _left(self, number: int) -> set[str]:
-        """What a request has to replace; nothing of one that was dismissed."""
+        """The models that a request has still to replace; empty for a dismissed one."""
         decision = self._decision(number)
         if decision is not None and decision.kind == "dismissed":
             return set()
@@ -161,8 +170,10 @@ class FilingsOracle:
         return self._reached(number) - {each.what for each in answers} - self._withdrawn() - decided_without
 
     def _came_back(self, number: int) -> set[str]:
-        """The models that came back since a request was decided on: their owners' time begins anew then, and
-        may end after the bound."""
+        """The models that came back since a request's decision.
+
+        Their owners' time starts anew then, and may end after the bound.
+        """
         decision, gone, back = self._decision(number), set[str](), set[str]()
         since = 0 if decision is None else self.happened.index(decision)
         for at, each in enumerate(self.happened):
@@ -174,7 +185,7 @@ class FilingsOracle:
         return back
 
     def _has_other_work(self, number: int) -> bool:
-        """Whether requests with lower numbers ask for parts of whoever filed this one."""
+        """Whether requests with lower numbers need parts of this request's filer."""
         by = self._filed(number).by
         return any(
             self.owners[name] == by for each in self.asked if each < number for name in self._reached(each)
@@ -188,7 +199,7 @@ class FilingsOracle:
         return next((each for each in self.happened if each.kind in kinds and each.request == number), None)
 
     def _withdrawn(self, at: Happened | None = None) -> set[str]:
-        """The models that have no weights, now or when something happened."""
+        """The models without weights, now or at an event."""
         before = self.happened if at is None else self.happened[: self.happened.index(at)]
         newest = {each.what: each.kind for each in before if each.kind in VERSIONS}
         return {name for name, kind in newest.items() if kind == "withdrawn"}

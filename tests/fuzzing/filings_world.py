@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation whose participants file, hand in, publish and keep silent as they like.
+"""A federation whose participants file, hand in, publish and keep silent at will.
 
 Admission, docket and the state of each request are the real ones; the registry follows the rules of
 `ParticipantRegistry.sol`, and weights are names alone.  The committee is honest and looks at every block.
@@ -43,7 +43,7 @@ class Account:
     """A participant.
 
     Attributes:
-        honest: answers what is asked of it in its order, one part after another, each within an owner's time.
+        honest: answers requests in order, one part after another, each within an owner's time.
         busy_until: block before which it does no other part.
     """
 
@@ -60,7 +60,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Happened:
-    """What the chains tell: a publication, a filing, a decision on it, or a new version of a model.
+    """An event on the chains: a publication, a filing, a decision on it, or a new version of a model.
 
     Attributes:
         kind: "published", "filed", "admitted", "dismissed", "handed in", "answered" or "withdrawn".
@@ -81,7 +81,7 @@ class RefusedByContractError(Exception):
 
 
 class HeldUpError(Exception):
-    """Members let nobody build on a model for now."""
+    """Members allow nobody to build on a model for now."""
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Participation:
 
 @dataclass
 class FilingsWorld:
-    """The record and the registry, which stand in for those on the chains; `happened` is what they logged."""
+    """A record and a registry in memory in place of the chains; `happened` is their log."""
 
     accounts: list[Account]
     block: int = 1
@@ -112,7 +112,7 @@ class FilingsWorld:
         self.docket = Docket(self, self, self, self, Rules(BLOCKS, withdraws=True))
         self.admission = RequestAdmission(self, self.docket, attested=False, methods=())  # type: ignore[arg-type]
 
-    # What the docket and the members' admission read.
+    # Reads of the docket and of the members' admission.
 
     @property
     def node(self) -> FilingsWorld:
@@ -144,17 +144,20 @@ class FilingsWorld:
         return self.files[uri]
 
     def admitted(self) -> Sequence[RequestStanding]:
-        """What the docket says of requests; it is asked once while nothing happens."""
+        """The docket's admitted requests; cached until the next event."""
         moment = self.block, len(self.happened)
         if moment != self._moment:
             self._moment, self._admitted = moment, tuple(self.docket.admitted())
         return self._admitted
 
-    # What participants do.
+    # Actions of participants.
 
     def publish(self, owner: Account, references: Sequence[str]) -> str:
-        """Raises RefusedByContractError where a reference is gone, and HeldUpError as members do where one is
-        about to be replaced."""
+        """Publishes a model.
+
+        Raises RefusedByContractError when a reference is gone, and HeldUpError, like members, when one is
+        about to be replaced.
+        """
         if any(self.models[name].node.is_withdrawn for name in references):
             raise RefusedByContractError
         if held := self.docket.awaited().intersection(references):
@@ -188,7 +191,7 @@ class FilingsWorld:
         return name
 
     def file(self, by: Account, uri: Uri, blocks: int) -> int:
-        """Raises RefusedByContractError as `file` of the contract does."""
+        """Files a request.  Raises RefusedByContractError like the contract's `file`."""
         taken = [
             each
             for each in self.filed
@@ -206,7 +209,10 @@ class FilingsWorld:
         return number
 
     def hand_in(self, by: Account, number: int, name: str, data: bytes) -> None:
-        """Raises RefusedByContractError as the contract does: parts are for admitted requests and in time."""
+        """Hands in a part.
+
+        Raises RefusedByContractError like the contract, unless the request is admitted and open.
+        """
         filed = self.filed[number - 1]
         if not by.since or not filed.is_admitted or self.block > filed.deadline:
             raise RefusedByContractError
@@ -216,24 +222,24 @@ class FilingsWorld:
         self.parts.setdefault(number, []).append(part)
         self._tell("handed in", what=name, request=number, by=by.address)
 
-    def answer(self, standing: RequestStanding, name: str, withdrawal: bool = False) -> None:
+    def answer(self, status: RequestStanding, name: str, withdrawal: bool = False) -> None:
         """A new version of a model."""
         placed, version = self.models[name], self.models[name].version + 1
         redaction = Redaction(
             version=version,
             weights=None if withdrawal else WEIGHTS,
-            request=standing.request,
+            request=status.request,
             claims=None if withdrawal else Claimed(ad_f=0.0, ad_r=1.0),
         )
-        answers = (*placed.answers, RequestAnswer(standing.request, version, self.block, withdrawal))
+        answers = (*placed.answers, RequestAnswer(status.request, version, self.block, withdrawal))
         node = placed.node.model_copy(update={"redaction": redaction})
         self.models[name] = replace(placed, version=version, node=node, answers=answers)
-        self._tell("withdrawn" if withdrawal else "answered", what=name, request=standing.number)
+        self._tell("withdrawn" if withdrawal else "answered", what=name, request=status.number)
 
-    # What the committee does.
+    # Actions of the committee.
 
     def look(self) -> None:
-        """Members decide on filings, withdraw what nobody answered, and carry out parallel requests."""
+        """Members decide on filings, withdraw unanswered models, and execute parallel requests."""
         for filed in [each for each in self.filed if each.state is RequestState.FILED]:
             try:
                 ruling = self.admission.verdict(filed.number).ruling
@@ -241,13 +247,13 @@ class FilingsWorld:
                 continue
             if ruling is not Ruling.WAIT:
                 self._decide(filed.number, ruling is Ruling.ADMIT)
-        for standing in self.admitted():
-            for name in standing.unanswered():
-                self.answer(standing, name, withdrawal=True)
-        for standing in self.admitted():
-            if standing.is_parallel and standing.stage.is_open and standing.is_complete:
-                for name in standing.missing:
-                    self.answer(standing, name)
+        for status in self.admitted():
+            for name in status.unanswered():
+                self.answer(status, name, withdrawal=True)
+        for status in self.admitted():
+            if status.is_parallel and status.stage.is_open and status.is_complete:
+                for name in status.missing:
+                    self.answer(status, name)
 
     def _decide(self, number: int, admitted: bool) -> None:
         state = RequestState.ADMITTED if admitted else RequestState.DISMISSED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A leader that does what the pipeline does, and what must hold for it."""
+"""A leader that behaves like the pipeline, and its invariants."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fuzzing.ledgers import MAX_DRIFT, ViolationError
 
 
 class HonestLeader:
-    """Leads as the pipeline does; `drift` is how many seconds its clock is ahead of the chains'."""
+    """Leads like the pipeline; its clock is `drift` seconds ahead of the chains'."""
 
     def __init__(self, world: World, drift: int) -> None:
         self.world = world
@@ -40,7 +40,7 @@ class HonestLeader:
         )
 
     def decide(self, redaction: bool) -> bool:
-        """Whether the decision was executed; raises ViolationError when it had to be."""
+        """Whether the decision was executed.  Raises ViolationError when it had to be."""
         world = self.world
         now = NOW + self.drift
         absent = {index for index, place in world.places.items() if not place.reachable}
@@ -65,7 +65,7 @@ class HonestLeader:
         return True
 
     def check(self) -> None:
-        """Raises ViolationError when somebody is blamed wrongly, or a liar is not."""
+        """Checks the blame: raises ViolationError when an honest member is blamed, or a liar is not."""
         world, reasons = self.world, self.coordinator.excluded.reasons
         present = {index for index, place in world.places.items() if place.reachable}
         for index, reason in reasons.items():

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both chains in memory: what the contracts check, and an alarm where the archive does not come first."""
+"""Both chains in memory: the contracts' checks, and an alarm when the archive does not come first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from blockful_py.committee.certificates import Executor, require_signed
 from blockful_py.crypto import chameleon, eip712, merkle, payload
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ContractError, RefusedError
+from blockful_py.ledger.signed import Executor, require_signed
 from blockful_py.types import (
     Action,
     ArchiveReason,
@@ -31,7 +31,7 @@ MAX_DRIFT = 900
 
 
 class ViolationError(AssertionError):
-    """What must never happen has happened."""
+    """An invariant is broken."""
 
 
 class Ledger:
@@ -86,7 +86,7 @@ class Ledger:
 
 
 class MemoryArchive(Ledger):
-    """ArchiveRegistry.sol."""
+    """ArchiveRegistry.sol in memory."""
 
     def __init__(self, chain_id: int, roster: Roster, domain: eip712.Domain, now: int) -> None:
         super().__init__(chain_id, roster, domain, now)
@@ -124,7 +124,7 @@ class MemoryArchive(Ledger):
         self._count(action, leaf)
 
     def write(self, timestamp: int, records: Sequence[ArchiveRecord]) -> None:
-        """Stores records that nobody needs to certify."""
+        """Stores records without a certificate."""
         for record in records:
             self._head = payload.archive_head_step(self._head, self.length(), record, timestamp)
             self._records.append(StoredArchiveRecord(self.length(), record, timestamp))
@@ -134,7 +134,7 @@ class MemoryArchive(Ledger):
 
 
 class MemoryLive(Ledger):
-    """LiveChain.sol; raises ViolationError for what the archive does not hold."""
+    """LiveChain.sol in memory; raises ViolationError for updates that the archive lacks."""
 
     def __init__(
         self, chain_id: int, roster: Roster, domain: eip712.Domain, now: int, archive: MemoryArchive
@@ -181,7 +181,7 @@ class MemoryLive(Ledger):
         self._count(action, leaf)
 
     def write(self, block: NewBlock) -> None:
-        """Stores a block that nobody needs to certify."""
+        """Stores a block without a certificate."""
         height, leaves = self.height() + 1, []
         for index, each in enumerate(block.publications):
             position = Position(height, index)
@@ -243,7 +243,7 @@ class MemoryLive(Ledger):
 
 
 class LateArchive:
-    """The archive at a node that shows what was executed only once it is `current`."""
+    """The archive at a node that shows executed transactions only once it is `current`."""
 
     def __init__(self, archive: MemoryArchive) -> None:
         self.current = False

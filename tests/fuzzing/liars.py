@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that lie: what a faulty member sends in the place of its honest answer, by kind of message."""
+"""Members that lie: the dishonest answers of a faulty member, by kind of message."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certificates import CommittedVote, pair_digest
 from blockful_py.committee.pledges import Pledge, PledgedNonces, SignedPledge, nonces_digest
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
-from blockful_py.committee.service.messages import CertificateShare, Empty, MessageKind, Refused, Vote
+from blockful_py.committee.service.messages import CertificateShare, Empty, Refused, Vote
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CheaterError, RefusedError, UnreachableError
 from blockful_py.types import Point
 
-ANSWERS: Mapping[MessageKind, Any] = {
-    MessageKind.PUBLICATION: CommittedVote,
-    MessageKind.REDACTION: CommittedVote,
-    MessageKind.RECOMMIT: CommittedVote,
-    MessageKind.COMMIT: PledgedNonces,
-    MessageKind.ATTEST: Vote,
-    MessageKind.ATTEST_COSIGNING: Vote,
-    MessageKind.SIGN: SignatureShares,
-    MessageKind.COSIGN: CertificateShare,
+SHOWN = {
+    MessageKind.PUBLICATION,
+    MessageKind.REDACTION,
+    MessageKind.RECOMMIT,
+    MessageKind.COMMIT,
+    MessageKind.ATTEST,
+    MessageKind.ATTEST_COSIGNING,
+    MessageKind.SIGN,
+    MessageKind.COSIGN,
 }
-"""Answers that can be shown to be wrong, by kind."""
+"""Kinds with provably wrong answers."""
 
 GENERATIONS = (0, 2**63, 2**64 - 1, 2**64, 2**256 - 1)
-"""No memory counts so far."""
+"""Generations beyond a memory's range."""
 
 WAYS = ("honest", "wrong", "refuse", "accuse", "silent", "cut", "long", "flip", "empty", "replay", "stale")
 WEIGHTS = (5, 8, 2, 2, 2, 1, 1, 1, 1, 1, 1)
@@ -42,8 +43,8 @@ class Liar:
     """Twists the answers of one member.
 
     Attributes:
-        wrong: kinds of its answers that anybody can see to be wrong.
-        ways: what it does, by kind; it makes up its mind anew for the others each time.
+        wrong: kinds of its answers that anybody can recognise as wrong.
+        ways: its way of lying, by kind; decided anew each time for other kinds.
     """
 
     index: int
@@ -61,7 +62,7 @@ class Liar:
         return wire.MessageSigner(self.secret, self.messages, self.rng.randbytes)
 
     def answer(self, kind: MessageKind, question: wire.Signed, honest: bytes) -> bytes:
-        """Raises UnreachableError where it is silent."""
+        """The member's answer, twisted.  Raises UnreachableError when it is silent."""
         way = self.ways.get(kind) or self.rng.choices(WAYS, WEIGHTS)[0]
         sent = self._twisted(way, kind, question, honest)
         self._sent.append((kind, honest))
@@ -102,15 +103,15 @@ class Liar:
 
     def _wrong(self, kind: MessageKind, question: wire.Signed, honest: bytes) -> bytes:
         answered = wire.receive(self.messages, honest).message
-        if kind not in ANSWERS or answered.kind != wire.ANSWERED:
+        if kind not in SHOWN or answered.kind != wire.ANSWERED:
             return honest
-        value = codec.decode(ANSWERS[kind], answered.body)
+        value = codec.decode(kind.row.answer, answered.body)
         spoiled = self.rng.choice(SPOILS[type(value)])(self, question.header, value)
         self.wrong.append(kind)
         return self.signer.answer(question, wire.ANSWERED, codec.encode(spoiled)).envelope
 
     def pledged(self, pledge: Pledge) -> SignedPledge:
-        """With its signature, where that can be made."""
+        """Signs the pledge where possible."""
         try:
             return SignedPledge(pledge, signature.sign(self.secret, eip712.digest(self.voting, pledge)))
         except ValueError:
@@ -157,7 +158,7 @@ def _uncounted_nonces(liar: Liar, asked: wire.MessageHeader, given: PledgedNonce
 
 
 def _of_another(liar: Liar, asked: wire.MessageHeader, given: PledgedNonces) -> PledgedNonces:
-    """Signed as what it is not: another's, of another session, or fewer or more than asked for."""
+    """A misattributed answer: another member's or session's, or with fewer or more items than requested."""
     commitments = liar.rng.choice(
         (
             replace(given.commitments, signer=liar.index % liar.size + 1),

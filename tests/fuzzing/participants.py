@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays dishonest participants against an honest committee: filings, hand-ins, publications, silence, timing.
+"""Plays dishonest participants against an honest committee: filings, hand-ins, publications, timing.
 
     python -m tests.fuzzing.participants --seconds 300 --seed 1
 
-A case is drawn from its seed.  It ends in a FilingViolationError unless nobody's model falls to a request
-that cannot reach it or before its owner had its time, owners that do their parts lose nothing, nobody is kept
-from building on a model that no request is about to replace, and honest requests are decided and carried out
-in time, counted from their filing, while the attack lasts and after it (`filings_oracle.py`).
+Each case is drawn from its seed, and raises FilingViolationError if an invariant is broken
+(`filings_oracle.py`).  No model falls to a request that cannot reach it, or before its owner had its time.
+Owners that do their parts lose nothing.  Members only prevent building on models that a request is about to
+replace.  Honest requests are decided and executed in time, counted from their filing, during the attack and
+after it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ BAD_METHODS = {
     Paradigm.SEQUENTIAL: ("nobody.has:This {}", "no_such {}", "head_mask {}", "retrain {"),
     Paradigm.PARALLEL: ("retrain {}", "head_mask {}", ":: {}"),
 }
-"""Those that nobody has, cannot be read, or are not reviewed by members of this federation."""
+"""Methods that nobody has, that cannot be read, or that this federation's members do not review."""
 
 WORK = (BLOCKS - 1) // 2
-"""Blocks that a part takes an honest owner, at most: while it does one, another may become due."""
+"""Maximum blocks that a part takes an honest owner; meanwhile another may become due."""
 
 
 class FilingCase:
-    """One federation and those who play in it."""
+    """One federation and its players."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -59,29 +60,32 @@ class FilingCase:
             self._publish(account)
 
     def run(self) -> int:
-        """Honest requests that were carried out.  Raises FilingViolationError, and whatever breaks."""
+        """Plays the case; returns the number of honest requests that were executed.
+
+        Raises FilingViolationError, and any unexpected error.
+        """
         for _ in range(self._rng.randint(5, 20)):
             self._turn()
         self._settle()
         self._end()  # nobody works in the time that is skipped
         self.world.block += UNREAD_BLOCKS + 1
         self.world.look()
-        for account in self.world.accounts:  # whatever was open ends, and so do these
+        for account in self.world.accounts:  # end with all open work
             with nullcontext() if account.honest else suppress(RefusedByContractError):
                 self._ask(account)
         self._settle()
         return self._done
 
     def _settle(self) -> None:
-        """Nobody attacks any more, and the dishonest answer nothing, until honest requests are done."""
+        """Ends the attack, with silent dishonest accounts, until honest requests are done."""
         while self._wanted:
             self._pass(BLOCKS // 2, attack=False)
 
     def _end(self) -> None:
-        """Passes until no request is open.  Raises FilingViolationError at one that does not end."""
+        """Passes blocks until no request is open.  Raises FilingViolationError if one does not end."""
         waits = self._oracle().parts_before(len(self.world.filed)) + 2 * len(self.world.models) + 2
         by = self.world.block + waits * (BLOCKS + 2)
-        while any(standing.stage.is_open for standing in self.world.admitted()):
+        while any(status.stage.is_open for status in self.world.admitted()):
             if self.world.block > by:
                 raise FilingViolationError(f"a request is still open at block {self.world.block}")
             self._pass(BLOCKS // 2, attack=False)
@@ -99,7 +103,7 @@ class FilingCase:
         self._pass(rng.choice((1, 1, 2, 3, BLOCKS - 1, BLOCKS, BLOCKS + 1)), attack=True)
 
     def _pass(self, blocks: int, attack: bool) -> None:
-        """The committee and the honest look at every block."""
+        """Lets the committee and the honest accounts look at every block."""
         for _ in range(blocks):
             self.world.block += 1
             for account in self.world.accounts:
@@ -127,37 +131,37 @@ class FilingCase:
                 self._oracle().check_held_up(str(held), self.world.block)
 
     def _work(self, account: Account) -> None:
-        """The first part that is due, whoever asked for it; it takes up to half of an owner's time."""
+        """Does the first due part of any request; it takes up to half of an owner's time."""
         world = self.world
         if world.block < account.busy_until:
             return
         if account.busy_until:
             account.busy_until = 0
-            for standing in world.admitted():
-                if due := standing.due(account.address):
-                    if standing.is_parallel:
+            for status in world.admitted():
+                if due := status.due(account.address):
+                    if status.is_parallel:
                         with suppress(RefusedByContractError):
-                            world.hand_in(account, standing.number, due[0], b"part")
+                            world.hand_in(account, status.number, due[0], b"part")
                     else:
-                        world.answer(standing, due[0])
+                        world.answer(status, due[0])
                     break
-        if any(standing.due(account.address) for standing in world.admitted()):
+        if any(status.due(account.address) for status in world.admitted()):
             account.busy_until = world.block + self._rng.randint(1, WORK)
 
     def _misanswer(self, account: Account) -> None:
-        """A part out of turn, of somebody else's model, again, or as it should be."""
+        """Hands in a part out of turn, of another's model, a second time, or correctly."""
         world = self.world
-        for standing in world.admitted():
-            due = standing.due(account.address)
-            if due and self._rng.random() < 0.5 and not standing.is_parallel:
-                world.answer(standing, self._rng.choice(due))
+        for status in world.admitted():
+            due = status.due(account.address)
+            if due and self._rng.random() < 0.5 and not status.is_parallel:
+                world.answer(status, self._rng.choice(due))
                 return
             with suppress(RefusedByContractError):
                 name = self._rng.choice(list(world.models))
-                world.hand_in(account, standing.number, name, self._rng.randbytes(4))
+                world.hand_in(account, status.number, name, self._rng.randbytes(4))
 
     def _ask(self, account: Account) -> None:
-        """A request as it should be, which is to be carried out in time if the account is honest.
+        """Files a valid request, which must be executed in time if the account is honest.
 
         Raises RefusedByContractError.
         """
@@ -174,7 +178,7 @@ class FilingCase:
             self._oracle().check_decided(number, self.world.block)
 
     def _attack(self, account: Account) -> None:
-        """A filing of any kind."""
+        """Files anything."""
         rng, world = self._rng, self.world
         own = self._own(account)
         paradigm = rng.choice(list(Paradigm))
@@ -210,7 +214,7 @@ class FilingCase:
                 self._file(account, request, blocks, admissible)
 
     def _file_bytes(self, account: Account, blocks: int) -> None:
-        """What is no request, or what nobody has.  Raises RefusedByContractError."""
+        """Files an invalid or unavailable request.  Raises RefusedByContractError."""
         rng = self._rng
         data = rng.choice((b"", rng.randbytes(50), bytes(MAX_REQUEST_BYTES + 1), b"{}", b"[" * 1000))
         uri = uri_of(data, Codec.RAW)
@@ -256,7 +260,10 @@ class FilingCase:
 
 
 def run_case(seed: int) -> int:
-    """Honest requests that were carried out.  Raises FilingViolationError, and whatever breaks."""
+    """Plays a case; returns the number of honest requests that were executed.
+
+    Raises FilingViolationError, and any unexpected error.
+    """
     return FilingCase(Random(seed)).run()
 
 

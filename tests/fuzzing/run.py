@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzzes one target with Atheris (libFuzzer), guided by the lines of ours that its bytes reach.
+"""Fuzzes one target with Atheris (libFuzzer), guided by the covered lines of this project.
 
     python -m tests.fuzzing.run node -max_total_time=60 -rss_limit_mb=2048 [corpus folder]
 
-Whatever follows the target goes to libFuzzer.  An input that brings about anything but a BlockfulError, takes
-longer than its -timeout or more memory than its limit ends the run, and is written to `crash-...`.
+Arguments after the target go to libFuzzer.  An input that causes an error other than BlockfulError, or
+exceeds the -timeout or memory limit, ends the run and is written to `crash-...`.
 """
 
 from __future__ import annotations

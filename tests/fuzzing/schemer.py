@@ -14,15 +14,12 @@ from blockful_py.committee.certificates import (
     CastVote,
     CommittedVote,
     Cosigning,
-    Executor,
     actions_under,
     attestation_of,
-    digest_of,
     pair_digest,
 )
 from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication, CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
 from blockful_py.committee.pledges import (
     AttestedNonces,
     CollisionSession,
@@ -49,6 +46,8 @@ from blockful_py.errors import (
     BlockfulError,
     ContractError,
 )
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.signed import Executor, digest_of
 from blockful_py.types import Certificate, Position
 from tests.fuzzing.byzantine_world import (
     HOUR,
@@ -88,7 +87,7 @@ class Allied:
 
 @dataclass
 class Variant:
-    """One of the contents that a schemer shows for a proposal, and the honest votes that it got."""
+    """One content that a schemer shows for a proposal, and its honest votes."""
 
     proposal: PublicationProposal | RedactionDraft
     contents: tuple[tuple[bytes, ...], tuple[bytes, ...]] = ((), ())
@@ -115,7 +114,7 @@ class Schemer:
         self._generation = 0
 
     def scheme(self) -> None:
-        """One proposal, shown in up to two variants; steps are left out, repeated, or in another order."""
+        """Shows one proposal in up to two variants, with steps left out, repeated or reordered."""
         variants = self._publications() if self.rng.random() < 0.5 else self._redactions()
         for _ in range(self.rng.randint(1, 3)):
             self._gather(variants)
@@ -158,7 +157,7 @@ class Schemer:
         return Variant(proposal, (archive, (self.world.live.append_leaf(proposal.block, 0, 1),)))
 
     def _redactions(self) -> list[Variant]:
-        """Those of which it got the collisions."""
+        """Redactions with collisions."""
         proposer, place = self.world.proposer(), Position(1, self.rng.randint(0, 1))
         first, second = (proposer.redaction([Replacement(place, self.world.uri())], NOW) for _ in range(2))
         found = []
@@ -173,7 +172,7 @@ class Schemer:
         return found or self._publications()
 
     def _collided(self, draft: RedactionDraft) -> tuple[RedactionChunk, ...]:
-        """Two attempts with the nonces of one session, where the allies' nonces differ."""
+        """Makes two attempts with the nonces of one session and different nonces of the allies."""
         world, threshold = self.world, self.world.roster.threshold
         signers = sorted(self.rng.sample([*world.places], threshold))
         session = CollisionSession(
@@ -218,7 +217,7 @@ class Schemer:
         return ()
 
     def _gather(self, variants: Sequence[Variant]) -> None:
-        """Asks members for votes: some for several variants, some for none, some again."""
+        """Asks members for votes: some for several variants, some for none, some repeatedly."""
         for index in self._honest:
             for variant in self._some(self.rng.sample(variants, len(variants)), 0.7):
                 proposal = variant.proposal
@@ -234,7 +233,7 @@ class Schemer:
         return member.vote_redaction(variant.proposal, variant.chunks)
 
     def _certificate(self, variant: Variant, executor: Executor) -> None:
-        """Tries to have a variant signed, and writes it to both chains where that succeeds."""
+        """Tries to have a variant signed, and writes it to both chains if that succeeds."""
         world, proposal, content = self.world, variant.proposal.proposal, variant.content
         votes = {index: self.rng.choice(some) for index, some in variant.votes.items()}
         for index, ally in self._allies.items():
@@ -309,7 +308,7 @@ class Schemer:
         return tuple(attested)
 
     def _witness(self, variant: Variant) -> None:
-        """Shows votes around, its allies' second ones too, and some under another's name."""
+        """Shows votes around, including its allies' second ones, and some under another's name."""
         proposal = variant.proposal.proposal
         cast = [CastVote(i, variant.content, votes[0].vote) for i, votes in variant.votes.items()]
         for index, ally in self._allies.items():
@@ -321,7 +320,7 @@ class Schemer:
             self._say(index, RemoteMember.witness, EPOCH, proposal, cast)
 
     def _replay(self) -> None:
-        """Old questions, to those whom they were for and to others."""
+        """Repeats old questions, to their recipients and to others."""
         for data in self.rng.sample(self.world.asked, min(3, len(self.world.asked))):
             with suppress(BlockfulError):
                 self.world.post(str(self.rng.choice(self._honest)), data, 1.0, lambda _: 1 << 30)
@@ -338,6 +337,6 @@ class Schemer:
         return [each for each in items if self.rng.random() < share]
 
     def _next(self) -> int:
-        """A generation, now and then one that was pledged before."""
+        """A generation, now and then one pledged before."""
         self._generation += self.rng.random() < 0.9
         return 1 << 40 | self._generation

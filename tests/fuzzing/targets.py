@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that reads bytes that somebody else made, and something for each to start from."""
+"""All readers of bytes from others, with initial inputs for each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ GATEWAY = tempfile.TemporaryDirectory(prefix="fuzzing-")
 
 @dataclass(frozen=True)
 class Target:
-    """`read` gives anything or raises BlockfulError; `seeds` are bytes that it takes, or nearly."""
+    """A target whose `read` returns or raises BlockfulError; `seeds` are bytes that it nearly or fully
+    accepts."""
 
     read: Callable[[bytes], object]
     seeds: tuple[bytes, ...]
@@ -110,12 +111,12 @@ def complete(path: Path) -> object:
 
 
 def lent_keys(data: bytes) -> object:
-    """What a borrower makes of a member's answer."""
+    """A borrower's reading of a member's answer."""
     return [unwrap(each.wrapped, 7, b"context") for each in codec.decode(KeyDelivery, data).keys]
 
 
 def of_gateway(folder: Path) -> Callable[[bytes], object]:
-    """Asks the gateway of a store with LEAF for what path, query and Accept header, a line each, say."""
+    """Asks the gateway of a store with LEAF for a path, query and Accept header, one on each line."""
     store = ContentStore(folder)
     store.add(LEAF)
     served = gateway(store)
@@ -196,7 +197,7 @@ TARGETS = {
 
 
 def survives(target: Target, data: bytes) -> bool:
-    """Whether the bytes were read; refused as they may be is False, and anything else is raised."""
+    """Whether the bytes were read; a legitimate refusal gives False, any other error is raised."""
     try:
         target.read(data)
     except BlockfulError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dishonest participants take nobody's model and hold no request up; faults that are planted are found."""
+"""Dishonest participants take nobody's model and delay no request; planted faults are found."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_dishonest_participants_take_nobodys_model_and_hold_no_request_up() -> N
     assert sum(run_case(seed) for seed in SEEDS) > 0
 
 
-def _since_the_admission(standing: RequestStanding, name: str) -> int:
-    return standing.filed.decided
+def _since_the_admission(status: RequestStanding, name: str) -> int:
+    return status.filed.decided
 
 
 def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
@@ -30,25 +30,25 @@ def _to_this_day(catalogue: Catalogue, height: int) -> Catalogue:
 
 
 def _everything(look: RequestAdmission, number: int) -> AdmissionVerdict:
-    """Whatever can be read."""
+    """Admits every readable request."""
     try:
-        look._docket.standing(look._docket.entry(number))
+        look._docket.status(look._docket.entry(number))
     except Exception:
         return AdmissionVerdict(Ruling.DISMISS)
     return AdmissionVerdict(Ruling.ADMIT)
 
 
-def _references(standing: RequestStanding, name: str) -> int:
-    """Since its references were replaced, whatever else its owner does."""
-    references = [standing.record[each] for each in standing.record.graph.references(name)]
-    return max([standing.filed.decided, *(each.since for each in references)])
+def _references(status: RequestStanding, name: str) -> int:
+    """A part is due after its references were replaced, regardless of its owner's other work."""
+    references = [status.record[each] for each in status.record.graph.references(name)]
+    return max([status.filed.decided, *(each.since for each in references)])
 
 
-def _own_answers(standing: RequestStanding, name: str) -> int:
-    """As it is, without the time of references that other requests have withdrawn."""
-    answers = [standing.record[each].answer_to(standing.request) for each in standing.affected]
-    own = standing._last_answers.get(standing.record[name].node.statement.owner, 0)
-    return max([standing.filed.decided, own, *(each.block_number for each in answers if each is not None)])
+def _own_answers(status: RequestStanding, name: str) -> int:
+    """The real rule without the time of references that other requests have withdrawn."""
+    answers = [status.record[each].answer_to(status.request) for each in status.affected]
+    own = status._last_answers.get(status.record[name].node.statement.owner, 0)
+    return max([status.filed.decided, own, *(each.block_number for each in answers if each is not None)])
 
 
 def _while_another_is_open(ruling: Ruling) -> Callable[..., AdmissionVerdict]:
@@ -62,8 +62,8 @@ def _while_another_is_open(ruling: Ruling) -> Callable[..., AdmissionVerdict]:
     return ruled
 
 
-def _from_the_admission(standing: RequestStanding) -> frozenset[str]:
-    return frozenset(standing.missing) if standing.stage.is_open else frozenset()
+def _from_the_admission(status: RequestStanding) -> frozenset[str]:
+    return frozenset(status.missing) if status.stage.is_open else frozenset()
 
 
 def _nothing(*args: object, **options: object) -> None:
@@ -86,13 +86,21 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "a request never lapses": (RequestStanding, "_is_over", False),
     "nobody checks the starts": (admission, "require_starts", _nothing),
     "nobody checks whether a method is reviewed": (admission, "require_review", _nothing),
-    "nobody checks how long a request is open": (admission, "most_blocks", lambda standing: 1 << 32),
+    "nobody checks how long a request is open": (admission, "most_blocks", lambda status: 1 << 32),
 }
+FINDS = {
+    "an owner's other parts give it no more time": 3,
+    "another request's withdrawals give no more time": 12,
+    "a request that nobody answers holds publications up": 4,
+    "a request never lapses": 3,
+    "nobody checks whether a method is reviewed": 6,
+}
+"""The first seed that finds a fault, where that is not soon; it is tried before the others."""
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
     with pytest.raises(FilingViolationError):
-        for seed in range(1, 30):
+        for seed in (FINDS.get(fault, 1), *range(1, 30)):
             run_case(seed)

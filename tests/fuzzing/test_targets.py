@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short walk through what `make fuzz` does for longer: all bytes are read, or clearly refused."""
+"""A short version of `make fuzz`: all bytes are read, or clearly refused."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ NESTED = (b"[" * 100_000, b"a=" + b"[" * 100_000, b'{"a":' * 100_000, b"\xff" * 
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_are_read_or_refused(name: str, data: st.DataObject) -> None:
+    """Only errors of the package's tree may end a reader; `survives` raises all others."""
     target = TARGETS[name]
     seed = data.draw(st.sampled_from((b"", *target.seeds)))
     at = data.draw(st.integers(0, len(seed)))

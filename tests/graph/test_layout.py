@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drawing keeps references left of inheritors and models apart, whatever the graph."""
+"""A drawing keeps references left of inheritors and models apart, for every graph."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def bezier(curve: Sequence[tuple[float, float]]) -> np.ndarray[Any, Any]:
     ids=["paper", "organic 20", "organic 60"],
 )
 def test_few_edges_of_small_graphs_cross(graph: dict[str, tuple[str, ...]], most: int) -> None:
-    """`most`: as many as exchanges leave; barycentres alone left 5, 22 and 96."""
+    """Exchanges leave at most `most` crossings; barycentres alone left 5, 22 and 96."""
     routes = layered_drawing(graph).routes.values()
     steps = [step for route in routes for step in pairwise(route)]
     crossings = sum(

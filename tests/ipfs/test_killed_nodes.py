@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IPFS nodes that are killed in the middle of jobs: each time one clear error, and chains that are whole; in
-the end, as if nothing had happened.
+"""IPFS nodes are killed during jobs: one clear error each time, whole chains, and the same end result.
 
-One job of each kind runs the gauntlet: what one kill leaves is what the next attempt goes on with.
+One job of each kind runs the gauntlet: each attempt resumes from the state that the last kill left.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ UNLEARNING = [
 
 @dataclass(frozen=True)
 class Stage:
-    """A deployed run that nothing disturbed yet, its nodes, and what its jobs come to undisturbed."""
+    """A deployed and undisturbed run, its nodes, and the undisturbed results of its jobs."""
 
     run: Path
     chains: Nodes
@@ -81,7 +80,7 @@ def stage(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 def disturbed(stage: Stage, moments: Sequence[Moment], work: Callable[[Federation], object]) -> State:
-    """What a job comes to whose nodes are killed at each of the moments; the next attempt goes on with it."""
+    """The result of a job whose nodes are killed at each of the moments; each attempt resumes it."""
     for number, moment in enumerate(moments):
         node = stage.nodes[moment.store]
         with Federation.open(stage.run, nodes=stage.chains) as federation:
@@ -104,7 +103,7 @@ def disturbed(stage: Stage, moments: Sequence[Moment], work: Callable[[Federatio
 
 
 def assert_whole(federation: Federation) -> None:
-    """No model is on one chain alone, and none is half-way to another version."""
+    """Every model is on both chains, and no redaction is half done."""
     live, archive = federation.contracts.live, federation.contracts.archive
     transactions = all_transactions(live)
     assert all(each.settled for each in transactions)

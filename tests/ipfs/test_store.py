@@ -20,7 +20,7 @@ from tests.limits import ANY_SIZE
 
 MIB = 2**20
 IMPATIENT = 0.5
-"""Seconds to look for what is not there."""
+"""Seconds to look for a missing file."""
 
 
 def fresh(size: int) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is given a model's key, with real keys on a real chain, and who is refused it and why."""
+"""Access to models' keys, with real keys on a real chain: grants, refusals and their reasons."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 @pytest.fixture
 def undone(case: Case) -> Iterator[Case]:
-    """What a test does to chains and keys is undone after it."""
+    """Undoes a test's changes of chains and keys."""
     nodes = case.federation.nodes
     with readable(case.federation), put_back(nodes.live, nodes.archive):
         yield case
@@ -117,7 +117,7 @@ def test_who_leaves_and_returns_has_joined_anew(undone: Case) -> None:
 
 
 def test_who_is_barred_is_refused_until_readmitted(undone: Case) -> None:
-    session, administration = undone.session(EARLY), Administration(undone.federation.opened.context)
+    session, administration = undone.session(EARLY), Administration(undone.federation.context)
     administration.set_barred(EARLY.account, True)
     with pytest.raises(RefusedError, match="was barred by the committee"):
         session.read("a")
@@ -140,14 +140,14 @@ def test_verifying_opens_what_the_reader_may_read_and_says_how_much(case: Case) 
 def test_sealed_bytes_that_hold_no_weights_are_found_by_who_has_their_key(undone: Case) -> None:
     federation = undone.federation
     weights = federation.catalogue()["a"].node.weights
-    key = federation.opened.context.keys.keyring.find((weights,))[weights]
-    keyring = federation.opened.context.keys.keyring
+    key = federation.context.keys.keyring.find((weights,))[weights]
+    keyring = federation.context.keys.keyring
     keyring.destroy([weights])
     keyring.deliver({weights: bytes(32)})
     try:
         (failure,) = federation.verify(decryptor=LeaderDecryptor(federation.weights)).failures
         assert failure.check == "content"
-        assert "under another key than this one" in failure.detail
+        assert "has another key than this one" in failure.detail
         assert federation.verify().passed
     finally:
         keyring.destroy([weights])
@@ -180,7 +180,7 @@ def test_a_key_in_transit_opens_for_its_reader_and_model_only(case: Case) -> Non
     session, models = case.session(EARLY), case.federation.catalogue().models
     wanted, other = (ReadRequest(models[name].position, 0) for name in ("a", "b"))
     access = session._access
-    wrapped = access.wrapped(EARLY.account, wanted, case.federation.opened.context.keys.keyring)
+    wrapped = access.wrapped(EARLY.account, wanted, case.federation.context.keys.keyring)
     key = envelope.unwrap(wrapped, EARLY.encryption_secret, access.context(EARLY.account, wanted))
     assert key == session.key(wanted)
     for secret, account, version in (

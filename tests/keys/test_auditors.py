@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -102,8 +102,8 @@ def test_after_the_retention_nobody_reads_a_replaced_version(
     federation.unlearn()
     assert federation.expire() == ()
     assert session(federation, FIRST).read_archived("x", 0)
-    late = federation.opened.context.clock.now() + 31 * 86_400
-    monkeypatch.setattr(type(federation.opened.context.clock), "now", lambda _: late)
+    late = federation.context.clock.now() + 31 * 86_400
+    monkeypatch.setattr(type(federation.context.clock), "now", lambda _: late)
     assert {(each.name, each.version) for each in federation.expire()} == {(name, 0) for name in AFFECTED}
     with pytest.raises(RefusedError, match="is not wrapped to"):
         session(federation, FIRST).read_archived("x", 0)
@@ -123,9 +123,7 @@ def test_an_audit_opens_what_the_auditor_has_keys_of_and_says_so(federation: Fed
 
 def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation) -> None:
     placed = federation.catalogue().models
-    one, other = (
-        federation.opened.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b")
-    )
+    one, other = (federation.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b"))
     shutil.copy(other, one)
     (problem,) = federation.audit(decryptor=AuditorDecryptor(session(federation, FIRST))).problems
     assert "a wrapped key cannot be unwrapped" in problem
@@ -133,7 +131,7 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
 
 
 def test_without_a_retention_keys_are_kept(federation: Federation) -> None:
-    federation.opened.settings = small()
+    federation.run = replace(federation.run, settings=small())
     with pytest.raises(SettingsError, match="kept for ever"):
         federation.expire()
 
@@ -141,9 +139,7 @@ def test_without_a_retention_keys_are_kept(federation: Federation) -> None:
 @pytest.mark.parametrize("defect", ["bit", "place", "text"])
 def test_altered_keys_open_nothing(federation: Federation, defect: str) -> None:
     placed = federation.catalogue().models
-    paths = {
-        name: federation.opened.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b")
-    }
+    paths = {name: federation.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b")}
     if defect == "place":
         shutil.copy(paths["b"], paths["a"])
     elif defect == "text":

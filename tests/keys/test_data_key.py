@@ -20,5 +20,5 @@ def test_a_data_key_rests_in_a_file_of_this_user_only(tmp_path: Path) -> None:
         write_data_key(path, bytes(32))
     path.write_text("12")
     for other in (path, tmp_path / "nothing"):
-        with pytest.raises(SettingsError, match=r"is no data key|cannot be read"):
+        with pytest.raises(SettingsError, match=r"is not a data key|cannot be read"):
             read_data_key(other)

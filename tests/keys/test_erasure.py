@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can read what before and after an erasure, with every byte that was ever stored."""
+"""Readers before and after an erasure, with access to every byte that was ever stored."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def case(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Case:
         erasing.unlearn()
         models = erasing.models()
         weights = {name: each.node.weights for name, each in erasing.catalogue().models.items()}
-        keys = {name: erasing.opened.context.keys.keyring.find((uri,))[uri] for name, uri in weights.items()}
+        keys = {name: erasing.context.keys.keyring.find((uri,))[uri] for name, uri in weights.items()}
     return Case(chains, folder / "before", folder / "after", placed, models, keys)
 
 
@@ -218,4 +218,4 @@ def test_a_crash_while_erasing_is_completed_by_the_same_request(
         vault = Vault(fresh.run.vaults / f"member{member}", Identities(0, (1337, 1338)).voter(member))
         assert not vault.versions() & {uri.digest for uri in replaced}
     with pytest.raises(KeyDestroyedError, match="this version was erased"):
-        resumed.opened.context.keys.keyring.find(replaced)[replaced[0]]
+        resumed.context.keys.keyring.find(replaced)[replaced[0]]

@@ -12,7 +12,7 @@ import pytest
 from blockful_py.chain import logs
 from blockful_py.errors import NodeError
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.types import Uri
 from tests.federations import put_back, small, trained
 from tests.lossy import LossyNode
@@ -37,7 +37,7 @@ class Scene:
 
     def held(self, uris: tuple[Uri, ...]) -> list[bool]:
         """Which of these the members can decrypt."""
-        keyring = self.federation.opened.context.keys.keyring
+        keyring = self.federation.context.keys.keyring
         return [keyring.holds(uri) for uri in uris]
 
 
@@ -51,7 +51,7 @@ def scene(chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     ):
         ids, urls = (chains.live.chain_id, chains.archive.chain_id), (chains.live.url, chains.archive.url)
         with (
-            Nodes(Place(*ids, (urls[0], live.url), (urls[1], archive.url))) as nodes,
+            Nodes(ChainEndpoints(*ids, (urls[0], live.url), (urls[1], archive.url))) as nodes,
             trained(SETTINGS, tmp_path / "run", nodes) as federation,
         ):
             yield Scene(federation, live, archive)

@@ -16,8 +16,8 @@ class Poison:
     """Spoils a state dict.
 
     Attributes:
-        said: what an error says of it.
-        in_header: whether the header of the file shows it.
+        said: the words of the expected error.
+        in_header: whether the header of the file shows the damage.
     """
 
     name: str

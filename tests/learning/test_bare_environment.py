@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`learning` and `unlearning` import and run where neither chains nor extras are installed."""
+"""Packages `learning` and `unlearning` import and run without chains and extras."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of samples are counted, and those that a request leaves are named."""
+"""Copies of samples are counted, and a request's remaining copies are named."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_copies_of_a_sample_are_named() -> None:
     across = copies_left(Forget.of_samples([(1, 3)]), USERS, PUBLIC)
     assert "as 2:1, 2:2 (user:row)" in str(across)
     public = copies_left(Forget.of_samples([(1, 2), (3, 1)]), USERS, PUBLIC)
-    assert public == "copies of what is forgotten stay, 2 among the public samples"
+    assert public == "copies of forgotten samples stay, 2 among the public samples"
     assert copies_left(Forget.of_samples([(3, 0)]), USERS, PUBLIC) is None
     assert copies_left(Forget.of_samples([(1, 0), (1, 1)]), USERS, PUBLIC) is None
 

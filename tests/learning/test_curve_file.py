@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves beside a run: kept whole, whatever stops the writer."""
+"""Curves beside a run stay whole, even if their writer is stopped."""
 
 from __future__ import annotations
 

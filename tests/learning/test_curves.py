@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves say what the training did, alone and in a stack, and leave private trainings alone."""
+"""Curves describe a training, alone and in a stack, and leave private trainings alone."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_digits_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_data_set_comes_from_the_hub_as_from_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`datasets` reads a folder as it reads the hub: without a network that is as near as a test comes."""
+    """The library `datasets` reads a folder like the hub, so a folder stands in for the network here."""
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A zoo of image files: each keeps what it shows, or is refused by a line that says what to do."""
+"""A zoo of image files: each keeps its pixels, or is refused with one line of advice."""
 
 from __future__ import annotations
 
@@ -134,13 +134,13 @@ REFUSED = {
     "a transparent shade": (saved(Image.fromarray(DEEP), transparency=5), "transparent shade of grey"),
     "animated": (
         saved(RGB, "GIF", save_all=True, append_images=[Image.new("RGB", (SIDE, SIDE))]),
-        "has 2 frames: give each frame that counts a row",
+        "has 2 frames: give each frame to use a row",
     ),
     "pages": (
         saved(RGB, "TIFF", save_all=True, append_images=[RGB]),
         "has 2 frames",
     ),
-    "signed": (grey(RAMP.astype(np.int32), "TIFF"), "32-bit integers, whose range nothing states: scale"),
+    "signed": (grey(RAMP.astype(np.int32), "TIFF"), "32-bit integers, whose range is undefined: scale"),
     "floats": (grey(RAMP.astype(np.float32), "TIFF"), "has floats from 0 to 63.*scale them to 0 to 1"),
     "no number": (grey(np.full((8, 8), np.nan, np.float32), "TIFF"), "has floats from nan to nan"),
     "lab": (saved(Image.new("LAB", (SIDE, SIDE)), "TIFF"), "mode LAB: save it as RGB"),
@@ -148,10 +148,10 @@ REFUSED = {
     "nearly a bomb": (bomb(10_000), "has 10000x10000 pixels, not 8x8"),
     "another size": (saved(RGB.resize((9, 8))), "has 9x8 pixels, not 8x8: resize"),
     "truncated": (saved(RGB)[:50], "is damaged .*: fetch the file again or take the row out"),
-    "truncated jpeg": (saved(RGB, "JPEG")[:-300], "is damaged|is no image"),
-    "a text": (b"no image", r"is no image that can be read \(PNG, JPEG"),
-    "a program": (saved(RGB, "EPS"), "is no image that can be read"),
-    "nothing": (b"", "is no image that can be read"),
+    "truncated jpeg": (saved(RGB, "JPEG")[:-300], "is damaged|is not a readable image"),
+    "a text": (b"no image", r"is not a readable image \(PNG, JPEG"),
+    "a program": (saved(RGB, "EPS"), "is not a readable image"),
+    "nothing": (b"", "is not a readable image"),
 }
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -26,6 +28,14 @@ PAIRS = [
     for dataset in sorted(DATASETS)
     if (model in TEXTS) == (dataset == "yahoo_answers") and (dataset != "parties" or model == "mlp")
 ]
+BIG = {"alexnet", "mobilenet_v2", "resnet18"}
+BRIEFLY = {"digits", "cifar10_small"}
+"""Sets of grey and of coloured images that big networks always train on; the others are among the slow."""
+
+
+def _case(model: str, dataset: str) -> Any:
+    slow = model in BIG and dataset not in BRIEFLY
+    return pytest.param(model, dataset, marks=[pytest.mark.slow] if slow else [], id=f"{model}-{dataset}")
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +52,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_no_network_and_no_data_set_is_left_out() -> None:
     assert {model for model, _ in PAIRS} == set(MODELS)
     assert {dataset for _, dataset in PAIRS} == set(DATASETS)
+    assert set(MODELS) > BIG
+    assert {dataset for model, dataset in PAIRS if model not in BIG} == set(DATASETS)
 
 
-@pytest.mark.parametrize(("model", "dataset"), PAIRS, ids=lambda name: name)
+@pytest.mark.parametrize(("model", "dataset"), [_case(*pair) for pair in PAIRS])
 def test_it_trains(model: str, dataset: str, folders: dict[str, str]) -> None:
     limit = None if dataset == "parties" else 6
     options = DataOptions(folders.get(dataset), data_limit=limit, text_length=12)
@@ -59,6 +71,6 @@ def test_it_trains(model: str, dataset: str, folders: dict[str, str]) -> None:
 
 
 def _learned(architecture: Architecture, initial: object) -> list[str]:
-    """Weights that a step changes: all but those that start at zero and may see no gradient."""
+    """Weights that a step changes; excludes weights that start at zero and may get no gradient."""
     module = architecture.module(initial, CPU)  # type: ignore[arg-type]
     return [name for name, parameter in module.named_parameters() if bool(parameter.any())]

@@ -150,7 +150,7 @@ def test_a_start_that_is_not_published_any_more_is_forced_on_nobody() -> None:
 
 
 def test_users_without_data_are_refused(settings: FederationSpec, users: tuple[UserData, ...]) -> None:
-    with pytest.raises(LearningError, match="14 users, data is there for 13"):
+    with pytest.raises(LearningError, match="14 users, but 13 have data"):
         next(train_federation(settings, users[:13]))
 
 

@@ -35,8 +35,10 @@ def test_the_share_holds_context_step_and_samples(peak: int, samples: int, share
 
 
 def test_what_the_allocator_takes_for_the_step_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of that, tensors fill a part.  What it had before is not counted, and what it only keeps, given back.
-    Without a GPU, torch's counters are replaced."""
+    """Tensors fill part of the reserved memory; earlier memory is not counted, and caches are released.
+
+    Without a GPU, torch's counters are replaced.
+    """
     taken = {"tensors": 5 * GIB, "kept": 2 * GIB, "peak": 0}
 
     def step() -> None:

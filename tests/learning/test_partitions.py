@@ -161,7 +161,7 @@ def test_users_have_the_same_classes_but_unlike_samples(digits: Dataset) -> None
         ("label_non_iid", {}, "needs the classes that users from 1 to 14 lack"),
         ("label_non_iid", {"missing": {1: ()}}, "needs the classes"),
         ("label_non_iid", {"missing": {15: (1,)}}, "needs the classes"),
-        ("label_non_iid", {"missing": dict.fromkeys(range(1, 15), (1,))}, "leaves class 1 to nobody"),
+        ("label_non_iid", {"missing": dict.fromkeys(range(1, 15), (1,))}, "gives class 1 to no user"),
         ("dirichlet", {"concentration": 0.0}, "concentration must be above 0"),
         ("shards", {"shards": 0}, "shards must be at least 1"),
     ],

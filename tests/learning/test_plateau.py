@@ -94,5 +94,5 @@ def test_it_ends_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_users_without_samples_to_hold_out_are_refused() -> None:
-    with pytest.raises(LearningError, match="user 1 has 1 training samples, of which none can be held out"):
+    with pytest.raises(LearningError, match="user 1 has 1 training samples, too few to hold one out"):
         find_plateau(SPEC, users(count=1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small network trains to the same bits whatever instructions the processor has.
+"""The small network trains to the same bits with every instruction set of the processor.
 
-Children are told not to use some that this machine has; the digests stand for all other machines.
+Child processes avoid some of this machine's instructions; digests represent all other machines.
 """
 
 from __future__ import annotations

@@ -76,13 +76,17 @@ X, Y = GOOD.train.x, GOOD.train.y
         (with_tensors(train_y=Y - 100), LearningError, "labels from -100"),
         (with_tensors(test_x=GOOD.test.x[..., :-1].contiguous()), LearningError, "one shape"),
         (with_tensors(train_x=X[:0], train_y=Y[:0]), LearningError, "no train samples"),
-        (safetensors_torch.save({"train.x": X}, {"format": "blockful-samples/1"}), FormatError, "no samples"),
+        (
+            safetensors_torch.save({"train.x": X}, {"format": "blockful-samples/1"}),
+            FormatError,
+            "not a file of samples",
+        ),
         (safetensors_torch.save({"train.x": X}, {"format": "other"}), FormatError, "format 'other'"),
         ((MAX_HEADER + 1).to_bytes(8, "little") + BYTES[8:], FormatError, "header of"),
         ((1 << 63).to_bytes(8, "little") + BYTES[8:], FormatError, "header of"),
-        (b"\x08" + bytes(7) + b"[[[[[[[[" + BYTES, FormatError, "no samples"),
+        (b"\x08" + bytes(7) + b"[[[[[[[[" + BYTES, FormatError, "not a file of samples"),
         (bytes(100), FormatError, "header of 0"),
-        ((60_000).to_bytes(8, "little") + b"[" * 60_000, FormatError, "no samples"),
+        ((60_000).to_bytes(8, "little") + b"[" * 60_000, FormatError, "not a file of samples"),
     ],
 )
 def test_a_damaged_file_is_one_error(

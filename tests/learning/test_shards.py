@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A zoo of shards: those that differ harmlessly are joined; others are named, with column and both types."""
+"""A zoo of shards: harmless differences are joined; others are reported with column and both types."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ DIFFERENT: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "a column twice": (
         "cifar10",
         lambda table: table.append_column("label", table["label"]),
-        "has column label 2 times: leave one",
+        "has column label 2 times: keep one",
     ),
 }
 

@@ -54,7 +54,7 @@ class Committed:
 
 @dataclass
 class Owner:
-    """An owner that retrains; tests change what it trains, commits to or discloses."""
+    """An owner that retrains; tests change its training, commitments or disclosures."""
 
     architecture: Architecture
     user: UserData
@@ -220,7 +220,7 @@ class Jump(Owner):
 def test_other_weights_than_the_training_ends_with_are_found(owner: Owner) -> None:
     result = owner.train(owner.kept())
     wrong = {name: tensor + 1 for name, tensor in result.items()}
-    refused(owner, wrong, beacons(0), "the new weights are not those that the training ends with")
+    refused(owner, wrong, beacons(0), "the new weights are not the training's final weights")
 
 
 def test_another_start_is_found(owner: Owner) -> None:
@@ -240,7 +240,7 @@ def test_another_start_is_found(owner: Owner) -> None:
 def test_another_schedule_is_found(owner: Owner) -> None:
     """Batches drawn by a seed of the owner's choice."""
     result = owner.train(owner.kept(), seed=8)
-    refused(owner, result, beacons(0), "the shown samples are not those of the challenged batches")
+    refused(owner, result, beacons(0), "the disclosed samples are not the challenged batches'")
 
 
 def test_fewer_intervals_are_found(owner: Owner) -> None:
@@ -256,7 +256,7 @@ def test_a_row_that_is_to_be_forgotten_is_found_unopened(owner: Owner) -> None:
     result = owner.train(kept)
     owner.forgets = (Forget.of_samples([(1, kept[5]), (2, kept[6])]), CLASS)
     beacon = beacons(0)
-    with pytest.raises(LearningError, match=f"row {kept[5]} is kept, which is to be forgotten"):
+    with pytest.raises(LearningError, match=f"row {kept[5]} is kept, but must be forgotten"):
         check_disclosure(
             owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
         )
@@ -266,7 +266,7 @@ def test_a_sample_of_a_forgotten_class_is_found(owner: Owner) -> None:
     kept = tuple(range(len(owner.user.train)))
     result = owner.train(kept)
     beacon = beacons(0)
-    with pytest.raises(LearningError, match="is of class 3, which is to be forgotten"):
+    with pytest.raises(LearningError, match="is of class 3, which must be forgotten"):
         check_disclosure(
             owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
         )
@@ -296,7 +296,7 @@ def test_leaves_in_another_order_are_found(owner: Owner) -> None:
         owner,
         owner.train(owner.kept()),
         beacons(0),
-        "not those that the owner's statement commits to",
+        "differ from the owner's commitment",
         lambda disclosure: replace(disclosure, leaves=disclosure.leaves.flip(0)),
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models that train in stacks: what the loop gives, to rounding, and the same bits in any company."""
+"""Models that train in stacks: the loop's results up to rounding, and the same bits in any company."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BY_TRAINER = {
 
 
 class Adding:
-    """Adds the number of the user to every weight, and keeps what it was asked for."""
+    """Adds the number of the user to every weight, and records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[Assignment] = []
@@ -41,7 +41,7 @@ class Adding:
 
 
 class Returning:
-    """Returns what a function makes of the weights that it is given."""
+    """Applies a function to the given weights and returns its result."""
 
     def __init__(self, change: object) -> None:
         self.change = change

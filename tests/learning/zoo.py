@@ -172,17 +172,17 @@ class Infinite(Dense):
 REFUSED = {
     Tied: r"has middle\.weight a second time as again\.weight.*have forward use self\.middle\.weight",
     Lazy: r"leaves the shape of first\.weight open.*nn\.Linear\(in_features, out_features\)",
-    AllFrozen: "has no weight that is trained",
+    AllFrozen: "has no trainable weight",
     Pair: r"returns tuple: have its forward return logits alone.*\(batch, 10\), as \[1\] of it",
     Named: "returns dict: .*, as its logits",
     MoreOutputs: r"returns \(2, 11\) for 2 samples, not \(2, 10\)",
     Numpy: "gives no gradients: compute in torch",
-    AlwaysDropping: r"other logits each time in evaluation.*functional\.dropout\(x, p, self\.training\)",
+    AlwaysDropping: r"different logits each time in evaluation.*functional\.dropout\(x, p, self\.training\)",
     InstanceNormalised: r"fails on inputs of shape \(2, 1, 8, 8\) .*more than 1",
     Doubling: r"logits of type torch\.float64: return logits\.float\(\)",
     Infinite: "returns NaN or infinite logits",
 }
-"""What each is told."""
+"""The pattern of each network's refusal."""
 
 
 def named(network: type[nn.Module]) -> str:

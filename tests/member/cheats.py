@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a service's process cheat: each changes one thing that it does."""
+"""Cheats for a service's process: each changes one of its actions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blockful_py.committee.memory import Ballot
 from blockful_py.committee.pledges import AttestedNonces
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.generation import Generation
-from blockful_py.committee.service.messages import SealedShares
+from blockful_py.committee.service.messages import RelayedAnswers, SealedShares
 from blockful_py.committee.wire import Message
 from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.threshold.messages import SignatureShares
@@ -40,20 +40,20 @@ def wrong_shares() -> None:
 
 
 def wrong_deal() -> None:
-    """Deals boxes that nobody can open."""
-    honest = Generation._deal
+    """Deals boxes that cannot be opened."""
+    honest = Generation.deal
 
-    def deal(self: Generation, question: Message) -> SealedShares:
-        boxes = honest(self, question).boxes
+    def deal(self: Generation, question: Message, relayed: RelayedAnswers) -> SealedShares:
+        boxes = honest(self, question, relayed).boxes
         return SealedShares(
             tuple(replace(box, sealed=box.sealed[:-1] + bytes([box.sealed[-1] ^ 1])) for box in boxes)
         )
 
-    Generation._deal = deal  # type: ignore[method-assign]
+    Generation.deal = deal  # type: ignore[method-assign]
 
 
 def blind() -> None:
-    """Approves whatever it is asked to."""
+    """Approves everything."""
     Member.approve = _approve_blindly  # type: ignore[method-assign]
 
 
@@ -74,19 +74,22 @@ def two_votes() -> None:
 
 
 def short_account() -> None:
-    """Says that its account has 3 bytes."""
+    """Reports an account of 3 bytes."""
     honest = MemberOffice.identity
     MemberOffice.identity = lambda self: replace(honest(self), account=b"abc")  # type: ignore[method-assign]
 
 
 def false_keys() -> None:
-    """Gives readers what nobody can unwrap."""
+    """Gives readers keys that cannot be unwrapped."""
     Access.wrapped = lambda *asked: bytes(WRAPPED_BYTES)  # type: ignore[method-assign]
 
 
 def in_steps() -> None:
-    """Is honest, goes by the clock that a test sets (`tests.participant.clocks`), and its work stops where a
-    test wants it to (`tests.participant.steps`)."""
+    """Follows the clock that a test sets (`tests.participant.clocks`), and stops at the steps that a test
+    names.
+
+    Otherwise honest; see `tests.participant.steps`.
+    """
     follow(Path(sys.argv[FOLDER]))
     honest = ChildProcesses.__init__
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four member processes and a federation that they have published the models of."""
+"""Four member processes, and a federation whose models they have published."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Crew:
 def row_of_each_start(row: int) -> Forget:
     """A sample of each start's owner.
 
-    `test_faults` has the crew forget every class once; a class that is forgotten already changes no model,
-    so that the other files that the crew serves ask for samples, each for rows of its own.
+    `test_faults` has the crew forget every class once.  Forgetting a class again changes no model, so the
+    other tests with this crew ask for samples, each for different rows.
     """
     return Forget.of_samples((1 + list(GRAPH).index(name), row) for name in STARTS)
 
@@ -48,7 +48,7 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
 
 @pytest.fixture(autouse=True)
 def promises(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After every test of members, both chains keep every promise; a newest decision may be unfinished."""
+    """After every test, both chains keep every promise; the newest decision may be unfinished."""
     yield
     for name in {"crew", "court"} & {*request.fixturenames}:
         promised(request.getfixturevalue(name).federation.contracts, unfinished=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Member processes that join an elected committee, and a clock that runs when they are done."""
+"""Member processes that join an elected committee, and a clock that advances when they are done."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.pipeline.coordination.rotation import Rotated
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.clock import tick
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.federations import small
 from tests.member.processes import WORDS, MemberProcess, members
 
@@ -28,7 +28,7 @@ EPOCH_SECONDS, PERIOD_SECONDS = 1_000, 600
 
 @dataclass
 class Electorate:
-    """A federation whose committee is elected from `members`; `alive` of the candidates take part."""
+    """A federation with a committee elected from `members`; the `alive` candidates take part."""
 
     federation: Federation
     members: list[MemberProcess]
@@ -43,7 +43,7 @@ class Electorate:
         return self._of(self.committee.roster(epoch)[0].members)
 
     def elected(self) -> list[MemberProcess]:
-        """Processes of those that the election under way has elected."""
+        """Processes of the members elected in the current election."""
         return self._of(self.committee.elected())
 
     def _of(self, addresses: Sequence[bytes]) -> list[MemberProcess]:
@@ -67,7 +67,7 @@ class Electorate:
         tick(self.committee.node)
 
     def pause(self, election: ElectionState) -> None:
-        """Ends a phase when all that are alive have done their part."""
+        """Ends a phase when all living members have done their part."""
         done = {
             Phase.COMMIT: election.committed,
             Phase.REVEAL: election.revealed,
@@ -80,7 +80,7 @@ class Electorate:
             time.sleep(0.1)
 
     def rotate(self) -> Rotated:
-        """A new epoch, after the present one's least length."""
+        """Starts a new epoch after the current one's minimum length."""
         self.pass_time(EPOCH_SECONDS)
         return self.federation.epochs.rotate(self.pause)
 
@@ -89,7 +89,7 @@ class Electorate:
 def electorate(
     count: int, directory: Path, chains: Nodes, size: int = 4, stall_seconds: float = 60.0
 ) -> Iterator[Electorate]:
-    """`count` members have joined; nobody is elected yet."""
+    """An electorate of `count` members that have joined; nobody is elected yet."""
     with members(count, directory, directory / "run", chains) as processes:
         committee = {
             "roster": "elected",
@@ -109,7 +109,7 @@ def electorate(
         }
         ids = (chains.live.chain_id, chains.archive.chain_id)
         with (
-            Nodes(Place(*ids, chains.live.url, chains.archive.url)) as nodes,
+            Nodes(ChainEndpoints(*ids, chains.live.url, chains.archive.url)) as nodes,
             Federation.create(small(committee=committee), directory / "run", nodes=nodes) as federation,
         ):
             found = Electorate(federation, processes, count)

@@ -13,7 +13,7 @@ from signal import SIGKILL, SIGSTOP
 from blockful_py.engine.journal import Journal
 from blockful_py.pipeline.jobs.journaled_sends import journaled_executions
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.forks import FORKS
 from tests.member.processes import MemberProcess
 
@@ -21,7 +21,7 @@ SECONDS = 600.0
 
 
 def until(what: Callable[[], bool]) -> None:
-    """Waits for something to become true; fails when it does not."""
+    """Waits for a condition; fails if it does not become true."""
     end = time.monotonic() + SECONDS
     while not what():
         assert time.monotonic() < end, "it did not happen"
@@ -29,7 +29,7 @@ def until(what: Callable[[], bool]) -> None:
 
 
 def unsettled(run: RunDirectory) -> int:
-    """Decisions of the open job that are not known to be on both chains."""
+    """Decisions of the open job that may be missing on a chain."""
     with Journal(run.journal) as journal:
         job = journal.open_job()
     return sum(not given.is_sent for given in journaled_executions(job)) if job else 0
@@ -38,9 +38,9 @@ def unsettled(run: RunDirectory) -> int:
 def lead_until(
     run: Path, chains: Nodes, transaction: int, classes: tuple[int, ...], frozen: Sequence[MemberProcess] = ()
 ) -> None:
-    """Has a process unlearn, or train, and die before a transaction, counted from 0.
+    """Has a process unlearn and die before a transaction, counted from 0; without classes it trains.
 
-    It trains when there are no classes.  Members that are `frozen` then do nothing from that moment on.
+    `frozen` members do nothing from that moment on.
     """
     urls = (chains.live.url, chains.archive.url)
     pids = tuple(member.pid for member in frozen)
@@ -48,7 +48,7 @@ def lead_until(
 
 
 def request_and_die(run: Path, chains: Nodes, classes: tuple[int, ...]) -> None:
-    """Has a process make a request and die when the members are to be asked."""
+    """Has a process make a request and die before it asks the members."""
     _see_die(FORKS.Process(target=_request, args=(run, (chains.live.url, chains.archive.url), classes)))
 
 
@@ -64,7 +64,7 @@ def _request(run: Path, urls: tuple[str, str], classes: tuple[int, ...]) -> None
     from tests.faults.fuse import die
 
     Coordinator.certify_redaction = lambda self, *_: die()  # type: ignore[assignment,return-value,method-assign]
-    with Nodes(Place(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes, Federation.open(run, nodes=nodes) as federation:
         federation.unlearn(classes=classes)
 
 
@@ -78,7 +78,7 @@ def _lead(
             os.kill(pid, SIGSTOP)
         die()
 
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         federation = fused(run, nodes, sending=transaction, blow=freeze_and_die)
         if classes:
             federation.unlearn(classes=classes)

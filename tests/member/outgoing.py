@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Votes and collisions that the committee of a past epoch can still make, from its members' folders."""
+"""Votes and collisions that a past epoch's committee can still make, from its members' folders."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from blockful_py.crypto import chameleon, curve, merkle, multisignature, payload
 from blockful_py.crypto.eip712 import Certified, digest
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Action, Certificate, Codec, HeaderUpdate, Position, Update, Uri
+from tests.crypto.committee import collide_together
 from tests.member.processes import WORDS, MemberProcess
 
 
 @dataclass(frozen=True)
 class EpochCommittee:
-    """The members of `epoch` by roster index, with all of their secrets."""
+    """The members of `epoch` by roster index, with all their secrets."""
 
     contracts: Contracts
     epoch: int
@@ -45,7 +45,7 @@ class EpochCommittee:
         return Action(certificate, 0, 1, merkle.MerkleTree([leaf]).proof(0))
 
     def redaction(self, position: Position) -> tuple[list[Update], list[HeaderUpdate]]:
-        """Another content for a model, and its header, opened under the key of this epoch."""
+        """Other content for a model and its header, opened under this epoch's key."""
         live = self.contracts.live
         (current,) = live.transactions([position])
         (header,) = live.headers([position.height])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services as real processes, members above all: started, killed, frozen and started again in their place."""
+"""Services as real processes, mainly members: started, killed, frozen and restarted."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SECONDS = 600.0
 
 @dataclass(kw_only=True)
 class ServiceProcess(ABC):
-    """A service of the command line, and the process that serves, if any.
+    """A service of the command line and its process, if it runs.
 
     Attributes:
-        confinement: where it runs, and as whom.
-        log: where it logs; None: where this process does.
-        told: the first line that it wrote.
+        confinement: namespace and user of the process.
+        log: file of its log; None for this process's output.
+        told: its first line of output.
     """
 
     confinement: Confinement = field(default_factory=Confinement)
@@ -46,11 +46,11 @@ class ServiceProcess(ABC):
 
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """What is typed to start it."""
+        """The command that starts it."""
 
     @abstractmethod
     def is_ready(self, line: dict[str, Any]) -> bool:
-        """Whether the first line that it writes says that it serves."""
+        """Whether its first line of output says that it serves."""
 
     def begin(self, cheat: str = "") -> None:
         """Starts the process; `ready` waits for it.  `cheat` names one of `cheats.CHEATS`."""
@@ -71,7 +71,7 @@ class ServiceProcess(ABC):
         assert self.is_ready(self.told), (line, self.reported())
 
     def reported(self) -> str:
-        """What it has logged."""
+        """Its logged lines."""
         return self.log.read_text(encoding="utf-8") if self.log and self.log.exists() else ""
 
     def start(self, cheat: str = "") -> None:
@@ -84,18 +84,18 @@ class ServiceProcess(ABC):
         return self.process.pid
 
     def signal(self, which: signal.Signals) -> None:
-        """Nothing where the process has ended by itself."""
+        """Sends a signal, unless the process has ended."""
         assert self.process is not None
         if self.process.is_alive():
             os.kill(self.pid, which)
 
     def kill(self) -> None:
-        """As a power cut does."""
+        """Kills the process, like a power cut."""
         self.signal(signal.SIGKILL)
         self.wait()
 
     def wait(self) -> None:
-        """For its end."""
+        """Waits for its end."""
         assert self.process is not None and self.said is not None
         self.process.join(SECONDS)
         assert self.process.exitcode is not None
@@ -105,7 +105,7 @@ class ServiceProcess(ABC):
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Stopped (SIGSTOP), and going on afterwards."""
+        """Stops the process (SIGSTOP) during the block."""
         self.signal(signal.SIGSTOP)
         try:
             yield
@@ -114,7 +114,7 @@ class ServiceProcess(ABC):
 
     @contextlib.contextmanager
     def dead(self) -> Iterator[None]:
-        """Killed, and started again afterwards."""
+        """Kills the process; restarts it after the block."""
         self.kill()
         try:
             yield
@@ -145,7 +145,7 @@ class MemberProcess(ServiceProcess):
 
     @contextlib.contextmanager
     def cheating(self, cheat: str) -> Iterator[None]:
-        """Restarted as a cheater, and honest afterwards."""
+        """Restarts the member as a cheater, and honest again after the block."""
         self.kill()
         self.start(cheat)
         try:
@@ -156,7 +156,7 @@ class MemberProcess(ServiceProcess):
 
 
 def stop(services: Sequence[ServiceProcess]) -> None:
-    """Ends all that run, as `kill` on the command line does, and waits."""
+    """Ends all running processes, like `kill` on the command line, and waits."""
     running = [service for service in services if service.process is not None]
     for service in running:
         service.signal(signal.SIGCONT)
@@ -175,10 +175,10 @@ def members(
     logged: bool = False,
     found: Callable[[tuple[str, ...]], Path] | None = None,
 ) -> Iterator[list[MemberProcess]]:
-    """Members that serve the run at `run`, which may not exist yet; `more`: options of `serve`.
+    """Members that serve the run at `run`, which may not exist yet; `more` are options of `serve`.
 
-    `logged`: each logs to a file in its folder, instead of where this process does.
-    `found`: makes a federation of machines of members at these URLs; returns its file, for them to serve.
+    `logged`: each logs to a file in its folder, instead of this process's output.  `found`: makes a
+    federation of machines from members at these URLs; returns the file for them to serve.
     """
     words = directory / "passphrase"
     words.write_text(WORDS + "\n", encoding="utf-8")

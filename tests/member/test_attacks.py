@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a leader, a stranger or the network may try with members that are real processes."""
+"""Attacks by a leader, a stranger or the network on members that are real processes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from blockful_py.committee.pledges import AttestedNonces, CollisionSession, Pled
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
-from blockful_py.committee.service.messages import CommitRequest, MessageKind, Refused
+from blockful_py.committee.service.messages import CommitRequest, Refused
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.committee.succession import Succession
 from blockful_py.crypto import curve
@@ -36,7 +37,7 @@ from tests.member.processes import WORDS
 
 
 class Seized:
-    """The leader's key in other hands, and a draft that members approve and sign for."""
+    """The leader's key in an attacker's hands, and a draft that members approve and sign."""
 
     def __init__(self, crew: Crew, draft: RedactionDraft) -> None:
         contracts = crew.federation.contracts
@@ -61,7 +62,7 @@ class Seized:
         return self.signer.question(*asked, codec.encode(body)).envelope
 
     def answer(self, data: bytes) -> wire.Message:
-        """What member 1 answers to these bytes."""
+        """The answer of member 1 to these bytes."""
         return wire.receive(self.domain, post(self.clients[0].url, data, 60, lambda line: MIB)).message
 
     def refusal(self, data: bytes) -> str:
@@ -78,7 +79,7 @@ class Seized:
 
 @pytest.fixture(scope="module")
 def seized(crew: Crew) -> Seized:
-    """With a draft that members 1, 2 and 3 approved, and that was then abandoned."""
+    """An abandoned draft that members 1, 2 and 3 have approved."""
     seen: list[RedactionDraft] = []
     content: set[bytes] = set()
     store = crew.federation.stores.live
@@ -126,7 +127,7 @@ def test_a_message_to_one_member_is_refused_by_another(seized: Seized) -> None:
 @pytest.mark.parametrize("change", [{"subject": bytes(32)}, {"epoch": 1}, {"epoch": 3}])
 def test_a_body_of_another_proposal_or_epoch_is_refused(seized: Seized, change: dict[str, Any]) -> None:
     reason = seized.refusal(seized.question(MessageKind.APPROVE, seized.draft, **change))
-    assert "another epoch or proposal than its envelope" in reason or "not the current one" in reason
+    assert "another epoch or subject than its envelope" in reason or "not the current one" in reason
 
 
 def test_a_captured_message_fits_nowhere_else(seized: Seized) -> None:
@@ -151,7 +152,7 @@ def test_nonces_are_answered_for_once(seized: Seized) -> None:
 
 
 def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> None:
-    """The leader shows other commitments of member 2 than member 2 made."""
+    """The leader shows other commitments than member 2's own."""
     session = seized.session(2)
     pledged = seized.pledged(session)
     given = pledged[1].commitments
@@ -164,19 +165,19 @@ def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> No
 
 
 def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
-    """Concurrent sessions (ROS): what was committed to in one cannot be mixed into another."""
+    """Concurrent sessions (ROS): commitments of one session cannot be used in another."""
     here, there = seized.pledged(seized.session(3)), seized.pledged(seized.session(4))
     mixed = (here[0], there[1], here[2])
-    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+    with pytest.raises(RefusedError, match="not by enough signers of this session"):
         seized.members[3].attest(seized.session(3), [each.pledge for each in mixed])
-    with pytest.raises(RefusedError, match="not those of enough signers of this session"):
+    with pytest.raises(RefusedError, match="not by enough signers of this session"):
         seized.members[0].sign(seized.draft, AttestedNonces(seized.session(3), mixed, ()))
 
 
 def test_fewer_than_t_signers_are_refused(seized: Seized) -> None:
     session = session_for(seized.draft, (1, 2), bytes([8]) * 32, seized.signer.address)
     pledged = [member.commit(seized.draft, session) for member in seized.members[:2]]
-    with pytest.raises(RefusedError, match="not those of enough signers"):
+    with pytest.raises(RefusedError, match="not by enough signers"):
         seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
 
 
@@ -267,6 +268,6 @@ def _members_sign_certificates_over_the_wire(federation: Federation, request: Re
     assert certificate.endorsed.epoch == 3
     assert set(outcome.checked.rosters) == {3}
     altered = certificate.statement.model_copy(update={"left_alone": ("z",)})
-    coordinator = federation.opened.context.session(Counter()).coordinator
+    coordinator = federation.context.session(Counter()).coordinator
     with pytest.raises(QuorumError, match="left alone are none, not z"):
         coordinator.endorse_erasure(3, altered.to_bytes())

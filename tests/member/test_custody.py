@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members as processes keep data keys, lend them to those entitled and destroy them when it is time."""
+"""Members as processes keep data keys, lend them to entitled askers, and destroy them in time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,8 @@ from blockful_py.committee import codec, wire
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.service.key_custody import delivery_context
-from blockful_py.committee.service.messages import (
-    DeliveredKey,
-    Empty,
-    KeyDelivery,
-    KeyRequest,
-    MessageKind,
-    Versions,
-)
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.messages import DeliveredKey, Empty, KeyDelivery, KeyRequest, Versions
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng
@@ -139,7 +133,7 @@ def test_a_member_that_was_away_destroys_and_fetches_keys_by_itself(crew: Crew, 
 
 @contextmanager
 def reaching(member: MemberProcess, nodes: Sequence[LossyNode], archive: str, log: Path) -> Iterator[None]:
-    """Restarted with these nodes of the live chain, and as it was afterwards."""
+    """Restarts the member with these nodes of the live chain, and as before after the block."""
     arguments = member.arguments
     named = [word for node in nodes for word in ("--live-url", node.url)]
     member.kill()
@@ -156,7 +150,7 @@ def reaching(member: MemberProcess, nodes: Sequence[LossyNode], archive: str, lo
 def test_a_member_whose_node_leaves_events_out_says_so_and_goes_on(
     crew: Crew, first: FirstMember, chains: Nodes, tmp_path: Path
 ) -> None:
-    """It believes neither that the old versions stand nor that others do."""
+    """It concludes neither that old versions are current nor that new ones are."""
     away, log = crew.members[3], tmp_path / "log"
     old = {first.weights(name).digest for name in AFFECTED}
     with LossyNode(chains.live.url) as node, reaching(away, [node], chains.archive.url, log):
@@ -196,7 +190,7 @@ def test_keys_are_lent_to_peers_wrapped_for_them(crew: Crew, first: FirstMember)
     body = first.ask(MessageKind.LEND_KEYS, KeyRequest((unknown, uri), curve.multiply_base(reply)), peer)
     context = delivery_context(first.found.client.signer.domain, uri)
     (lent,) = codec.decode(KeyDelivery, body).keys
-    kept = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
+    kept = crew.federation.context.keys.keyring.find((uri,))[uri]
     assert (lent.version, envelope.unwrap(lent.wrapped, reply, context)) == (uri, kept)
     with pytest.raises(EnvelopeError):
         envelope.unwrap(lent.wrapped, peer, context)
@@ -210,7 +204,7 @@ def test_a_reader_cannot_ask_as_a_peer(first: FirstMember) -> None:
 
 
 def test_a_leader_cannot_have_the_key_of_a_current_version_destroyed(crew: Crew, first: FirstMember) -> None:
-    with pytest.raises(RefusedError, match="1 of 1 versions, whose keys are to be destroyed, were not"):
+    with pytest.raises(RefusedError, match="1 of 1 versions were not replaced"):
         first.ask(MessageKind.DESTROY_KEYS, Versions((first.weights("a"),)))
     assert crew.federation.models()
 
@@ -225,7 +219,7 @@ def test_a_key_that_opens_nothing_is_not_kept(first: FirstMember) -> None:
 
 def test_a_key_that_is_kept_already_changes_nothing(crew: Crew, first: FirstMember) -> None:
     uri = first.weights("a")
-    key = crew.federation.opened.context.keys.keyring.find((uri,))[uri]
+    key = crew.federation.context.keys.keyring.find((uri,))[uri]
     context = delivery_context(first.found.client.signer.domain, uri)
     wrapped = envelope.wrap(key, first.found.identity.encryption_key, context)
     body = first.ask(MessageKind.KEEP_KEYS, KeyDelivery((DeliveredKey(uri, wrapped),)))
@@ -246,7 +240,7 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
     monkeypatch.setattr(client, "post", post)
     federation = crew.federation
     uri = federation.catalogue()["a"].node.weights
-    keyring = federation.opened.context.keys.keyring
+    keyring = federation.context.keys.keyring
     assert isinstance(keyring, RemoteKeyring)
     key = keyring.find((uri,))[uri]
     keyring.deliver({uri: key})
@@ -260,7 +254,7 @@ def test_no_secret_travels_or_rests_in_the_clear(crew: Crew, monkeypatch: pytest
 def test_reading_all_models_costs_as_many_questions_and_calls_as_reading_one(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A question to each member, whatever the number of models."""
+    """One question to each member, for any number of models."""
     from blockful_py.chain.rpc import JsonRpc
     from blockful_py.committee.service import member_client as client
 
@@ -278,7 +272,7 @@ def test_reading_all_models_costs_as_many_questions_and_calls_as_reading_one(
         return batch(self, requests)
 
     federation = crew.federation
-    keyring = federation.opened.context.keys.keyring
+    keyring = federation.context.keys.keyring
     assert isinstance(keyring, RemoteKeyring)
     weights = [placed.node.weights for placed in federation.catalogue().models.values()]
     assert len(weights) == len(GRAPH)
@@ -301,7 +295,7 @@ def test_a_member_fetches_all_missing_keys_with_a_question_to_each_other(
     from blockful_py.committee.service import member_client as client
 
     federation, asked = crew.federation, list[str]()
-    keyring = federation.opened.context.keys.keyring
+    keyring = federation.context.keys.keyring
     post = client.post
 
     def counted(url: str, data: bytes, *more: Any) -> bytes:

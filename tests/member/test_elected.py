@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An elected committee of real processes, from joining to a second committee that outlaws the first."""
+"""An elected committee of real processes, from joining until a second committee replaces the first."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def test_the_next_election_waits_for_the_least_length_of_the_epoch(town: Elector
 
 
 def noted(member: MemberProcess) -> set[int]:
-    """Epochs that a member has notes about."""
+    """Epochs in a member's notes."""
     with OutboxStore(member.folder / NOTES) as store:
         return {note.ballot.epoch for topic in TOPICS for note in store.read(topic)}
 
 
 def test_another_committee_takes_over(town: Electorate) -> None:
-    """And its members clear their notes of the epoch before."""
+    """Its members also remove their notes of the previous epoch."""
     before = town.federation.contracts.committee.key_id(1)
     assert any(1 in noted(member) for member in town.members)
     rotated = town.rotate()
@@ -89,17 +89,19 @@ def test_another_committee_takes_over(town: Electorate) -> None:
 
 
 def test_the_old_committee_has_no_power_left(town: Electorate) -> None:
-    """Its collision and its certificate are refused, each for itself; with the new one's all is valid."""
+    """Its collision and its certificate are each refused; with the new committee's, all is valid."""
     contracts = town.federation.contracts
     position = town.federation.catalogue()["y"].position
     old, new = (EpochCommittee(contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
 
     def redact(decryptor: EpochCommittee, voter: EpochCommittee) -> None:
         updates, headers = decryptor.redaction(position)
-        contracts.live.redact(
-            updates,
-            headers,
-            voter.certify(contracts.live, contracts.live.redact_leaf(updates, headers, 0, 1)),
+        contracts.live.send(
+            contracts.live.redact_data(
+                updates,
+                headers,
+                voter.certify(contracts.live, contracts.live.redact_leaf(updates, headers, 0, 1)),
+            )
         )
 
     current = transactions(town.federation)
@@ -123,15 +125,15 @@ def test_the_archive_obeys_the_new_committee_only(town: Electorate) -> None:
     leaf = archive.append_leaf(head, last.timestamp, [last.record], 0, 1)
     old, new = (EpochCommittee(town.federation.contracts, epoch, town.seated(epoch)) for epoch in (1, 2))
     with pytest.raises(ContractError) as stale:
-        archive.append(head, last.timestamp, [last.record], old.certify(archive, leaf))
+        archive.send(archive.append_data(head, last.timestamp, [last.record], old.certify(archive, leaf)))
     assert stale.value.name == "StaleEpoch"
     with put_back(archive.node):
-        archive.append(head, last.timestamp, [last.record], new.certify(archive, leaf))
+        archive.send(archive.append_data(head, last.timestamp, [last.record], new.certify(archive, leaf)))
         assert archive.head() != head
 
 
 def test_followers_that_do_not_follow_are_refused(town: Electorate, tmp_path: Path) -> None:
-    """Whoever deploys the archive side cannot found it on a roster of its own, or on no roster."""
+    """The deployer of the archive side cannot found it on its own roster, or on none."""
     nodes, contracts = town.federation.nodes, town.federation.contracts
     committee = contracts.committee
     roster, _ = committee.roster(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elections in which members die and rotations are broken off; the chain is looked at afterwards."""
+"""Elections with dying members and interrupted rotations, compared with the chain afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from blockful_py.chain.signer import DEV_MNEMONIC, Signer
 from blockful_py.chain.sortition import ElectionState, Parameters, Phase
 from blockful_py.committee.service.generation import Charter
-from blockful_py.committee.service.messages import MessageKind
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.errors import RefusedError, RunError
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
 from blockful_py.pipeline.coordination.rotation import Rotated
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 
 class BrokenOffError(Exception):
-    """The rotation ends here, as by a crash."""
+    """The rotation ends here, like in a crash."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_a_member_killed_between_commit_and_reveal_pays_and_the_others_draw_agai
 
 
 def test_a_member_that_restarts_reveals_what_it_committed_to(town: Electorate) -> None:
-    """Its secret follows from the keystore; nobody withholds, so the first draw elects."""
+    """Its secret follows from the keystore, so nobody withholds and the first draw elects."""
     restarted: list[int] = []
 
     def pause(election: ElectionState) -> None:
@@ -110,7 +110,7 @@ def test_a_member_dead_at_key_generation_keeps_its_seat_and_has_no_share(town: E
 def test_a_rotation_that_was_broken_off_is_taken_up_by_another(
     town: Electorate, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """Broken off in a phase, between generation and settlement, and before the archive chain follows."""
+    """Interrupted in a phase, between generation and settlement, or before the archive chain follows."""
     before = town.committee.current_epoch()
     town.pass_time(1_000)
 
@@ -155,7 +155,7 @@ def test_a_second_rotation_in_one_run_says_who_leads(town: Electorate) -> None:
 def test_two_rotations_from_two_copies_of_a_run_bring_one_epoch(
     town: Electorate, chains: Nodes, tmp_path: Path
 ) -> None:
-    """Both lead at the same time; whoever comes too late with a step leaves it at that."""
+    """Both lead at the same time; the slower one accepts a step already taken."""
     town.pass_time(1_000)
     before, copy = town.committee.current_epoch(), tmp_path / "run"
     aside = shutil.ignore_patterns("journal.sqlite*", "live", "archive")  # members open and close the journal
@@ -195,13 +195,13 @@ def _broken(*arguments: Any) -> bool:
 
 
 def test_after_all_that_the_committee_redacts(town: Electorate) -> None:
-    """Under a key that this run did not see generated: the members say what it is."""
+    """The run did not see the generation of its key; the members tell it."""
     shutil.rmtree(town.federation.run.group_keys, ignore_errors=True)
     forgets(town.federation, 7)
 
 
 def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -> None:
-    """Who takes the rotation up generates no second key for the same attempt."""
+    """A new leader of the rotation generates no second key for the same attempt."""
     town.pass_time(1_000)
     made: list[bytes] = []
     honest = RemoteCommittee.generate_elected
@@ -221,7 +221,7 @@ def test_a_key_that_was_generated_and_not_settled_on_is_used(town: Electorate) -
 
 
 def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town: Electorate) -> None:
-    """The members confirm between its look at the election and its key generation."""
+    """The members confirm between the leader's look at the election and its key generation."""
     before = town.committee.current_epoch()
     honest = RemoteCommittee.settle
 
@@ -238,7 +238,7 @@ def test_an_epoch_that_begins_behind_the_leaders_back_is_the_one_it_wanted(town:
             town.federation.epochs.rotate(town.pause)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RemoteCommittee, "settle", settle_late)
-        patch.setattr(RemoteCommittee, "generate_elected", _broken)  # no second key for what is over
+        patch.setattr(RemoteCommittee, "generate_elected", _broken)  # no second key for a finished attempt
         assert town.federation.epochs.rotate(town.pause).epoch == before + 1
 
 
@@ -264,7 +264,7 @@ def test_members_admit_no_other_charter_than_the_chain_has_elected(town: Elector
 
 
 def _refusals(town: Electorate, election: ElectionState) -> dict[str, str]:
-    """What the first elected member says to charters that differ in one thing, as far as it is expected."""
+    """Refusals of the first elected member for charters with one difference, up to the expected length."""
     members = town.committee.elected()
     place = (town.committee.chain_id, town.committee.address, election.epoch, election.draw, election.attempt)
     right = Charter(*place, members, (1, 2, 3, 4), 3, bytes(32))

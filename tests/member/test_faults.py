@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that die, freeze or lie while a redaction is decided; the chain is looked at afterwards."""
+"""Members die, freeze or lie during the decision of a redaction; the chain is checked afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.member.processes import MemberProcess
 
 
 def once(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], None]) -> None:
-    """Does something when a step of the protocol begins, before any member is asked for it."""
+    """Does something when a step of the protocol begins, before any member is asked."""
     asked = getattr(RemoteMember, step)
     left, turn = [act], threading.Lock()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mirror that lags behind: whose stake is locked, and who brings it up to date."""
+"""A mirror that lags: locked stakes, and the members that advance it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.slow
 
 
 class CutOffError(Exception):
-    """The rotation ends before the archive chain follows, as by a crash."""
+    """The rotation ends before the archive chain follows, like in a crash."""
 
 
 @pytest.fixture(scope="module")
 def town(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Electorate]:
-    """An elected committee whose members wait two seconds before they do what a leader left."""
+    """An elected committee whose members wait two seconds before they finish a leader's work."""
     with electorate(5, tmp_path_factory.mktemp("town"), chains, stall_seconds=2.0) as town:
         town.federation.epochs.rotate(town.pause)
         for member in town.members:
@@ -33,7 +33,7 @@ def town(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[El
 def test_members_bring_a_mirror_up_to_date_and_only_then_the_retired_leave(
     town: Electorate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Finding: a retired committee ruled a lagging mirror after its stake was withdrawn."""
+    """Regression: a retired committee ruled a lagging mirror after it had withdrawn its stake."""
     committee, mirror = town.committee, town.federation.contracts.mirror
     leaving = town.seated(1)[0]
     assert town.candidate(leaving).leave().state == "serving"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members without ether: the status says so, and so does the member that would lead."""
+"""Members without ether: reported by the status, and by the member that would lead."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from blockful_py.cli.committee_status import _state
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.errors import SettingsError
+from blockful_py.member.endpoints import Urls, signer_of
 from blockful_py.member.office import MemberView
-from blockful_py.member.place import Urls, signer_of
 from blockful_py.member.takeover import require_funds
 from blockful_py.pipeline.coordination.status import CommitteeStatus, status_of
 from blockful_py.pipeline.run.nodes import Nodes
@@ -61,4 +61,4 @@ def test_a_broken_answer_is_one_line_of_the_status(crew: Crew) -> None:
 
 def _view(crew: Crew, keys: MemberKeys) -> MemberView:
     nodes = crew.federation.nodes
-    return MemberView(crew.federation.run.path, Urls(nodes.live.url, nodes.archive.url), signer_of(keys))
+    return MemberView.of(crew.federation.run.path, Urls(nodes.live.url, nodes.archive.url), signer_of(keys))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Committees of 7 and 10 members decide while 2 and 3 of them are dead, frozen or lying."""
+"""Committees of 7 and 10 members decide with 2 and 3 of them dead, frozen or lying."""
 
 from __future__ import annotations
 

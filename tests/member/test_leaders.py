@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaders that die once a proposal is certified: the members finish it, exactly once."""
+"""Leaders that die after the certification of a proposal: the members finish it exactly once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from blockful_py.committee.outbox_store import NOTES, OutboxStore
 from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.errors import ChainError
+from blockful_py.member.endpoints import Urls
 from blockful_py.member.finishing import FinishingDuty, rank
 from blockful_py.member.office import MemberOffice
-from blockful_py.member.place import Urls
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.nodes import Nodes
@@ -29,13 +29,13 @@ from tests.member.leaders import lead_until, unsettled, until
 from tests.member.processes import WORDS, MemberProcess, members
 
 STALL_SECONDS = 5.0
-"""Longer than a leader that lives takes between two transactions, on a machine however busy."""
+"""More than a living leader needs between two transactions, even on a busy machine."""
 ETHER = 10**18
 
 
 @dataclass
 class Court:
-    """A federation whose members have accounts that can pay on both chains."""
+    """A federation whose members have funded accounts on both chains."""
 
     federation: Federation
     members: list[MemberProcess]
@@ -63,13 +63,13 @@ class Court:
         }
 
     def sender(self, contract: Contract, event: str) -> str:
-        """Who sent the transaction of the latest event."""
+        """The sender of the transaction with the latest event."""
         transaction = contract.events(event)[-1].transaction_hash
         found: dict[str, Any] = contract.node.rpc.call("eth_getTransactionByHash", "0x" + transaction.hex())
         return str(found["from"])
 
     def reopened(self) -> Federation:
-        """The run as its next user opens it: the job is settled, and nothing is sent."""
+        """The run opened by its next user: the job is settled without a transaction."""
         run = self.federation.run
         blocks = [node.block_number() for node in self.nodes]
         assert unsettled(run) == 1
@@ -93,7 +93,7 @@ def pay(chains: Nodes, account: bytes, wei: int = ETHER) -> None:
 
 @pytest.fixture(scope="module")
 def court(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
-    """Nothing is published yet."""
+    """A court without published models."""
     folder: Path = tmp_path_factory.mktemp("court")
     with members(4, folder, folder / "run", chains) as processes:
         committee = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What members log and measure while they decide: one request id everywhere, right counts, no secret."""
+"""Members' logs and metrics during decisions: one request id everywhere, right counts, no secret."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MORE = ("--monitor", "127.0.0.1:0", "--log-format", "json", "--log-level", "debu
 
 @dataclass(frozen=True)
 class Monitored:
-    """A federation that has published and forgotten once, and its members, who log everything."""
+    """A federation that has published and forgotten once, with members that log everything."""
 
     federation: Federation
     members: list[MemberProcess]
 
     def jobs(self) -> list[str]:
-        """Request ids of the two jobs, as they follow from the record."""
+        """Request ids of the two jobs, derived from the record."""
         with self.federation.run.opened_journal() as journal:
             train, unlearn = journal.jobs()
         request = Request.model_validate_json(unlearn.request)
@@ -71,7 +71,7 @@ def told(url: str) -> str:
 
 
 def value(metrics: dict[str, Metric], name: str, **labels: str) -> float:
-    """Sum of the samples of this name that have these labels."""
+    """Sum of the samples with this name and these labels."""
     return sum(
         sample.value
         for metric in metrics.values()
@@ -184,7 +184,7 @@ def secrets(processes: list[MemberProcess]) -> Iterator[tuple[str, bytes]]:
 
 
 def forms(secret: bytes) -> tuple[str, ...]:
-    """How a program might write a secret."""
+    """Spellings of a secret in a program's output."""
     return (
         secret.decode("latin-1"),
         secret.hex(),

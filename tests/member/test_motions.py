@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members as processes bar readers and name auditors, when a quorum of their operators has agreed."""
+"""Members as processes bar readers and name auditors, after a quorum of their operators has agreed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def session(crew: Crew, keys: ReaderKeys) -> ReaderSession:
 
 
 def agree(crew: Crew, members: int) -> Motion:
-    """The operators of the first members agree to the one motion that is open."""
+    """Has the operators of the first members agree to the only open motion."""
     (path,) = crew.federation.run.motions.glob("*.json")
     motion = read_motion(path)
     for member in crew.members[:members]:

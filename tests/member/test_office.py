@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A serving member goes by its run as it is now."""
+"""A serving member follows the current state of its run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ def test_a_run_that_is_replaced_while_it_is_read_is_read_again(
     file.write_text("before")
 
     class Reading:
-        """A view that reads the file, which another process replaces at that moment."""
+        """A view that reads the file while another process replaces it."""
 
-        def __init__(self, *_: Any) -> None:
+        def __init__(self) -> None:
             self.read = file.read_text()
             write_whole(file, "after")
+
+        @classmethod
+        def of(cls, *_: Any) -> Reading:
+            return cls()
 
         def close(self) -> None:
             pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a leader that proposes a wrong update, and of a member that votes twice."""
+"""Consequences for a leader that proposes a wrong update, and for a member that votes twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def town(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[El
 
 
 def with_wrong_update(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The leader moves the new weights of one descendant."""
+    """The leader changes the new weights of one descendant."""
     honest = Redactor.replace
 
     def replace(
@@ -56,12 +56,12 @@ def with_wrong_update(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_update_is_refused_and_the_alarms_are_on_the_chain(
     town: Electorate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One member votes without checking; the others are a quorum, and honest."""
+    """One member votes without checking; the others are an honest quorum."""
     federation, blind = town.federation, town.seated(1)[0]
     before, archived = transactions(federation), federation.contracts.archive.length()
     with blind.cheating("blind"):
         with_wrong_update(monkeypatch)
-        reason = "the new weights of x are not what gradient_ascent gives"
+        reason = "the new weights of x differ from the result of gradient_ascent"
         with pytest.raises(QuorumError, match=rf"1 of 4 members agree, 3 are needed.*{reason}"):
             federation.unlearn(classes=[1])
         until(lambda: len(federation.alarms()) == 3)
@@ -93,7 +93,7 @@ def _shown(run: Path, *words: str) -> list[dict[str, Any]]:
 def test_a_member_that_votes_twice_is_slashed_and_its_reporter_rewarded(
     town: Electorate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two leaders make other openings of one draft: an honest member votes for one of them."""
+    """Two leaders make different openings of one draft; an honest member votes for one of them."""
     federation, committee, cheater = town.federation, town.committee, town.seated(1)[1]
     account, stake = town.account(cheater), committee.candidate(town.account(cheater)).stake
     drafts: list[Any] = []
@@ -105,7 +105,7 @@ def test_a_member_that_votes_twice_is_slashed_and_its_reporter_rewarded(
             return collude(self, draft, chunks)
 
         monkeypatch.setattr(RemoteMember, "vote_redaction", vote)
-        coordinator = federation.opened.context.session(Counter()).coordinator
+        coordinator = federation.context.session(Counter()).coordinator
         hand_over = type(coordinator).hand_over
         second: list[str] = []
 

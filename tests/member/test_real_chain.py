@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An elected federation on chains that are no development chains: keys are configured, blocks take time."""
+"""An elected federation on chains other than development chains: configured keys, slow blocks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USERS = 2
 
 
 class RealElectorate(Electorate):
-    """Nobody gives members money, and blocks come by themselves."""
+    """Nobody funds members, and blocks come by themselves."""
 
     def pass_time(self, seconds: int) -> None:
         node = self.committee.node
@@ -96,8 +96,8 @@ def test_a_federation_without_a_key_from_a_seed(tmp_path: Path, monkeypatch: pyt
                 federation.epochs.rotate(found.pause)
                 federation.train()
                 federation.unlearn()
-                assert federation.opened.context.keys.new_key is random_keys
-                assert federation.opened.leader.secret == secret != Identities(0, (1337,)).leader()
+                assert federation.context.keys.new_key is random_keys
+                assert federation.leader.secret == secret != Identities(0, (1337,)).leader()
                 assert {each.version for each in federation.catalogue().models.values()} == {1}
                 promised(federation.contracts)
             for name in (SENDER_KEY, LEADER_KEY, PASSPHRASE):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaders that are gone before anything is certified, and two leaders at once."""
+"""Leaders that disappear before a certificate exists, and two leaders at once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from blockful_py.crypto import curve
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import ContractError, RunError
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.resume import take_up
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.lease import LOCK, Lease, request_under_way
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.settings import ChainSettings
 from tests.federations import AFFECTED, GRAPH, small, trained, versions
 from tests.member.conftest import Crew
@@ -38,14 +38,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def chains(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """Ganaches, to which senders take turns, so that a test can have a member wait for its own."""
-    with Nodes(Place.of(ChainSettings(), tmp_path_factory.mktemp("chains"))) as nodes:
+    """Ganaches with a queue of senders, so that a test can make a member wait."""
+    with Nodes(ChainEndpoints.of(ChainSettings(), tmp_path_factory.mktemp("chains"))) as nodes:
         yield nodes
 
 
 @pytest.fixture(scope="module")
 def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
-    """Members that lead soon, and can pay."""
+    """Members that lead soon and can pay."""
     folder: Path = tmp_path_factory.mktemp("takeover")
     with members(4, folder, folder / "run", chains) as processes:
         committee = {
@@ -63,7 +63,7 @@ def crew(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
 
 
 def is_done(run: RunDirectory) -> bool:
-    """Whether no request is under way, and who led the last one has given up the lead."""
+    """Whether the last request is done and its leader has released the lead."""
     return request_under_way(run.journal) is None and Lease.is_free(run.path)
 
 
@@ -83,7 +83,7 @@ def test_a_member_leads_the_request_of_a_leader_that_died(crew: Crew, chains: No
 
 
 def leading(crew: Crew) -> tuple[MemberProcess, Path]:
-    """The member whose leader process has the lead, and that process; the first of several leads."""
+    """The first member whose leader process has the lead, and that process."""
     members = {member.process.pid: member for member in crew.members if member.process}
     held = str(crew.federation.run.path / LOCK)
     for link in Path("/proc").glob("[0-9]*/fd/*"):
@@ -96,7 +96,7 @@ def leading(crew: Crew) -> tuple[MemberProcess, Path]:
 
 
 def is_over(process: Path) -> bool:
-    """`process`: its folder in /proc."""
+    """Whether a process has ended; `process` is its folder in /proc."""
     try:
         return "\nState:\tZ" in (process / "status").read_text(encoding="utf-8")
     except OSError:
@@ -107,7 +107,7 @@ def is_over(process: Path) -> bool:
 def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
     crew: Crew, chains: Nodes, how: Signals, number: int
 ) -> None:
-    """It has a certificate, and waits for its turn to send: with neither chain changed it is stopped."""
+    """It has a certificate and waits for its turn to send; it is stopped with both chains unchanged."""
     federation = crew.federation
     run, live, archive = federation.run, federation.contracts.live, federation.contracts.archive
     before, redacted, archived = versions(federation), len(live.redactions()), archive.length()
@@ -128,7 +128,7 @@ def test_a_member_that_leads_ends_when_it_is_told_and_another_goes_on(
 
 
 def seated(crew: Crew) -> MemberKeys:
-    """Keys of a member of the committee, which one that was slow to answer at its founding is not."""
+    """Keys of a committee member; members that answered late at the founding are not in the committee."""
     committee = crew.federation.contracts.committee
     roster = committee.roster(committee.current_epoch())[0].members
     keys = (keys_in(member.folder, WORDS) for member in crew.members)
@@ -161,7 +161,7 @@ def test_two_leaders_at_once_change_the_chain_once(
         with Journal(other / "journal.sqlite") as journal:
             journal.begin(Kind.PARALLEL, request.model_dump_json())
         keys = seated(crew)
-        place = Place(1337, 1338, chains.live.url, chains.archive.url)
+        place = ChainEndpoints(1337, 1338, chains.live.url, chains.archive.url)
         with (
             Nodes(place, signer_of(keys)) as nodes,
             Federation.open(other, nodes=nodes, secret=keys.voting_secret) as second,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member leads a request when nobody before it does, and waits for nobody without end."""
+"""A member leads a request if no earlier one does, and waits only for a limited time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.committee.service.dkg_participant import DkgParticipant
-from blockful_py.committee.service.messages import Empty, MessageKind
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.messages import Empty
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve
 from blockful_py.errors import MessageError, UnreachableError
-from blockful_py.member.leads import LEADING, STARTING, TOLD, AttentiveService, SeenLeads, heard
+from blockful_py.member.leads import STARTING, TOLD, LeaderActivity, LeadRecorder, heard
 from blockful_py.member.turns import PATIENCE, Turns
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Shelf
 from tests.committee.service.desks import SECONDS
@@ -34,7 +35,7 @@ REQUEST, DUE = 7, "nothing done"
 
 @dataclass
 class Time:
-    """A clock that is set."""
+    """A clock that a test sets."""
 
     at: float = 1000.0
 
@@ -44,10 +45,10 @@ class Time:
 
 @dataclass
 class Member:
-    """A member's turns, and what it sees of others."""
+    """A member's turns, and its knowledge of the others."""
 
     clock: Time
-    leads: SeenLeads
+    leads: LeaderActivity
     turns: Turns
 
     def leads_now(self, progress: str = DUE) -> bool:
@@ -58,7 +59,7 @@ class Member:
             pass
 
     def waits(self, stalls: float) -> bool:
-        """Whether it does not lead for so many stall times, and does lead after them."""
+        """Whether it waits for this many stall times and leads afterwards."""
         begun = self.clock.at
         self.clock.at = begun + stalls * STALL - 1
         early = self.leads_now()
@@ -68,7 +69,7 @@ class Member:
 
 def member(rank: int) -> Member:
     clock = Time()
-    leads = SeenLeads(clock)
+    leads = LeaderActivity(clock)
     found = Member(clock, leads, Turns(ROSTER[rank], leads, clock))
     if rank:
         assert not found.leads_now()
@@ -126,7 +127,7 @@ def test_questions_of_members_whose_turn_is_later_delay_nobody() -> None:
     assert second.leads_now()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in MessageKind if kind not in LEADING])
+@pytest.mark.parametrize("kind", [kind for kind in MessageKind if not kind.row.by_leader])
 def test_other_questions_are_no_progress(kind: MessageKind) -> None:
     second = member(1)
     second.clock.at += STALL
@@ -200,8 +201,8 @@ def test_what_was_tried_is_forgotten_once_the_request_is_not_due() -> None:
     assert first.leads_now()
 
 
-def asked(service: AttentiveService, signer: wire.MessageSigner, kind: MessageKind) -> None:
-    """Has the service answer a question, by a refusal."""
+def asked(service: LeadRecorder, signer: wire.MessageSigner, kind: MessageKind) -> None:
+    """Has the service answer a question with a refusal."""
     body = codec.encode(Empty())
     question = signer.question(kind.label, 1, bytes(32), kind.round, ADDRESS, body)
     service.answer(service.admit(question.line, len(body)), body)
@@ -209,11 +210,11 @@ def asked(service: AttentiveService, signer: wire.MessageSigner, kind: MessageKi
 
 def test_a_service_notes_whose_questions_it_admits(tmp_path: Path) -> None:
     clock = Time()
-    leads = SeenLeads(clock)
+    leads = LeaderActivity(clock)
     stranger = wire.MessageSigner(5, DOMAIN)
     with Outbox(OutboxStore(tmp_path / "notes")) as outbox:
         handler = RequestHandler(SECRET, Hall(), DkgParticipant(SECRET, Shelf()), outbox)
-        service = AttentiveService(handler, leads)
+        service = LeadRecorder(handler, leads)
         with pytest.raises(MessageError, match="neither a member"):
             asked(service, stranger, MessageKind.LEND_KEYS)
         asked(service, stranger, MessageKind.READ_KEY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Duties are called when a chain has a new block, and otherwise seldom."""
+"""Duties are called on new blocks, and otherwise seldom."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockful_py.member.watching import FRESH_SECONDS, LOOK_SECONDS, ChainWatch,
 
 @dataclass
 class Chain:
-    """A chain's contract; counts how often it is asked."""
+    """A chain's contract that counts its calls."""
 
     block: str
     asked: int = 0
@@ -56,7 +56,7 @@ class Steps:
 
 @dataclass
 class Time:
-    """A clock that is set."""
+    """A clock that a test sets."""
 
     at: float = 0.0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests are counted by resource and status, of which there are few, whatever strangers ask for."""
+"""Requests are counted by resource and status; strangers cannot create further labels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What strikes a party of a federation on hosts for a while: kills, full disks, wrong clocks, cut lines."""
+"""Calamities that strike a party of a federation on hosts: kills, full disks, wrong clocks, cut lines."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ Party = MemberProcess | ParticipantProcess
 LEADER = "leader"
 HOUR = 3600.0
 SHORTEST, LONGEST = 3.0, 20.0
-"""Seconds that a calamity lasts."""
+"""Minimum and maximum seconds of a calamity."""
 AT_A_STEP = 0.5
-"""Share of the trials that are first struck while somebody's work is at a chosen step."""
+"""Share of the trials whose first calamity strikes at a chosen step of somebody's work."""
 _LED = (steps.DRAFTED, steps.VOTED, steps.CERTIFIED, steps.ARCHIVED, steps.LIVE)
 STEPS: Mapping[str, Sequence[str]] = {
     "publication": (steps.TRAINING, *_LED),
     "parallel": (steps.HANDING_IN, steps.HANDED_IN, *_LED),
     "sequential": _LED,
 }
-"""Steps of each work at which it may be struck."""
+"""Steps of each kind of work at which a calamity may strike."""
 
 
 @dataclass(frozen=True)
 class Calamity:
-    """Attributes:
-    party: whom it strikes; LEADER for whoever works when it begins.
-    step: at which somebody's work stops for it to begin; None: it begins at a time.
-    moment: that time, as a share of what such work took before.
-    seconds: how long it lasts.
+    """A calamity and the party that it strikes.
+
+    Attributes:
+        party: the stricken one; LEADER for the party that works at the start.
+        step: the step at which somebody's work stops for the start; None if it starts at a time.
+        moment: that time, as a share of the usual duration of such work.
+        seconds: its duration.
     """
 
     kind: str
@@ -49,7 +51,7 @@ class Calamity:
 
 
 def draw(rng: random.Random, kind: str, work: str, federation: ProcessFederation) -> tuple[Calamity, ...]:
-    """A calamity of a kind, and up to two others; no party is struck twice, and one step is stopped at."""
+    """A calamity of a kind and up to two others, for different parties, with at most one stop at a step."""
     drawn: list[Calamity] = []
     for each in (kind, *rng.choices([*KINDS], k=rng.choice((0, 0, 1, 2)))):
         who = _MAY_STRIKE.get(each, _anybody)(federation)
@@ -62,7 +64,7 @@ def draw(rng: random.Random, kind: str, work: str, federation: ProcessFederation
 
 
 def strike(hosts: Hosts, calamity: Calamity, lasting: ExitStack) -> str:
-    """Strikes until `lasting` is closed; returns whom."""
+    """Strikes until `lasting` is closed; returns the stricken party."""
     party = calamity.party
     if party == LEADER:
         party = next(iter((*_at_work(hosts.federation), *_members(hosts.federation))))
@@ -71,7 +73,7 @@ def strike(hosts: Hosts, calamity: Calamity, lasting: ExitStack) -> str:
 
 
 def services(federation: ProcessFederation) -> dict[str, Party]:
-    """Members and participants by their names."""
+    """Members and participants by name."""
     return {**{member.folder.name: member for member in federation.members}, **federation.participants}
 
 
@@ -84,7 +86,7 @@ def _members(federation: ProcessFederation) -> list[str]:
 
 
 def _at_work(federation: ProcessFederation) -> list[str]:
-    """Parties that lead or do a part: they have a process for it."""
+    """Parties that lead or do a part, and so have a process for it."""
     return [name for name, service in services(federation).items() if service.process and _work(service.pid)]
 
 
@@ -108,7 +110,7 @@ def _chain_killed(hosts: Hosts, party: str) -> Iterator[None]:
 
 @contextmanager
 def _killed(hosts: Hosts, party: str) -> Iterator[None]:
-    """The party's service and its work, as in a power cut."""
+    """Kills the party's service and its work, like a power cut."""
     service = services(hosts.federation)[party]
     if service.process is None:  # a leader that was killed already
         yield
@@ -150,7 +152,7 @@ KINDS: Mapping[str, Callable[[Hosts, str], AbstractContextManager[None]]] = {
 
 
 def _work(service: int) -> list[int]:
-    """Processes that a service has started."""
+    """Processes started by a service."""
     found: list[int] = []
     for children in Path(f"/proc/{service}/task").glob("*/children"):
         with suppress(OSError):

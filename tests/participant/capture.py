@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is sent within a network namespace, put together to the streams that programs read."""
+"""Captures all traffic in a network namespace and reassembles the streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUFFER_FORCE, BUFFER = 33, 1 << 28  # SO_RCVBUFFORCE
 TCP = 6
 SYN = 0x02
 STEP = 1 << 32
-"""Sequence numbers start again after this many."""
+"""Sequence numbers wrap around after this many."""
 
 Ends = tuple[str, int, str, int]
 """Address and port of the sender, then of the receiver."""
@@ -30,7 +30,7 @@ Ends = tuple[str, int, str, int]
 
 @dataclass
 class Direction:
-    """One direction of a TCP connection: what was sent, by the place of its first byte."""
+    """One direction of a TCP connection: the sent bytes, keyed by the place of their first byte."""
 
     first: int
     segments: dict[int, bytes] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Direction:
             self.segments[place] = content
 
     def whole(self) -> tuple[bytes, int]:
-        """The bytes in their order, and how many of them were not seen."""
+        """The bytes in order, and the number of bytes that were not captured."""
         sent, missing = bytearray(), 0
         for place, content in sorted(self.segments.items()):
             gap = max(0, place - len(sent))
@@ -52,7 +52,7 @@ class Direction:
 
 
 class Capture(Closable):
-    """Listens to a namespace, all interfaces, from construction until it is closed."""
+    """Listens on all interfaces of a namespace, from its construction until it is closed."""
 
     def __init__(self, namespace: str) -> None:
         with within(namespace):
@@ -71,7 +71,7 @@ class Capture(Closable):
             self._socket.close()
 
     def streams(self) -> dict[Ends, list[Direction]]:
-        """All that was sent so far over TCP; ports that were used again have several directions."""
+        """All TCP streams so far; reused ports have several directions."""
         streams: dict[Ends, list[Direction]] = defaultdict(list)
         for packet in tuple(self._packets):
             segment = _segment(packet)
@@ -98,7 +98,7 @@ class Capture(Closable):
 
 
 def forms(secret: bytes) -> tuple[bytes, ...]:
-    """A secret as it may be written: plain, in hexadecimal digits, and in base64 at each of its offsets."""
+    """Forms of a secret in text: plain, in hexadecimal digits, and in base64 at each of its offsets."""
     encoded = [base64.b64encode(bytes(skip) + secret)[4 * bool(skip) : -4] for skip in range(3)]
     return (secret, secret.hex().encode(), secret.hex().upper().encode(), *encoded)
 
@@ -111,7 +111,7 @@ def finds(content: bytes, secrets: dict[str, bytes]) -> Iterator[str]:
 
 
 def _segment(packet: bytes) -> tuple[Ends, int, int, bytes] | None:
-    """Ends, sequence number, flags and content of a TCP segment in an IP packet; None of other packets."""
+    """Ends, sequence number, flags and content of a TCP segment in an IP packet; None for other packets."""
     version = packet[0] >> 4 if packet else 0
     if version == 4:
         size, protocol = 4 * (packet[0] & 15), packet[9]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A development chain as a process with a folder and a user of its own, to be killed and started again."""
+"""A development chain as a process with its own folder and user, to be killed and restarted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOG = "service.log"
 
 @dataclass
 class ChainProcess:
-    """A development chain: its folder, where it answers, and its process, if any."""
+    """A development chain: its folder, its URL, and its process, if any."""
 
     folder: Path
     chain_id: int
@@ -33,7 +33,7 @@ class ChainProcess:
 
     @property
     def state(self) -> Path:
-        """What a killed node had written, which the next one reads."""
+        """The state written by a killed node, which the next one reads."""
         return self.folder / "state.json"
 
     def begin(self) -> None:
@@ -55,9 +55,11 @@ class ChainProcess:
         return nodes[0]
 
     def kill(self) -> None:
-        """As a power cut does to a node that writes each block: what it loses is transactions that wait.
+        """Kills the node like a power cut, so that a node which writes each block loses only waiting
+        transactions.
 
-        Anvil keeps its blocks in memory, so it mines no more, is asked for all of them, and is killed.
+        Anvil keeps its blocks in memory, so mining is stopped, all blocks are read, and the process is
+        killed.
         """
         with closing(connect(self.url, self.chain_id)) as node:
             node.rpc.call("evm_setAutomine", False)
@@ -78,7 +80,7 @@ class ChainProcess:
 
 
 def _execute(command: Sequence[str], folder: Path) -> None:
-    """Becomes a program, which writes to its log."""
+    """Executes a program that writes to its log."""
     log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(log, stream)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live federations that are struck at random: is anything lost or done twice, and when do they go on?
+"""Strikes live federations at random: whether they lose or repeat work, and their time to recover.
 
     python -m tests.participant.chaos --trials 50 --seed 1 --out chaos.json
-    python -m tests.participant.chaos --table benchmarks/results/chaos_*.json
+    python -m tests.participant.chaos --table benchmarks/results/figures.jsonl
 
-Needs root, network namespaces and Anvil.  In each trial a federation publishes models or carries out a
-request, while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any
-time.  Then everything is compared with what must hold (`whole.py`).
+Needs root, network namespaces and Anvil.  In each trial, a federation publishes models or executes a request
+while one to three calamities (`calamities.py`) strike its parties, at steps of the work or at any time.  The
+invariants (`whole.py`) are then checked.
 """
 
 from __future__ import annotations
@@ -54,24 +54,25 @@ SECTIONS: Mapping[str, Mapping[str, Any]] = {
 DISK = 48
 """MiB of each party's disk."""
 PER_FEDERATION = 10
-"""Trials that share a federation, unless one fails."""
+"""Trials with a common federation, unless one fails."""
 HEIRS = 2
-"""Descendants of a request's start, at most, where there is a choice."""
+"""Maximum number of descendants of a request's start, if there is a choice."""
 PATIENCE = 1800.0
-"""Seconds for all that is waited for in a trial; a busy machine is slow."""
+"""Seconds for each wait of a trial; long, since a busy machine is slow."""
 GUESS = (15.0, 90.0)
-"""Seconds that the first work takes, and that any takes at most, for the moments at which it is struck."""
+"""Estimated seconds of the first work, and maximum of any, to choose the moments of calamities."""
 POLL, LOOK = 0.1, 3.0
 
 
 Trial = dict[str, Any]
-"""What came of a trial: beside what it was, and its problems,
+"""The result of a trial: its calamities, times and problems.
 
-calamities: what struck whom, how many seconds after the work began, and whether that met the work.
-done_meanwhile: whether the work was done before the last calamity was over.
-step, end, even: seconds from the end of the last calamity to the next block of either chain, to the end of
-    the work, and until all members had the keys and files that they should, and no replaced ones.
-begun, filed_again: pieces of work that participants began; how often the command that files a request failed.
+Attributes:
+    calamities: kind, party and start of each (seconds after the work began), and whether it met the work.
+    done_meanwhile: whether the work was done before the last calamity was over.
+    step, end, even: seconds from the end of the last calamity to the next block of either chain, to the
+        end of the work, and until all members had exactly the keys and files that they should have.
+    begun, filed_again: pieces of work that participants began; failures of the command that files a request.
 """
 
 
@@ -118,7 +119,7 @@ class Ground:
         self._filing = participant.begin_run("request", *words)
 
     def _file_again(self, trial: Trial, work: Work) -> None:
-        """Files a request again whose command has failed before it did."""
+        """Files a request again after its command failed before the filing."""
         if not work.request or self._filing.exitcode in (None, 0):
             return
         with suppress(BlockfulError):
@@ -127,7 +128,7 @@ class Ground:
                 trial["filed_again"] += 1
 
     def allow(self, name: str, models: int) -> None:
-        """Lets a participant have published so many models."""
+        """Allows a participant a total number of published models."""
         participant = self.federation.participants[name]
         partial = participant.folder / "limits-partial"
         partial.write_text(f"models = {models}\n", encoding="utf-8")
@@ -135,13 +136,13 @@ class Ground:
         partial.rename(participant.folder / LIMITS)
 
     def stops(self, step: str | None) -> list[Stop]:
-        """Has whoever comes to a step stop there."""
+        """Makes the party that comes to a step stop there."""
         return (
             [] if step is None else [Stop(each.folder, step) for each in services(self.federation).values()]
         )
 
     def strike(self, trial: Trial, work: Work, drawn: Sequence[Calamity], stops: Sequence[Stop]) -> None:
-        """Strikes while the work goes on; returns when all calamities are over."""
+        """Strikes during the work; returns when all calamities are over."""
         begun = time.monotonic()
         guess = min(GUESS[1], self.took.get(work.kind, GUESS[0]))
         waiting, struck = list(drawn), list[tuple[float, ExitStack]]()
@@ -170,7 +171,7 @@ class Ground:
                 time.sleep(POLL)
 
     def recover(self, trial: Trial, work: Work) -> None:
-        """Waits until the work is done and the members are even, and measures how long that takes."""
+        """Waits until the work is done and the members are even, and measures the time."""
         over, state = time.monotonic(), self._state()
 
         def wait(until: Callable[[], bool], told: Callable[[], str], pause: float) -> float:
@@ -196,7 +197,7 @@ class Ground:
         trial["problems"] += [*self.ledger.broken(work), *twice]
 
     def certify(self, work: Work) -> list[str]:
-        """What is wrong with the certificate of a request that is done; later ones may replace its models."""
+        """Faults of the certificate of a finished request, whose models later requests may replace."""
         try:
             certified = self.federation.certified(_owner(work.models[0])[0], work.request)
         except (AssertionError, BlockfulError) as error:
@@ -206,11 +207,11 @@ class Ground:
         return [f"the certificate of {work} names {certified}"]
 
     def close(self) -> list[str]:
-        """What is wrong in the end: a reader reads every model."""
+        """Faults in the end: a reader reads every model."""
         return read_by(self.federation, NAMES[-1])
 
     def is_done(self, work: Work, at_once: bool = False) -> bool:
-        """Looks where something changed on the chains, and now and then; `at_once`: now."""
+        """Looks after changes on the chains, and now and then; with `at_once`, immediately."""
         state, now = self._state(), time.monotonic()
         if not at_once and (state is None or state == self._looked[0]) and now < self._looked[1] + LOOK:
             return False
@@ -220,7 +221,7 @@ class Ground:
         return False
 
     def _state(self) -> tuple[int, int] | None:
-        """The newest block of each chain; None while one is away."""
+        """The newest block of each chain; None while a chain is away."""
         with suppress(BlockfulError):
             return self.federation.nodes.archive.block_number(), self.federation.nodes.live.block_number()
         return None
@@ -240,7 +241,7 @@ class Ground:
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    """A federation with nothing published."""
+    """A federation without published models."""
     with on_hosts(terms=Terms(NAMES, SECTIONS, DISK)) as hosts:
         struck = Ground(hosts)
         for name, participant in hosts.federation.participants.items():
@@ -273,7 +274,7 @@ def try_once(struck: Ground, number: int, kind: str, rng: random.Random) -> Tria
 
 
 def run(trials: int, seed: int, out: Path, logs: Path) -> int:
-    """Runs the trials, and writes what came of them after each; returns how many had problems."""
+    """Runs the trials and writes the results after each; returns the number of trials with problems."""
     results: list[Trial] = []
     ends: list[dict[str, Any]] = []
     kinds = [*KINDS]
@@ -300,7 +301,7 @@ def run(trials: int, seed: int, out: Path, logs: Path) -> int:
 
 
 def table(trials: Sequence[Mapping[str, Any]]) -> str:
-    """How long federations took to go on, by what struck them."""
+    """Recovery times of federations, by kind of calamity."""
     rows = {kind: [each for each in trials if _struck_by(each) == [kind]] for kind in KINDS}
     rows |= {"two or three at once": [each for each in trials if len(_struck_by(each)) > 1], "all": [*trials]}
     lines = ["| struck by | trials | done meanwhile | next transaction | work done | members even |"]
@@ -318,20 +319,20 @@ def require(holds: bool, otherwise: str) -> None:
 
 
 def _without_places(text: str) -> str:
-    """A traceback or a log without the folders of this machine."""
+    """A traceback or a log without this machine's folders."""
     for folder in (Path(__file__).parents[2], Path(sys.prefix), Path(sys.base_prefix), Path.home()):
         text = text.replace(f"{folder}/", "")
     return text
 
 
 def _owner(model: str) -> tuple[str, int]:
-    """The participant that publishes a model, and in which round."""
+    """The participant that publishes a model, and its round."""
     turn = int(model[1:]) - 1
     return NAMES[turn % len(NAMES)], turn // len(NAMES) + 1
 
 
 def _let_go(stops: Sequence[Stop]) -> None:
-    """Nobody stops any more, and whoever has goes on."""
+    """Removes all stops, so that stopped parties continue."""
     for stop in stops:
         stop.withdraw()
         with suppress(ProcessLookupError, FileNotFoundError):  # it was killed, or never stopped
@@ -354,17 +355,27 @@ def _figures(trials: Sequence[Mapping[str, Any]], key: str) -> str:
     return f"{statistics.median(values):.0f} s, {max(values):.0f} s" if values else ""
 
 
+def stored(path: Path) -> list[dict[str, Any]]:
+    """The runs in a file of one run, or in a file of the figures of many benchmarks, one a line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".jsonl":
+        return [json.loads(text)]
+    lines = map(json.loads, text.splitlines())
+    return [each["figures"] for each in lines if each["benchmark"].startswith("chaos_")]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("build/chaos.json"), help="what came of each trial")
     parser.add_argument("--logs", type=Path, default=Path("build/chaos"), help="logs of those that failed")
-    parser.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
+    parser.add_argument(
+        "--table", type=Path, nargs="+", help="only print the table of such files, or of figures.jsonl"
+    )
     options = parser.parse_args()
     if options.table:
-        files = (json.loads(each.read_text(encoding="utf-8")) for each in options.table)
-        told(table([trial for file in files for trial in file["trials"]]))
+        told(table([trial for each in options.table for run in stored(each) for trial in run["trials"]]))
         return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options.out.parent.mkdir(parents=True, exist_ok=True)

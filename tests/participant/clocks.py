@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A party's clock, which a test sets while the party runs.
 
-The file `clock` in its folder says how many seconds the clock is ahead; without one it is right.
+The file `clock` in its folder has the seconds that the clock is ahead; without it, the clock is right.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ CLOCK = "clock"
 
 
 def follow(folder: Path) -> None:
-    """In this process, `time.time` is the clock of the party in `folder`: the package asks no other."""
+    """Replaces this process's `time.time` by the clock of the party in `folder`.
+
+    The package reads no other clock.
+    """
     right, file = time.time, folder / CLOCK
 
     def shown() -> float:
@@ -29,7 +32,7 @@ def follow(folder: Path) -> None:
 
 @contextmanager
 def ahead(folder: Path, seconds: float) -> Iterator[None]:
-    """The clock of the party in `folder` is wrong meanwhile."""
+    """The clock of the party in `folder` is ahead during the block."""
     file = folder / CLOCK
     partial = folder / f"{CLOCK}-partial"
     partial.write_text(str(seconds), encoding="ascii")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A federation of machines on this one: a founder, four members as processes, seven participants.
 
-The participants have the data and seed of a laboratory of the same settings, so that both can be compared.
+The participants have the data and seed of a laboratory with the same settings, so that both can be compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blockful_py.chain.signer import Signer
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.founding import create, found
@@ -28,7 +28,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import FILE
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import uri_of
@@ -45,7 +45,7 @@ SEED = 0
 
 @dataclass
 class Participant:
-    """One participant: its folder, keys and nodes; `run` opens what it works on."""
+    """One participant: its folder, keys and nodes; `run` opens its run."""
 
     folder: ParticipantFolder
     keys: ReaderKeys
@@ -57,7 +57,7 @@ class Participant:
 
 @dataclass
 class Machines:
-    """A founded federation; nobody has published yet."""
+    """A founded federation without published models."""
 
     folder: Path
     settings: Settings
@@ -90,18 +90,18 @@ def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Setti
 
 
 def nodes_for(chains: Nodes, secret: int) -> Nodes:
-    place = Place(chains.live.chain_id, chains.archive.chain_id, chains.live.url, chains.archive.url)
+    place = ChainEndpoints(chains.live.chain_id, chains.archive.chain_id, chains.live.url, chains.archive.url)
     return Nodes(place, Signer(secret.to_bytes(32, "big")))
 
 
 @pytest.fixture(scope="module")
 def rules() -> Mapping[str, Any]:
-    """Settings in which a test's federation differs."""
+    """Settings that differ for a test's federation."""
     return {}
 
 
 def follows(member: MemberProcess, digest: str) -> bool:
-    """Whether a member goes by the federation file of this digest."""
+    """Whether a member follows the federation file with this digest."""
     party = RunDirectory.open(member.folder / "run").party
     return party is not None and party.federation == digest
 

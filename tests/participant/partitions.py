@@ -4,8 +4,8 @@
     python -m tests.participant.partitions --seconds 60
 
 Needs root and network namespaces.  Chains are on one host, members and participants on two others.  A party
-stops at a step, and goes on while its side is cut off from all, or both sides from each other; then the line
-is mended.
+stops at a step, and continues while its side is cut off from all, or both sides from each other; then the
+line is repaired.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tests.participant.wire import Host, Wire, joined
 
 DELAY_SECONDS = 0.002
 LOSS = 0.01
-"""Share of the packets that are lost on lines that are not cut."""
+"""Share of lost packets on lines that are not cut."""
 FELT = 5
-"""Packets that a cut line swallows before it is mended, at least."""
+"""Minimum number of packets that a cut line swallows before it is repaired."""
 
 
 @dataclass
 class Hosts:
-    """Two sides, and the federation that lives on both."""
+    """Two sides, and a federation on both."""
 
     wire: Wire
     left: Host
@@ -45,21 +45,21 @@ class Hosts:
 
     @property
     def sides(self) -> Mapping[str, Host]:
-        """Where each member and participant is, by its name, and by that of its folder."""
+        """The places of members and participants, by name and by folder name."""
         return _sides(self.left, self.right, tuple(self.federation.participants))
 
     def alone(self, party: str) -> AbstractContextManager[None]:
-        """The side of a party is cut off from the other one and from the chains."""
+        """Cuts a party's side off from the other side and from the chains."""
         return self.wire.cut(self.sides[party])
 
     def apart(self, party: str) -> AbstractContextManager[None]:
-        """Both sides see the chains, and not each other."""
+        """Cuts the sides off from each other; both see the chains."""
         return self.wire.cut(self.left, self.right)
 
 
 @contextmanager
 def on_hosts(delay: float = DELAY_SECONDS, loss: float = LOSS, terms: Terms | None = None) -> Iterator[Hosts]:
-    """`delay`: seconds each way."""
+    """Runs a federation on hosts; `delay` is in seconds each way."""
     terms = terms or Terms()
     forkserver.ensure_running()  # here, so that no other process begins on a host
     with joined(3, delay, loss) as (wire, (middle, left, right)), within(middle.namespace):
@@ -70,7 +70,7 @@ def on_hosts(delay: float = DELAY_SECONDS, loss: float = LOSS, terms: Terms | No
 
 
 def publish_in_pieces(hosts: Hosts, seconds: float) -> None:
-    """Each participant publishes its model, cut off at other steps of it."""
+    """Each participant publishes its model, cut off at different steps."""
     federation = hosts.federation
     for name, first, second, line in (
         ("a", steps.TRAINING, steps.DRAFTED, hosts.alone),
@@ -88,7 +88,7 @@ def publish_in_pieces(hosts: Hosts, seconds: float) -> None:
 
 
 def unlearn_at_once(hosts: Hosts, seconds: float) -> None:
-    """A parallel request: its start is cut off as it hands in, its leader between the chains."""
+    """A parallel request: its start is cut off during its hand-in, its leader between the chains."""
     federation = hosts.federation
     start, before = federation.participants["s"], federation.versions()
     stop = start.stop_at(steps.HANDING_IN)
@@ -104,7 +104,7 @@ def unlearn_at_once(hosts: Hosts, seconds: float) -> None:
 
 
 def unlearn_in_turn(hosts: Hosts, seconds: float) -> None:
-    """A sequential request: each owner is cut off at other steps of its part."""
+    """A sequential request: each owner is cut off at different steps of its part."""
     federation, before = hosts.federation, hosts.federation.versions()
     first = federation.participants["s"].stop_at(steps.DRAFTED)
     second = federation.participants["y"].stop_at(steps.VOTED)
@@ -118,7 +118,7 @@ def unlearn_in_turn(hosts: Hosts, seconds: float) -> None:
 
 
 def require_whole(hosts: Hosts) -> None:
-    """Everything was done, once, and the record verifies."""
+    """Checks that everything was done once, and that the record verifies."""
     federation = hosts.federation
     assert federation.versions() == {"a": 0, "s": 2, "y": 2}
     assert federation.contracts.archive.length() == 7
@@ -126,14 +126,14 @@ def require_whole(hosts: Hosts) -> None:
 
 
 def _sides(left: Host, right: Host, names: Sequence[str]) -> dict[str, Host]:
-    """Participants live on both sides by turns."""
+    """Assigns participants to the two sides alternately."""
     members = {f"member-{number}": left if number < 3 else right for number in range(1, 5)}
     participants = dict(zip(names, itertools.cycle((left, right))))
     return members | participants | {f"participant-{name}": host for name, host in participants.items()}
 
 
 def _first(stops: Mapping[Path, Stop]) -> Path:
-    """The folder of the party that stops first; the others will not."""
+    """The folder of the party that stops first; removes the others' stops."""
     until(lambda: any(stop.is_reached() for stop in stops.values()))
     folder = next(folder for folder, stop in stops.items() if stop.is_reached())
     for stop in stops.values():
@@ -149,9 +149,9 @@ def _cut(
     seconds: float,
     to: str | None = None,
 ) -> None:
-    """Has a party go on, from where it stopped, while a line is cut for `seconds`, and until that is felt.
+    """Continues a stopped party with a cut line, for `seconds` and until packets were lost.
 
-    It stops again at the step `to`.
+    The party stops again at the step `to`.
     """
     stop.reached()
     with line(party):

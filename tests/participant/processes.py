@@ -23,7 +23,7 @@ from blockful_py.committee.service.folder import MemberFolder, keys_in
 from blockful_py.errors import ToolchainError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
-from blockful_py.member.place import signer_of
+from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.coordination.file_changes import FileChanges
@@ -32,9 +32,8 @@ from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.entering import enter
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.pocket_money import provide
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate
@@ -51,18 +50,18 @@ from tests.participant.steps import Stop
 LIVE, ARCHIVE = 1337, 1338
 CHAINS: Mapping[str, int] = {"live": LIVE, "archive": ARCHIVE}
 FIRST_USER = 61_000
-"""User ids from here on; no account needs to have them."""
+"""First user id of the parties; no account needs to have it."""
 GRAPH: Mapping[str, Sequence[str]] = {"a": (), "s": ("a",), "y": ("s",)}
 """One model of each participant, in the order of their numbers."""
 PARTIES = ("live", "archive", "member-1", "member-2", "member-3", "member-4", *GRAPH)
 PASSPHRASE = "words"
 DETAILED = ("--log-format", "json", "--log-level", "debug")
-"""Services log all that they can, for those who look for secrets there."""
+"""Settings that make services log everything, for tests that look for secrets there."""
 
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a party lives: its address, and its network namespace."""
+    """The place of a party: its address and its network namespace."""
 
     address: str = HOST
     namespace: str | None = None
@@ -70,12 +69,12 @@ class Seat:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a federation is made of.
+    """The terms of a federation.
 
     Attributes:
-        names: of the participants.
-        sections: settings in which it differs from the tests' others.
-        disk: MiB of the disk that each member and participant has to itself; None: they share the test's.
+        names: names of the participants.
+        sections: settings that differ from the other tests'.
+        disk: MiB of each member's and participant's separate disk; None if they share the test's disk.
     """
 
     names: tuple[str, ...] = tuple(GRAPH)
@@ -107,7 +106,7 @@ class ParticipantProcess(ServiceProcess):
         assert process.exitcode == 0, f"{command}: exit status {process.exitcode}"
 
     def begin_run(self, *command: str) -> BaseProcess:
-        """As `run`, which is not waited for."""
+        """Starts a command like `run`, without waiting for it."""
         name, *rest = command
         words = ("participant", name, *self._who(), *rest)
         return begin_confined(self.confinement, _command, words)
@@ -116,7 +115,7 @@ class ParticipantProcess(ServiceProcess):
         return Stop(self.folder, step)
 
     def opened(self, nodes: Nodes) -> PartyRun:
-        """Its run, as the test looks into it once its process has ended."""
+        """Its run, opened by the test after its process has ended."""
         assert self.process is None
         folder = ParticipantFolder(self.folder)
         return PartyRun.of_participant(folder.run, nodes, folder.keys(WORDS))
@@ -130,9 +129,9 @@ class ProcessFederation:
     """A founded federation; its members serve, its participants wait to be started.
 
     Attributes:
-        folder: holds the folders of all parties.
-        observed: the run of somebody who has no part in it and no key.
-        disks: of members and participants that have one each, by their folders.
+        folder: contains the folders of all parties.
+        observed: the run of an observer without a part in it and without keys.
+        disks: separate disks of members and participants, by their folders.
     """
 
     folder: Path
@@ -161,16 +160,15 @@ class ProcessFederation:
         until(lambda: all(self.versions()[name] > before[name] for name in names))
 
     def verifies(self) -> None:
-        """The record verifies, both chains keep every promise, and no request waits."""
+        """Checks that the record verifies, both chains keep every promise, and no request waits."""
         with self.watched() as federation:
             assert federation.verify().passed
             assert federation.audit().passed
-            stores = Stores.of(federation.run, self.contracts)
-            assert FileChanges(federation.run, self.contracts, stores.live).open_requests() == ()
+            assert FileChanges(federation).open_requests() == ()
         promised(self.contracts)
 
     def certified(self, name: str, number: int) -> set[str]:
-        """Has a participant get the certificate of its request, which verifies; returns the models on it."""
+        """Has a participant get and verify the certificate of its request; returns the models on it."""
         participant = self.participants[name]
         path = participant.folder / f"erasure-{number}.json"
         participant.run("certificate", str(number), "--output", str(path))
@@ -179,7 +177,7 @@ class ProcessFederation:
         return {each.name for each in certificate.statement.replaced}
 
     def reported(self) -> str:
-        """All that the services have reported."""
+        """All log lines of the services."""
         return "\n".join(each.reported() for each in (*self.members, *self.participants.values()))
 
 
@@ -189,17 +187,17 @@ def process_federation(
     data: Callable[[list[Path]], None] = lambda paths: None,
     terms: Terms | None = None,
 ) -> Iterator[ProcessFederation]:
-    """Four members, and participants; `terms` None: one for each model of GRAPH.
+    """Four members, and participants; without `terms`, one for each model of GRAPH.
 
-    `seats`: where chains ("live", "archive"), members ("member-1" and so on) and participants (by their
-    names) live; a party without one shares the test's loopback interface.  The test must reach all.
-    `data`: changes the participants' samples before they get them.  Where this is root, each party has a user
-    of its own, whose files no other party can read.
+    `seats`: places of chains ("live", "archive"), members ("member-1" and so on) and participants (by their
+    names); a party without one shares the test's loopback interface.  The test must reach all.  `data`:
+    changes the participants' samples before they get them.  As root, each party gets its own user, whose
+    files no other party can read.
     """
     terms = terms or Terms()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="blockful-"))
-        folder.chmod(0o711)  # others pass through it to what is theirs
+        folder.chmod(0o711)  # others pass through it to their own folders
         stack.callback(shutil.rmtree, folder)
         parties = _Parties(stack, folder, seats, terms)
         chains = {name: _chain(parties, name, number) for name, number in CHAINS.items()}
@@ -224,7 +222,7 @@ def process_federation(
             member.ready()
         contracts = open_contracts(nodes, folder / "founder" / "deployments")
         committee = contracts.elected
-        with Nodes(Place(LIVE, ARCHIVE, live.url, archive.url)) as payer:
+        with Nodes(ChainEndpoints(LIVE, ARCHIVE, live.url, archive.url)) as payer:
             for member in members:
                 keys = keys_in(member.folder, WORDS)
                 fund(committee, payer.live_sender, keys.account, ETHER)
@@ -255,7 +253,7 @@ def _command(*words: str) -> None:
 
 
 def _enter(run: Path, file: Path, place: tuple[str, str]) -> None:
-    with Nodes(Place(LIVE, ARCHIVE, *place), Signer(os.urandom(32))) as nodes:
+    with Nodes(ChainEndpoints(LIVE, ARCHIVE, *place), Signer(os.urandom(32))) as nodes:
         enter(run, file.read_bytes(), nodes)
 
 
@@ -289,13 +287,13 @@ class _Parties:
         return self.stack.enter_context(take_port()).number
 
     def settle(self, folder: Path) -> None:
-        """Puts a party's folder on a disk of its own, if the terms say so."""
+        """Puts a party's folder on a separate disk if the terms say so."""
         if self.terms.disk is not None:
             self.disks[folder] = self.stack.enter_context(small_disk(folder, self.terms.disk))
 
 
 def _chain(parties: _Parties, name: str, chain_id: int) -> ChainProcess:
-    """A development chain as a process with a folder of its own, which has begun."""
+    """A started development chain as a process with its own folder."""
     seat, confinement, folder = parties.seat(name), parties.confinement(name), parties.folder / name
     folder.mkdir(mode=0o700)
     confinement.own(folder)
@@ -344,4 +342,4 @@ def _participant(
 
 
 def _nodes(live: str, archive: str, secret: int) -> Nodes:
-    return Nodes(Place(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))
+    return Nodes(ChainEndpoints(LIVE, ARCHIVE, live, archive), Signer(secret.to_bytes(32, "big")))

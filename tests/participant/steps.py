@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work of a participant, or of a member that leads, that stops where a test wants it to.
+"""Work of a participant or of a leading member that stops at a step chosen by a test.
 
     python -m tests.participant.steps
 
-It does the task on its standard input.  At the step that the file `stop-at` beside its run names, it removes
-that file, writes its process id to `stopped`, and freezes (SIGSTOP).  The test kills it then, or cuts its
-host off, and lets it go on.
+It does the task on its standard input.  At the step named in the file `stop-at` beside its run, it removes
+that file, writes its process id to `stopped`, and freezes (SIGSTOP).  The test then kills it, or cuts its
+host off, and lets it continue.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tests.participant.clocks import follow
 STOP_AT, STOPPED = "stop-at", "stopped"
 TRAINING = "training"
 DRAFTED = "drafted"
-"""The proposal is drafted; nobody has seen it."""
+"""The proposal is drafted, and nobody else has seen it."""
 VOTED = "voted"
-"""A quorum has voted; nobody has signed the certificate."""
+"""A quorum has voted, and nobody has signed the certificate."""
 CERTIFIED = "certified"
-"""The certificate is in the journal; no transaction was sent."""
+"""The certificate is in the journal, and no transaction was sent."""
 ARCHIVED = "archived"
 """The archive has the decision, the live chain does not."""
 LIVE = "live"
@@ -40,7 +40,7 @@ HANDED_IN = "handed in"
 
 
 class Stop:
-    """A stop that a test asks for in a party's folder."""
+    """A stop that a test requests in a party's folder."""
 
     def __init__(self, folder: Path, step: str) -> None:
         self._folder = folder
@@ -55,7 +55,7 @@ class Stop:
         return (self._folder / STOPPED).exists()
 
     def go_on(self, to: str | None = None) -> None:
-        """Lets the work go on, to another step where one is named."""
+        """Lets the work continue, up to another step if one is named."""
         process = self._process()
         if to is not None:
             (self._folder / STOPPED).unlink()
@@ -69,12 +69,12 @@ class Stop:
         return int((self._folder / STOPPED).read_text(encoding="utf-8"))
 
     def withdraw(self) -> None:
-        """Nobody stops there any more."""
+        """Removes the requested stop."""
         (self._folder / STOP_AT).unlink(missing_ok=True)
 
 
 def pass_by(folder: Path, step: str) -> None:
-    """Stops where the test wants that."""
+    """Stops at this step if the test requests it."""
     try:
         if (folder / STOP_AT).read_text(encoding="utf-8") != step:
             return
@@ -117,7 +117,7 @@ def _install(folder: Path) -> None:
 
 
 def do(task: str) -> None:
-    """Does the task of a participant or of a member that leads, in steps."""
+    """Does the task of a participant or of a leading member, in steps."""
     from blockful_py.member.leader_process import lead
     from blockful_py.participant.work import do as take_part
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The detector of secrets finds what is sent: across packets, in any order, in hexadecimal and in base64."""
+"""The detector finds secrets in traffic: across packets, in any order, in hexadecimal and in base64."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A live federation that is struck at random loses nothing and does nothing twice; what would be is told."""
+"""A live federation struck at random loses and repeats no work; losses would be reported."""
 
 from __future__ import annotations
 

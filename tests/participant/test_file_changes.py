@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committee changes the federation file and bars participants; everybody goes on by what stands."""
+"""The committee changes the federation file and bars participants; all parties follow the current file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def serving(participant: Participant, clock: list[float] | None = None) -> Itera
 
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
-    """Two participants have published."""
+    """A federation with two participants that have published."""
     for name in ("a", "b"):
         with machines.participants[name].run() as party:
             party.train_next()
@@ -55,7 +55,7 @@ def published(machines: Machines) -> Machines:
 
 
 def standing(machines: Machines) -> FederationFile:
-    """The file that the members hold."""
+    """The members' current file."""
     with led_by_member(machines.members[0].folder, keys_in(machines.members[0].folder, WORDS)) as federation:
         party = federation.run.party
         assert party is not None
@@ -65,7 +65,7 @@ def standing(machines: Machines) -> FederationFile:
 
 
 def patient(machines: Machines, path: Path, seconds: float) -> Path:
-    """The file that stands, with another patience."""
+    """The current file with a different patience."""
     file = standing(machines)
     changed = replace(file, federation=replace(file.federation, patience=seconds))
     path.write_bytes(changed.to_bytes())
@@ -77,13 +77,13 @@ def command(machines: Machines, *arguments: str) -> Outcome:
 
 
 def agree(machines: Machines, members: list[MemberProcess]) -> list[Outcome]:
-    """The operators agree to the one motion that the first member made."""
+    """Has the operators agree to the first member's only motion."""
     (motion,) = (machines.members[0].folder / "run" / "motions").glob("*.json")
     return [command(machines, "committee", "agree", str(motion), str(each.folder)) for each in members]
 
 
 def decided(machines: Machines, *arguments: str) -> Outcome:
-    """A command that the committee decides on, repeated once three operators have agreed."""
+    """A command that the committee decides on, repeated after three operators have agreed."""
     first = command(machines, *arguments)
     assert first.status == 6
     assert "0 of 4 members agree" in first.error
@@ -234,10 +234,10 @@ def trainer_of(member: MemberProcess) -> str | None:
 
 
 def _agreed_unseen(machines: Machines, file: FederationFile) -> list[Outcome]:
-    """What operators are told who would agree to the file of a leader that did not look at it."""
+    """The warning to operators who would agree to a file that the leader did not check."""
     leader = machines.members[0].folder
     with led_by_member(leader, keys_in(leader, WORDS)) as federation:
-        administration, context = federation.administration(), federation.opened.context
+        administration, context = federation.administration(), federation.context
         uri = context.stores.live.add(file.to_bytes())
         context.hand_out([uri])
         with pytest.raises(QuorumError):

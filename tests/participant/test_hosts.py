@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation on several hosts, by TLS, loses nothing while lines between them are cut."""
+"""A federation on several hosts with TLS loses nothing while lines between them are cut."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever joins with something wrong is told what, registers nothing, and joins once it is right."""
+"""Joining with a fault gives a clear error, registers nothing, and succeeds after the correction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from blockful_py.participant.joining import join
 from blockful_py.pipeline.founding import create
 from blockful_py.pipeline.run.contracts import open_contracts
 from blockful_py.pipeline.run.entering import enter
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import FederationFile, uri_of
 from blockful_py.settings import Settings
@@ -45,7 +45,7 @@ from tests.storage.machines import serving
 
 
 class Ground:
-    """Federations whose public files somebody serves, and their data."""
+    """Federations with served public files, and their data."""
 
     def __init__(self, folder: Path, chains: Nodes, url: str, served: ContentStore) -> None:
         self._folder, self._chains, self._served = folder, chains, served
@@ -58,7 +58,7 @@ class Ground:
         return small(committee=committee, access={"participants": participants})
 
     def federation(self, participants: str = "any") -> bytes:
-        """A new federation's file, before it is founded."""
+        """The file of a new federation before its founding."""
         self._made += 1
         directory = self._folder / f"founder-{self._made}"
         with nodes_for(self._chains, self.funded(ReaderKeys.generate()).account_secret) as nodes:
@@ -98,7 +98,7 @@ def canary(tmp_path: Path) -> Iterator[Canary]:
 
 
 class Newcomer:
-    """A participant that has joined nothing."""
+    """A participant that has not joined."""
 
     def __init__(self, ground: Ground, folder: Path, nodes: Nodes, keys: ReaderKeys) -> None:
         self.ground, self.party, self.nodes, self.keys = ground, ParticipantFolder(folder), nodes, keys
@@ -147,7 +147,7 @@ def test_other_chains_are_named(ground: Ground, chains: Nodes, file: bytes, newc
     elsewhere = replace(parsed, contracts={"4242": parsed.contracts["1337"]}).to_bytes()
     with pytest.raises(SettingsError, match="is on chain 4242; these nodes are on 1337 and 1338"):
         newcomer.join(elsewhere)
-    swapped = Place(1337, 1338, chains.archive.url, chains.live.url)
+    swapped = ChainEndpoints(1337, 1338, chains.archive.url, chains.live.url)
     with pytest.raises(NodeError, match="1338"), Nodes(swapped):
         raise AssertionError("a node of another chain was taken")
     assert not newcomer.party.run.exists()
@@ -186,7 +186,7 @@ def test_a_file_that_is_not_the_one_on_the_chain_is_refused(
     assert not newcomer.party.run.exists()
     number = newcomer.join(standing)
     before = contents(newcomer.party.run)
-    with pytest.raises(SettingsError, match="get the file that stands"):
+    with pytest.raises(SettingsError, match="get the current file"):
         newcomer.join(altered)
     assert contents(newcomer.party.run) == before
     assert newcomer.join(standing) == number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A participant whose node leaves events out says so, and goes on once it lists them."""
+"""A participant reports a node that leaves events out, and continues once it lists them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.processes
 
 
 def looked(service: ParticipantService) -> tuple[list[str], list[int]]:
-    """The models and the requests that it sees."""
+    """The models and the requests that the participant sees."""
     requests = service.contracts.participants.filed_requests()
     return list(service.catalogue().models), [each.number for each in requests]
 
@@ -29,7 +29,7 @@ def looked(service: ParticipantService) -> tuple[list[str], list[int]]:
 def test_a_participant_believes_no_answer_that_lacks_events(
     machines: Machines, chains: Nodes, monkeypatch: pytest.MonkeyPatch, contract: str
 ) -> None:
-    """Neither that nobody has published, nor that there is no request."""
+    """It believes neither that nobody has published nor that there are no requests."""
     monkeypatch.setattr(logs, "PAUSE", 0.0)
     reader = machines.participants["b"]
     if not machines.contracts.live.height():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Participants that lie: what members refuse, what they pass over, and what the record says of the rest."""
+"""Participants that lie: refused messages, ignored ones, and the record about the rest."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WAIT_SECONDS = 600.0
 
 @pytest.fixture(autouse=True)
 def _once() -> Iterator[None]:
-    """A proposal that is refused is not proposed again."""
+    """Proposes only once, without a retry after a refusal."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
         yield
@@ -71,11 +71,11 @@ def versions(machines: Machines) -> dict[str, int]:
 
 
 def asked(machines: Machines, name: str, forgotten: int, starts: Sequence[str] = ()) -> Request:
-    """A request of a model's owner that a class be forgotten, signed by the owners of all its starts."""
+    """A model owner's request to forget a class, signed by the owners of all its starts."""
     names = starts or (name,)
     secrets = [machines.participants[each].keys.account_secret for each in names]
     with machines.participants[name].run() as party:
-        context, catalogue = party.federation.opened.context, party.federation.catalogue()
+        context, catalogue = party.federation.context, party.federation.catalogue()
         drafted = draft_request(
             context, catalogue, names, Forget.of_classes([forgotten]), Paradigm.PARALLEL, None
         )
@@ -84,7 +84,7 @@ def asked(machines: Machines, name: str, forgotten: int, starts: Sequence[str] =
 
 def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS) -> int:
     with machines.participants[name].run() as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         context.contracts.participants.file(uri, blocks)
@@ -93,15 +93,15 @@ def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS)
 
 
 def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
-    """Hands a part in, also where one was handed in already."""
-    context = party.federation.opened.context
+    """Hands a part in, even a second time."""
+    context = party.federation.context
     request = context.docket[number].request
     with party._leading(), party._job(request):
         return OwnParts(context).take(number, request, name)
 
 
 def others_go_on(machines: Machines, forgotten: int) -> None:
-    """Another request is carried out, whatever the first waits for."""
+    """Another request is executed while the first one waits."""
     before = versions(machines)
     with machines.participants["t"].run() as party:
         number = filed(machines, "t", asked(machines, "t", forgotten))
@@ -113,7 +113,7 @@ def test_anothers_weights_are_not_published_as_ones_own(machines: Machines) -> N
     publish(machines, "a")
     with machines.participants["b"].run() as reader:
         stolen = reader.federation.models()["a"].weights
-    with pytest.raises(QuorumError, match="the weights of model b are those of a"):
+    with pytest.raises(QuorumError, match="model b has the weights of a"):
         publish(machines, "b", lambda model: replace(model, weights=stolen))
     assert versions(machines) == {"a": 0}
 
@@ -130,7 +130,7 @@ def test_anothers_statement_is_not_published_as_ones_own(machines: Machines) -> 
 
 
 def test_anothers_model_is_not_published_in_its_place(machines: Machines) -> None:
-    with pytest.raises(QuorumError, match="model z is that of user 5, not of 2"):
+    with pytest.raises(QuorumError, match="model z belongs to user 5, not to 2"):
         publish(machines, "b", lambda model: replace(model, name="z"))
     for name in ("b", "s", "t", "x"):
         publish(machines, name)
@@ -158,7 +158,7 @@ def test_wrong_claims_are_refused_until_the_part_is_handed_in_again(machines: Ma
 def test_a_part_whose_blocks_are_withheld_keeps_nobody_else_waiting(machines: Machines) -> None:
     before, number = versions(machines), filed(machines, "s", asked(machines, "s", 5))
     with machines.participants["s"].run() as party:
-        context, position = party.federation.opened.context, party.federation.catalogue()["s"].position
+        context, position = party.federation.context, party.federation.catalogue()["s"].position
         context.contracts.participants.hand_in(number, position, file_uri(b"nobody has this"))
         others_go_on(machines, 5)
         assert versions(machines)["s"] == before["s"]
@@ -169,7 +169,7 @@ def test_a_part_whose_blocks_are_withheld_keeps_nobody_else_waiting(machines: Ma
 def test_a_part_for_anothers_model_does_not_count(machines: Machines) -> None:
     before, number = versions(machines), filed(machines, "s", asked(machines, "s", 6))
     with machines.participants["b"].run() as liar:
-        context, catalogue = liar.federation.opened.context, liar.federation.catalogue()
+        context, catalogue = liar.federation.context, liar.federation.catalogue()
         node = catalogue["b"].uri
         context.contracts.participants.hand_in(number, catalogue["s"].position, node)
     with machines.participants["s"].run() as party:
@@ -208,9 +208,7 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
     with machines.participants["s"].run() as party:
         statement = party.certificate(number, seconds=WAIT_SECONDS).statement
         claims = measure(party.federation.setup, {"s": kept}, (8,))["s"]
-        open_requests = FileChanges(
-            party.federation.run, party.federation.contracts, party.federation.stores.live
-        ).open_requests()
+        open_requests = FileChanges(party.federation).open_requests()
     assert {each.name: each.claims for each in statement.replaced} == {"s": claims}
     assert claims.ad_f
     assert statement.left_alone == ("x",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation of machines does what the laboratory does, and nobody has another's data."""
+"""A federation of machines gives the same results as the laboratory, and nobody has another's data."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ SEQUENTIAL = ("t", "y")
 
 
 def key_of(content: bytes) -> bytes:
-    """A data key that follows from the content, so that both modes give equal files."""
+    """A data key derived from the content, so that both modes give equal files."""
     return hashlib.sha256(b"key" + content).digest()
 
 
 @pytest.fixture(scope="module")
 def laboratory(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
-    """The same federation in one process, one model a block."""
+    """The same federation in one process, with one model in each block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.context.random_keys", key_of)
         patch.setattr(
@@ -70,7 +70,7 @@ def laboratory(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def published(machines: Machines, laboratory: Federation) -> Machines:
-    """Every participant has published, each by itself, in the laboratory's order."""
+    """Every participant has published separately, in the laboratory's order."""
     for name in GRAPH:
         with machines.participants[name].run() as party:
             party.train_next()
@@ -128,7 +128,7 @@ def test_a_parallel_request_is_led_by_a_member_once_the_start_is_handed_in(
 
 
 class Failing(ChildProcesses):
-    """Fails at every task."""
+    """A task runner that fails at every task."""
 
     tasks = 0
 
@@ -138,7 +138,7 @@ class Failing(ChildProcesses):
 
 
 def fail_twice(participant: Participant, metrics: ParticipantMetrics) -> None:
-    """Work that failed is tried again after a pause, which grows."""
+    """Failed work is retried after growing pauses."""
     at, processes = [0.0], Failing(MODULE)
     with ParticipantService(
         participant.folder, participant.keys, processes, lambda: at[0], metrics=metrics
@@ -232,7 +232,7 @@ def test_in_a_sequential_request_each_owner_replaces_its_own_model(
 def every_version(machines: Machines) -> set[Uri]:
     """The nodes and weights of all versions, from the record."""
     with machines.participants["a"].run() as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         nodes = [
             context.history.version(placed.position, number)
             for placed in party.federation.catalogue().models.values()
@@ -268,7 +268,7 @@ def test_who_has_published_all_has_nothing_to_train(published: Machines) -> None
 
 def test_a_replaced_versions_key_is_gone_everywhere(published: Machines) -> None:
     with published.participants["s"].run() as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         placed = party.federation.catalogue()["s"]
         old = context.history.version(placed.position, 0)
         with pytest.raises(KeyDestroyedError):
@@ -294,7 +294,7 @@ def test_no_store_of_another_holds_samples_or_plain_weights(published: Machines)
 
 
 def fetched(store: FileStore, uri: Uri) -> bytes | None:
-    """A file, unless it cannot be had yet."""
+    """A file, or None while it is unavailable."""
     with suppress(BlockNotFoundError):
         return store.read(uri, ANY_SIZE)
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Among machines a method of one's own runs only at parties that allow it themselves."""
+"""Among machines, a custom method runs only at parties that allow it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.pipeline.test_callbacks import Made
 from tests.pipeline.test_own_method import EXAMPLE
 
 OWN = "in_turn_over:InTurn"
-REFUSED = f"there is no method '{OWN}' here: code of one's own runs only where"
+REFUSED = f"there is no method '{OWN}' here: custom code runs only if"
 MODULE = (
     EXAMPLE
     + """
@@ -45,7 +45,7 @@ class InTurn(StartOver):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """On the path of this process, and of no member's."""
+    """A folder on the path of this process, but of no member's."""
     place = tmp_path_factory.mktemp("code")
     (place / "in_turn_over.py").write_text(MODULE, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def names(machines: Machines, participant: Participant, **code: tuple[str, ...]) -> None:
-    """Has a participant name code; what is left out stays."""
+    """Makes a participant name code; omitted names stay."""
     file, data = machines.file.read_bytes(), RunDirectory.open(participant.folder.run).party
     assert data is not None and data.data is not None
     join(
@@ -71,7 +71,7 @@ def names(machines: Machines, participant: Participant, **code: tuple[str, ...])
 
 
 def refusal(participant: Participant, number: int) -> str | None:
-    """Why a participant that serves does no part of a request."""
+    """The reason why a serving participant does no part of a request."""
     with (
         ChildProcesses(WORK) as processes,
         ParticipantService(participant.folder, participant.keys, processes) as service,
@@ -80,7 +80,7 @@ def refusal(participant: Participant, number: int) -> str | None:
 
 
 def taken(party: PartyRun, number: int) -> list[str]:
-    """The models whose parts are done, none while too few members agree."""
+    """The models with finished parts; empty while too few members agree."""
     try:
         return [node.name for node in party.take_part(number)]
     except QuorumError:

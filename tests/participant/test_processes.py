@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parties as processes: killed and frozen at every step, and kept from each other's secrets meanwhile.
+"""Parties as processes: killed and frozen at every step, and without access to each other's secrets.
 
-The tests are one history, in their order; what the federation sent and stored is looked through at its end.
+The tests form one history, in their order; at its end, all sent and stored data is searched.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from tests.participant.steps import Stop
 pytestmark = pytest.mark.processes
 
 WINDOW = slice(64, 128)
-"""Bytes of a sample that are looked for: one place in it suffices."""
+"""Length of the searched samples in bytes; one occurrence suffices."""
 LABELS = 32
-"""Labels of a list that are looked for."""
+"""Number of searched labels."""
 
 
 @dataclass
 class Watched:
-    """A federation, what it sends, and the secrets that nobody may find there."""
+    """A federation, its traffic, and the secrets that must not appear there."""
 
     federation: ProcessFederation
     capture: Capture
@@ -77,9 +77,9 @@ def federation(watched: Watched) -> ProcessFederation:
 
 
 def _planted(path: Path, user: int) -> dict[str, bytes]:
-    """Shuffles a participant's training samples, and puts a canary among them.
+    """Shuffles a participant's training samples and adds a canary.
 
-    Returns the canary and the labels, which tell nothing as long as they are sorted, in several forms.
+    Returns the canary and the labels in several forms; sorted labels would reveal nothing.
     """
     data, rng = samples_from_bytes(path.read_bytes()), torch.Generator().manual_seed(user)
     data = replace(data, train=data.train.at(torch.randperm(len(data.train), generator=rng)))
@@ -105,7 +105,7 @@ def _label_lists(data: Dataset, user: int) -> dict[str, bytes]:
 
 
 def kill(participant: ParticipantProcess, stop: Stop) -> None:
-    """Kills a participant and its work, which has stopped."""
+    """Kills a participant and its stopped work."""
     stop.reached()
     participant.kill()
     stop.kill()
@@ -153,7 +153,7 @@ def test_a_hand_in_that_is_killed_is_handed_in_once(federation: ProcessFederatio
 
 
 def _kill_the_leader(federation: ProcessFederation, stops: dict[Path, Stop]) -> None:
-    """Kills the member that leads first, between the chains; it is back once the others are done."""
+    """Kills the first leading member between the chains; restarts it once the others are done."""
     until(lambda: any(stop.is_reached() for stop in stops.values()))
     leader = next(member for member in federation.members if stops[member.folder].is_reached())
     for stop in stops.values():
@@ -192,7 +192,7 @@ def test_nothing_was_lost_or_done_twice(federation: ProcessFederation) -> None:
 
 
 def test_a_request_has_one_id_in_the_logs_of_all(federation: ProcessFederation) -> None:
-    """The parts, the leader and the reviews of a request."""
+    """The parts, the leader and the reviews of a request share its id."""
     found: dict[str, set[str]] = {}
     for party in (*federation.members, federation.participants["s"]):
         for line in party.reported().splitlines():
@@ -218,7 +218,7 @@ def _names(federation: ProcessFederation) -> list[str]:
 
 
 def _read_own_alone(own: Path, folders: list[Path]) -> None:
-    """Reads the caller's log, and tries those of all others."""
+    """Reads the caller's log, and tries to read all others' logs."""
     assert (own / LOG).read_bytes() is not None
     for folder in folders:
         if folder == own:
@@ -248,7 +248,7 @@ def test_no_plain_weights_were_sent_or_are_stored(watched: Watched) -> None:
 
 
 def _trained_part(plain: bytes, initial: bytes) -> bytes:
-    """Bytes of weights that differ from the public initial ones."""
+    """Bytes of the weights that differ from the public initial ones."""
     pieces = (plain[start : start + 64] for start in range(len(plain) - 64, 0, -64))
     return next(piece for piece in pieces if any(piece) and piece not in initial)
 
@@ -258,7 +258,7 @@ def test_a_canary_that_is_sent_and_stored_is_found(watched: Watched) -> None:
     sender = federation.participants["a"]
     assert sender.process is None
     with sender.opened(federation.nodes) as party:
-        context = party.federation.opened.context
+        context = party.federation.context
         context.hand_out([context.stores.live.add(b"a public file" + secret)])
     found = {"a sample of user 1"}
     until(lambda: _found_in_traffic(watched, watched.secrets) == found)
@@ -269,7 +269,7 @@ def test_a_canary_that_is_sent_and_stored_is_found(watched: Watched) -> None:
 
 
 def _found_in_traffic(watched: Watched, secrets: dict[str, bytes]) -> set[str]:
-    """Names of the secrets that were sent; fails where not everything was seen."""
+    """Names of the sent secrets; fails if some traffic was not captured."""
     found: set[str] = set()
     seen = 0
     for directions in watched.capture.streams().values():
@@ -285,7 +285,7 @@ def _found_in_traffic(watched: Watched, secrets: dict[str, bytes]) -> set[str]:
 def _found_in_files(
     federation: ProcessFederation, secrets: dict[str, bytes], without: int | None = None
 ) -> set[Path]:
-    """Files of all parties, `without` that user's own, that have a secret."""
+    """Files of all parties that contain a secret, `without` that user's own."""
     own = list(federation.participants.values())[without - 1].folder if without else None
     found, looked = set(), 0
     for path in federation.folder.rglob("*"):

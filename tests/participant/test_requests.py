@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that reach what was there when they were filed, and publications that keep out of their way."""
+"""Requests reach the models that existed at their filing, and publications avoid them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def placed(machines: Machines, name: str) -> PlacedNode:
 
 @pytest.fixture(scope="module")
 def carried_out(machines: Machines) -> int:
-    """A sequential request of the owner of a, which all did; x was trained before it, and not published."""
+    """A finished sequential request of the owner of a; x was trained before it and published later."""
     for name in ("a", "b", "s"):
         with machines.participants[name].run() as party:
             party.train_next()
@@ -56,7 +56,7 @@ def carried_out(machines: Machines) -> int:
 
 
 class Stale:
-    """What x's owner trained before the request."""
+    """The training of x's owner before the request."""
 
     trained: _Trained
 
@@ -89,7 +89,7 @@ def test_what_was_trained_from_a_replaced_version_is_refused_and_trained_again(
 def test_a_model_that_was_published_after_a_request_is_never_withdrawn_for_it(
     machines: Machines, carried_out: int
 ) -> None:
-    """Finding 1: it was withdrawn by the honest committee, by a request that had been carried out."""
+    """Regression 1: the honest committee withdrew it for a finished request."""
     with machines.participants["z"].run() as party:
         party.train_next()
     for _ in range(3 * BLOCKS):
@@ -118,7 +118,7 @@ class FailingAt(ChildProcesses):
 
 @dataclass
 class Due:
-    """A filed request of an account, one of whose parts is due."""
+    """A filed request of an account, with a due part."""
 
     number: int
     by: bytes
@@ -137,7 +137,7 @@ class Due:
 
 
 class Doing(ChildProcesses):
-    """Does each piece of work at once, which takes a second."""
+    """Does each piece of work at once, in a second."""
 
     def __init__(self, waiting: list[Due]) -> None:
         super().__init__(MODULE)
@@ -162,7 +162,7 @@ class Doing(ChildProcesses):
 def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
     machines: Machines, carried_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An honest request waited for all those that two accounts had filed before it."""
+    """An honest request had to wait for all requests that two accounts had filed before it."""
     one, two, honest = b"1" * 20, b"2" * 20, b"3" * 20
     waiting = [Due(1, one), Due(2, one), Due(3, one), Due(4, two), Due(5, two), Due(6, honest)]
     participant = machines.participants["x"]
@@ -174,7 +174,7 @@ def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
             Doing(waiting) as doing,
             ParticipantService(participant.folder, participant.keys, doing, doing.now) as service,
         ):
-            monkeypatch.setattr(service, "_docket", doing)
+            monkeypatch.setattr(service._opened, "docket", doing)
             while work := service.next_work(service.catalogue()):
                 service._do(work, participant.folder.limits())
             return doing.done
@@ -186,7 +186,7 @@ def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
 def test_a_participant_goes_on_with_other_work_when_a_part_fails(
     machines: Machines, carried_out: int
 ) -> None:
-    """Finding 7: one that could not be carried out starved all others."""
+    """Regression 7: a part that could not be done starved all others."""
     numbers = []
     for owner, label, parts in (("a", 6, ("a", "s")), ("s", 7, ("s",))):
         with machines.participants[owner].run() as party:

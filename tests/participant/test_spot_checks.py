@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Owners that let members compute a part of their trainings again: who passes, and who is refused."""
+"""Owners that let members recompute a part of their trainings: accepted and refused ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.participant.conftest import Machines
 pytestmark = pytest.mark.processes
 
 SHARES = {"b": 0.2, "t": 0.5, "y": 1.0, "z": 1.0}
-"""What owners disclose."""
+"""Owners' disclosures."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def published(machines: Machines) -> Machines:
 
 
 def discloses(path: Path, share: float) -> None:
-    """As an owner that joins again with another share."""
+    """Rejoins as an owner with another share."""
     run = RunDirectory.open(path)
     assert run.party is not None
     run.renewed(run.settings, replace(run.party, discloses=share))
@@ -120,7 +120,7 @@ def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> Non
 def test_an_owner_commits_to_samples_before_anybody_asks(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not with the version that a request brings about."""
+    """The commitment does not come with the version that a request produces."""
     number, resigned = asked(published, "s", 7), Redactor._resigned
     secret = published.participants["s"].keys.account_secret
     live = published.contracts.live
@@ -136,7 +136,7 @@ def test_an_owner_commits_to_samples_before_anybody_asks(
 
 
 class Forger(Recorder):
-    """Commits to other weights than the last interval leads to."""
+    """Commits to other weights than the last interval's result."""
 
     def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
         (fitted,) = super().__call__(architecture, jobs)
@@ -156,7 +156,7 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
             take(published, "z", number)
     with published.participants["z"].run() as party:
         place = party.federation.catalogue()["z"].position
-        participants = party.federation.opened.context.contracts.participants
+        participants = party.federation.context.contracts.participants
         again = next(each for each in participants.filed_requests() if each.number == number)
         participants.file(again.uri, 100_000)
         later = max(each.number for each in participants.filed_requests())

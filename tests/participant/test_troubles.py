@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No gas, no room, wrong clocks, parties that leave: one clear error, nothing lost, and it goes on later.
+"""No gas, no room, wrong clocks, departures: one clear error, no losses, and work continues later.
 
 The tests build on one another: each party publishes once.
 """
@@ -37,7 +37,7 @@ FULL = r"(?i)no (space|room)|make room"
 
 @pytest.fixture(autouse=True)
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A refused proposal is not made again by itself."""
+    """Proposes only once, without a retry after a refusal."""
     monkeypatch.setattr(party_run, "ATTEMPTS", 1)
 
 
@@ -66,7 +66,7 @@ def test_a_publication_goes_on_once_its_owner_can_pay(machines: Machines, chains
         publish(machines, "a")
     assert not machines.contracts.live.height()
     set_balance(chains.live, account, ETHER)
-    assert models(machines) == {"a": 0}  # the decision that the archive holds goes on; nothing is trained
+    assert models(machines) == {"a": 0}  # the archived decision is finished without training
 
 
 def test_a_leader_whose_clock_is_ahead_is_told_and_publishes_later(
@@ -187,7 +187,7 @@ def test_a_participant_that_leaves_is_told_which_requests_wait_for_it(machines: 
 
 
 def test_a_member_that_leaves_hands_on_what_it_keeps(machines: Machines) -> None:
-    """The others have lost a file and a key, and find them before the member is gone."""
+    """The others have lost a file and a key, and find them before the member leaves."""
     leaving, others = machines.members[3], machines.members[:3]
     with machines.participants["a"].run() as party:
         version = party.federation.catalogue()["z"].node.weights
@@ -208,7 +208,7 @@ def test_a_member_that_leaves_hands_on_what_it_keeps(machines: Machines) -> None
     for member in others[:2]:
         member.start()
     left = blockful(machines.folder, *command, environment=PASSPHRASE)
-    assert "has the files and keys that this one keeps" in left.out
+    assert "has this member's files and keys" in left.out
     assert _stake(machines, leaving).unbonding_since
     until(lambda: all(stored(each, [version]) and _has_key(each, version) for each in others))
 

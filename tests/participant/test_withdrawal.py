@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models whose owners never answer are withdrawn, and come back when their owners do."""
+"""Models of owners that never answer are withdrawn, and return when their owners do."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rules() -> Mapping[str, Any]:
 
 @pytest.fixture(scope="module")
 def asked(machines: Machines) -> int:
-    """A sequential request of t's owner, who did its part; the owner of y, which follows, is away."""
+    """A sequential request whose owner of t did its part, while the next owner, of y, is away."""
     for name in GRAPH:
         with machines.participants[name].run() as party:
             party.train_next()
@@ -45,7 +45,7 @@ def asked(machines: Machines) -> int:
 
 @pytest.fixture(scope="module")
 def withdrawn(machines: Machines, asked: int) -> int:
-    """The request, once a member has led the withdrawal of y."""
+    """The request after a member has led the withdrawal of y."""
     node = machines.contracts.live.node
     for _ in range(BLOCKS):
         tick(node)
@@ -65,7 +65,7 @@ def placed(machines: Machines, name: str) -> PlacedNode:
 def test_members_withdraw_no_model_whose_owner_has_time(
     machines: Machines, asked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RequestStanding, "unanswered", lambda standing: ("y",))
+    monkeypatch.setattr(RequestStanding, "unanswered", lambda status: ("y",))
     with (
         machines.participants["t"].run() as party,
         pytest.raises(QuorumError, match="the owner of model y still has time to do its part"),
@@ -93,7 +93,7 @@ def test_the_record_verifies_and_the_certificate_names_what_was_withdrawn(
 
 def test_nobody_reads_a_withdrawn_model(machines: Machines, withdrawn: int) -> None:
     with machines.participants["a"].run() as party:
-        opened = party.federation.opened.context
+        opened = party.federation.context
         old = opened.history.version(placed(machines, "y").position, 0)
         with pytest.raises(WithdrawnError, match="until its owner publishes it again"):
             opened.weights.read(placed(machines, "y").node.weights)

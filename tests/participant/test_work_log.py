@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a participant's work, and its turns with others of its machine."""
+"""The log of a participant's work, and its turns with others on its machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold once a federation of processes has come through: nothing is lost, nothing was done twice."""
+"""Invariants of a federation of processes at the end: no losses, and no repeated work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from blockful_py.errors import BlockfulError
 from blockful_py.keys.sealing import require_key
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri
@@ -25,14 +24,14 @@ from tests.participant.processes import ProcessFederation
 
 @dataclass(frozen=True)
 class Work:
-    """What a trial has the federation do.
+    """The work of a trial.
 
     Attributes:
         kind: "publication", "parallel" or "sequential".
-        models: each of them gets one version more, or its first.
-        passed: to these, a parallel request passes what it changes, unless that is next to nothing.
-        before: versions before it began.
-        request: its number; 0 for a publication.
+        models: models that get one version more, or their first.
+        passed: models to which a parallel request passes its changes, unless they are negligible.
+        before: versions before the work began.
+        request: the request's number; 0 for a publication.
     """
 
     kind: str
@@ -42,13 +41,12 @@ class Work:
     request: int = 0
 
     def is_done(self, federation: ProcessFederation) -> bool:
-        """Raises BlockfulError while the record cannot be read."""
+        """Whether the record shows the finished work.  Raises BlockfulError while it cannot be read."""
         with federation.watched() as record:
             versions = _versions(record.catalogue())
             if any(versions.get(name, -1) <= self.before.get(name, -1) for name in self.models):
                 return False
-            store = Stores.of(record.run, federation.contracts).live
-            return self.request not in FileChanges(record.run, federation.contracts, store).open_requests()
+            return self.request not in FileChanges(record).open_requests()
 
     def misdone(self, versions: Mapping[str, int]) -> Iterator[str]:
         """Models whose versions the work does not explain."""
@@ -60,12 +58,12 @@ class Work:
 
 @dataclass
 class Ledger:
-    """What is known of a federation's past by who watches it.
+    """The past of a federation, as its observer recorded it.
 
     Attributes:
         sealed: the sealed files of each version, by model and version.
-        logged: how many lines each participant's log of its work had.
-        vaults: of the members, by their folders.
+        logged: number of lines in each participant's log of its work.
+        vaults: the members' vaults, by their folders.
     """
 
     federation: ProcessFederation
@@ -79,7 +77,7 @@ class Ledger:
             self.vaults[member.folder] = Vault(member.folder / VAULT, secret)
 
     def lacking(self) -> list[str]:
-        """What the members have yet to fetch, or to destroy."""
+        """Keys and files that members have yet to fetch or to destroy."""
         with self.federation.watched() as record:
             models = record.catalogue().models
         current = {(name, placed.version) for name, placed in models.items()}
@@ -113,7 +111,7 @@ class Ledger:
                 yield f"has the file {uri}, which was replaced"
 
     def broken(self, work: Work) -> list[str]:
-        """What is lost, or was done twice, now that the work is done."""
+        """Losses and repeated work, once the work is done."""
         federation, found = self.federation, list[str]()
         with federation.watched() as record:
             versions = _versions(record.catalogue())
@@ -133,7 +131,7 @@ class Ledger:
         return found
 
     def trained(self) -> tuple[int, list[str]]:
-        """How much work the participants began since the last call, and what was done twice."""
+        """The amount of work that participants began since the last call, and repetitions in it."""
         begun, twice = 0, list[str]()
         for name, participant in self.federation.participants.items():
             entries = ParticipantFolder(participant.folder).log.entries()
@@ -148,7 +146,7 @@ class Ledger:
 
 
 def read_by(federation: ProcessFederation, name: str) -> list[str]:
-    """What a participant, which is ended, cannot read of the current models."""
+    """Current models that a stopped participant cannot read."""
     reader = federation.participants[name]
     reader.kill()
     try:

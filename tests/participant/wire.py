@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a test, each a network namespace with an address of its own, and the wire between them.
+"""Hosts of a test, each a network namespace with its own address, and the wire between them.
 
-The wire is a thread of this process that carries packets from one host's TUN device to another's.  It is as
-slow and loses as many packets as it is told; a host that is cut off sends into the void, as behind a broken
-line, and nobody tells it.
+The wire is a thread of this process that carries packets from one host's TUN device to another's, with a
+given delay and loss.  A host that is cut off sends into the void, without any notice, as behind a broken
+line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLAIN_TUN = 0x0001 | 0x1000  # IFF_TUN, IFF_NO_PI
 NETWORK = "10.77.0"
 PACKET_BYTES = 16_000
 DESTINATION = slice(16, 20)
-"""Of an IPv4 header."""
+"""Place of the destination in an IPv4 header."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Wire(Closable):
     """Carries packets between hosts until it is closed."""
 
     def __init__(self, hosts: Sequence[Host], delay: float = 0.0, loss: float = 0.0, seed: int = 0) -> None:
-        """`delay`: seconds each way.  `loss`: share of the packets that are lost, drawn from `seed`."""
+        """A wire with `delay` seconds each way and a share `loss` of lost packets, drawn from `seed`."""
         self._delay, self._loss, self._rng = delay, loss, random.Random(seed)
         self._cuts: tuple[frozenset[frozenset[bytes]], ...] = ()
         self._devices = {inet_aton(host.address): _device(host) for host in hosts}
@@ -56,7 +56,7 @@ class Wire(Closable):
 
     @contextmanager
     def cut(self, host: Host, *others: Host) -> Iterator[None]:
-        """Nothing passes between a host and these others, or all others, meanwhile; cuts may overlap."""
+        """Blocks packets between a host and these others (default: all) meanwhile; cuts may overlap."""
         ends = [inet_aton(other.address) for other in others] or [*self._devices]
         one = inet_aton(host.address)
         cut = frozenset(frozenset((one, other)) for other in ends)
@@ -113,7 +113,7 @@ class Wire(Closable):
 
 @contextmanager
 def joined(count: int, delay: float = 0.0, loss: float = 0.0) -> Iterator[tuple[Wire, tuple[Host, ...]]]:
-    """`count` hosts on one wire."""
+    """Joins `count` hosts on one wire."""
     with ExitStack() as stack:
         hosts = tuple(
             Host(stack.enter_context(namespace(f"blockful-{os.getpid()}-{number}")), f"{NETWORK}.{number}")
@@ -123,7 +123,7 @@ def joined(count: int, delay: float = 0.0, loss: float = 0.0) -> Iterator[tuple[
 
 
 def _device(host: Host) -> int:
-    """A TUN device in a host's namespace, by which it reaches the others."""
+    """A TUN device in a host's namespace, which connects it to the others."""
     with within(host.namespace):
         device = os.open(TUN, os.O_RDWR)
         fcntl.ioctl(device, SET_INTERFACE, struct.pack("16sH22x", b"wire", PLAIN_TUN))

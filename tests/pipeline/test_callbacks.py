@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation tells its callbacks what it did, and works on when they fail."""
+"""A federation tells its callbacks about its work, and continues when they fail."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.federations import AFFECTED, GRAPH, small
 
 
 class Unhappy(Callback):
-    """Raises whatever it is told."""
+    """A callback that raises an error at every call."""
 
     def training(self, event: ModelTrained) -> None:
         raise KeyError(event.model)
@@ -48,7 +48,7 @@ class Unhappy(Callback):
 
 
 class Made(Heard):
-    """Remembers those that were made."""
+    """Remembers its instances."""
 
     made: ClassVar[list[Made]] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation goes on after requests: what owners asked to be forgotten, nothing is trained on again."""
+"""A federation continues after requests, and trains on no forgotten samples again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_later_requests_leave_it_out_too(federation: Federation) -> None:
     federation.train(rounds=2)
     catalogue = federation.catalogue()
     asked = federation.draft_request(["r6"], Forget.of_classes([8])).request
-    found = federation.opened.context.history.earlier_forgets([catalogue["r5"], catalogue["r7"]], asked)
+    found = federation.context.history.earlier_forgets([catalogue["r5"], catalogue["r7"]], asked)
     assert found == {"r5": (THREE,), "r7": ()}
     federation.unlearn(["r6"], [8])
     assert federation.opted_out()[2] == (FIRST, Forget.of_classes([8]))

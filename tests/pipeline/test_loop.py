@@ -33,7 +33,7 @@ OPERATIONS = {
 
 @dataclass(frozen=True)
 class Before:
-    """What stood before the request."""
+    """The state before the request."""
 
     placed: dict[str, PlacedNode]
     transactions: dict[str, ModelTransaction]
@@ -94,7 +94,7 @@ def test_the_whole_loop_takes_ten_lines(chains: Nodes, tmp_path: Path) -> None:
         assert federation.verify().passed
         federation.unlearn(paradigm="parallel")
         again = federation.unlearn(starts=["t"], paradigm="parallel")
-        assert again.skipped == {"y": 0.0}  # t trains to the same bits again, so nothing is passed on
+        assert again.skipped == {"y": 0.0}  # t trains to the same bits again, so it passes on no change
         assert federation.verify().passed
         assert federation.audit().passed
         versions = {name: placed.version for name, placed in federation.catalogue().models.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused leaves nothing behind; what is lost is noticed."""
+"""Refusals leave no traces, and losses are noticed."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def test_blocks_that_the_live_chain_lost_are_named(federation: Federation) -> No
 
 
 def held(run: RunDirectory) -> set[tuple[str, int]]:
-    """Names of all files, and of the vaults, which take keys back by a new generation, the size of what
-    they keep."""
+    """Names of all files, and the total size of vaults, whose restored keys are in a new generation."""
     files = {path for path in run.path.rglob("*") if path.is_file() and run.vaults not in path.parents}
     vaults = {(path.parent.name, path.stat().st_size) for path in run.vaults.glob("*/keys-*")}
     return {(path.name, 0) for path in files} | vaults

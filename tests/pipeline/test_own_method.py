@@ -101,8 +101,8 @@ def test_later_commands_find_it_without_a_path(folder: Path, chains: Nodes, tmp_
 @pytest.mark.usefixtures("folder")
 def test_no_request_of_others_names_code(chains: Nodes, tmp_path: Path) -> None:
     with trained(small(), tmp_path / "run", chains) as federation:
-        refused = f"there is no method '{OWN}' here: code of one's own runs only where"
-        context, catalogue = federation.opened.context, federation.catalogue()
+        refused = f"there is no method '{OWN}' here: custom code runs only if"
+        context, catalogue = federation.context, federation.catalogue()
         drafted = federation.draft_request().request.model_copy(update={"method": f"{OWN} {{}}"})
         request = sign_request(context, catalogue, drafted)
         with pytest.raises(SettingsError, match=refused):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A federation that trains with differential privacy, from the settings to what is shown of its models."""
+"""A federation that trains with differential privacy, from its settings to the display of its models."""
 
 from __future__ import annotations
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.curve import N, P
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.threshold.local import collide_together, generate_key
+from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.types import Opening
 from tests.crypto import slow_curve
+from tests.crypto.committee import collide_together
 
 SECRETS = st.integers(1, N - 1)
 DIGESTS = st.binary(min_size=32, max_size=32)

@@ -22,14 +22,14 @@ from tests.federations import readable, set_back, small, trained
 
 @dataclass(frozen=True, repr=False)
 class Scene:
-    """The federation, what its request did, and a proof of `x` (version 1)."""
+    """The federation, the changes by its request, and a proof of `x` (version 1)."""
 
     federation: Federation
     unlearned: Unlearned
     proof: Proof
 
     def anchors(self) -> Anchors:
-        """What somebody who trusts this federation's chains knows of them."""
+        """The trust anchors of a user of this federation's chains."""
         contracts = self.federation.contracts
         return Anchors(
             frozenset({contracts.live.block_hash(contracts.live.height())}),

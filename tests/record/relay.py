@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contract that hands on whatever anybody sends it, as a contract wallet does."""
+"""A contract that forwards every call, like a contract wallet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODE = bytes.fromhex(
     "60203603"  # size = calldatasize - 32
     "8060205f37"  # calldatacopy(0, 32, size)
     "5f5f825f5f5f355af1"  # call(gas, calldataload(0), 0, 0, size, 0, 0)
-    "601c573d5f5f3e3d5ffd5b00"  # what it is refused with it is refused with
+    "601c573d5f5f3e3d5ffd5b00"  # forwards the error of a refused call
 )
 CREATION = bytes.fromhex("601e8060095f395ff3") + CODE
 

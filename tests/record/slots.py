@@ -26,7 +26,7 @@ from tests.devnets import set_code, set_slot
 
 PROGRESS, COUNTS, HEAD, ENTRIES, URIS, PROPOSAL_OF = 0, 1, 2, 3, 4, 6
 ONE_BLOCK = 1 << 64
-"""What a block adds to the height in the slot of counts."""
+"""Addition to the height for a block, in the slot of counts."""
 
 PARENT_HASH, HEADER_CH, HEADER_PX, HEADER_S, MERKLE_ROOT = (1 + 32 * field for field in range(5))
 """First byte of words of a block's code; the time follows in 8 bytes."""

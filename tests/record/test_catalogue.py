@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue is read on from what was read before, and is the one that reading all of it gives."""
+"""The catalogue reads on from its last state, with the same result as a full reading."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Live:
         self.blocks.append([transaction(Position(height, index)) for index in range(count)])
 
     def redact(self, position: Position, settled: bool = True) -> None:
-        """`settled`: whether this was the last chunk of its decision."""
+        """Logs a redaction; `settled` is whether it was the last chunk of its decision."""
         block = self.blocks[position.height - 1]
         version = block[position.index].version + 1
         block[position.index] = replace(block[position.index], version=version, settled=settled)
         self.log.append(block[position.index])
 
     def settle(self) -> None:
-        """Executes the last chunk of all decisions; nothing is logged of what the others replaced."""
+        """Executes the last chunk of all decisions; replaced versions of earlier chunks are not logged."""
         self.blocks = [[replace(each, settled=True) for each in block] for block in self.blocks]
 
     def height(self) -> int:
@@ -207,7 +207,7 @@ def test_an_empty_chain_has_no_transactions() -> None:
 
 def test_reading_on_gives_what_reading_all_gives(scene: Scene) -> None:
     federation = scene.federation
-    reader = federation.opened.context.record.catalogue
+    reader = federation.context.record.catalogue
     whole = Catalogue.read(federation.contracts.live, federation.stores.live)
     assert dict(reader.read().models) == dict(whole.models)
     assert reader.read().references() == whole.references()
@@ -321,6 +321,7 @@ def test_records_that_do_not_hash_to_the_head_are_refused(archive: Archive) -> N
 def test_a_second_look_at_the_archive_agrees_where_another_node_goes_on_from_the_same_records(
     archive: Archive, since: int
 ) -> None:
+    """Nothing is raised, where the next tests' nodes have other records."""
     reader = archive_reader(archive)
     archive.other = Archive(url="http://other", stored=[*archive.stored])
     for timestamp in range(since):

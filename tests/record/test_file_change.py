@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between two federation files, and which differences the committee may decide."""
+"""Differences between two federation files, and the ones that the committee may decide."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_other_rules_change_while_a_request_is_open() -> None:
 
 
 def test_a_change_of_nothing_is_refused() -> None:
-    with pytest.raises(RefusedError, match="what the present one says"):
+    with pytest.raises(RefusedError, match="equals the present one"):
         reviewed(file())
 
 

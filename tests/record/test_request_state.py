@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filed request reaches and needs, whose time is over, and when it ends, on a chain of models
-a <- b <- c and a <- c, and d."""
+"""Reach, needs, deadlines and end of a filed request.
+
+The models are a <- b <- c, a <- c, and d.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,7 @@ START = catalogue()
 A, B, C, D = (START[name] for name in "abcd")
 
 
-def standing(
+def status(
     record: Catalogue = START,
     request: Request = SEQUENTIAL,
     now: int = 101,
@@ -149,41 +151,41 @@ def test_a_model_that_was_published_later_is_not_reached() -> None:
     """Finding 1: it was withdrawn by a request that had been carried out."""
     done = catalogue(**{name: changed(START[name], SEQUENTIAL) for name in "abc"})
     for record in (later(START, FROM_A), later(done, FROM_A)):
-        at = standing(record, now=1_000_000)
+        at = status(record, now=1_000_000)
         assert "e" not in at.affected
         assert "e" not in at.missing
         assert "e" not in at.unanswered()
         assert at.due(OWNERS["e"]) == ()
-    assert standing(later(done, FROM_A), now=1_000_000).stage is RequestStage.CARRIED_OUT
+    assert status(later(done, FROM_A), now=1_000_000).stage is RequestStage.CARRIED_OUT
 
 
 def test_what_was_built_on_an_old_version_is_named_until_a_request_reaches_it() -> None:
     done = catalogue(**{name: changed(START[name], SEQUENTIAL) for name in "abc"})
     new = FROM_A.model_copy(update={"version": 1})
-    assert standing(later(START, FROM_A)).built_on_old(later(START, FROM_A)) == ()
-    assert standing(later(done, new)).built_on_old(later(done, new)) == ()
+    assert status(later(START, FROM_A)).built_on_old(later(START, FROM_A)) == ()
+    assert status(later(done, new)).built_on_old(later(done, new)) == ()
     old = later(done, FROM_A)
-    assert standing(old).built_on_old(old) == ("e",)
+    assert status(old).built_on_old(old) == ("e",)
     follow_up = SEQUENTIAL.model_copy(update={"created": 10})
     reached = Catalogue({**old.models, "e": changed(old["e"], follow_up)}, old.graph)
-    assert standing(reached).built_on_old(reached) == ()
+    assert status(reached).built_on_old(reached) == ()
 
 
 def test_an_owners_time_counts_from_when_its_part_can_be_done() -> None:
     one = catalogue(a=changed(A, SEQUENTIAL, block_number=150))
     two = catalogue(a=one["a"], b=changed(B, SEQUENTIAL, block_number=170))
     for record, name, begins in ((START, "a", ADMITTED), (one, "b", 150), (two, "c", 170)):
-        assert standing(record, now=begins + BLOCKS).unanswered() == ()
-        assert standing(record, now=begins + BLOCKS + 1).unanswered() == (name,)
+        assert status(record, now=begins + BLOCKS).unanswered() == ()
+        assert status(record, now=begins + BLOCKS + 1).unanswered() == (name,)
 
 
 def test_an_owners_time_counts_from_its_last_part_of_an_earlier_request() -> None:
-    """Finding 2: of many valid requests, those whose owner was busy with the others withdrew its models."""
+    """Finding 2: many valid requests kept an owner busy, and then withdrew its models."""
     record = catalogue(d=changed(replace(D, node=node_of("d", owner="a")), OTHER, block_number=160))
-    assert standing(record, now=ADMITTED + BLOCKS + 1).unanswered() == ("a",)
-    after = standing(record, now=160 + BLOCKS, earlier=(OTHER,))
+    assert status(record, now=ADMITTED + BLOCKS + 1).unanswered() == ("a",)
+    after = status(record, now=160 + BLOCKS, earlier=(OTHER,))
     assert (after.due_since("a"), after.unanswered()) == (160, ())
-    assert standing(record, now=161 + BLOCKS, earlier=(OTHER,)).unanswered() == ("a",)
+    assert status(record, now=161 + BLOCKS, earlier=(OTHER,)).unanswered() == ("a",)
 
 
 def test_an_owners_time_counts_from_its_last_part_of_the_same_request() -> None:
@@ -193,26 +195,26 @@ def test_an_owners_time_counts_from_its_last_part_of_the_same_request() -> None:
         update={"starts": (*SEQUENTIAL.starts, Start(name="d", position=str(D.position)))}
     )
     record = catalogue(a=own["a"], d=changed(own["d"], both, block_number=108))
-    assert standing(record, both, now=108 + BLOCKS).unanswered() == ()
-    assert standing(record, both, now=109 + BLOCKS).unanswered() == ("a",)
+    assert status(record, both, now=108 + BLOCKS).unanswered() == ()
+    assert status(record, both, now=109 + BLOCKS).unanswered() == ("a",)
 
 
 def test_an_owners_time_counts_from_when_another_request_withdraws_what_it_waits_for() -> None:
     """Until then its part could not be done; it lost the model while it did it."""
     b = changed(B, OTHER, weights=None, block_number=140)
     record = catalogue(a=changed(A, SEQUENTIAL, block_number=120), b=b)
-    assert standing(record, now=140 + BLOCKS).unanswered() == ()
-    assert standing(record, now=141 + BLOCKS).unanswered() == ("c",)
+    assert status(record, now=140 + BLOCKS).unanswered() == ()
+    assert status(record, now=141 + BLOCKS).unanswered() == ("c",)
 
 
 def test_a_part_presses_once_half_of_its_owners_time_is_over() -> None:
     half = BLOCKS // 2
-    assert not standing(now=ADMITTED + half).presses(("a",))
-    assert standing(now=ADMITTED + half + 1).presses(("a",))
+    assert not status(now=ADMITTED + half).presses(("a",))
+    assert status(now=ADMITTED + half + 1).presses(("a",))
     busy = catalogue(d=changed(replace(D, node=node_of("d", owner="a")), OTHER, block_number=160))
-    assert not standing(busy, now=160 + half, earlier=(OTHER,)).presses(("a",))
-    assert standing(request=PARALLEL, now=ADMITTED + half + 1).presses(("b", "a"))
-    gone = standing(catalogue(a=changed(A, SEQUENTIAL, None)), now=1_000)
+    assert not status(busy, now=160 + half, earlier=(OTHER,)).presses(("a",))
+    assert status(request=PARALLEL, now=ADMITTED + half + 1).presses(("b", "a"))
+    gone = status(catalogue(a=changed(A, SEQUENTIAL, None)), now=1_000)
     assert not gone.presses(("a",))
 
 
@@ -222,28 +224,28 @@ def test_who_comes_back_after_a_parallel_decision_does_not_open_the_request_agai
     gone = changed(B, OTHER, weights=None, block_number=102)
     done = {name: changed(START[name], own_parts, block_number=105) for name in "ac"}
     back = changed(gone, OTHER, block_number=150)
-    at = standing(catalogue(b=gone, **done), own_parts)
+    at = status(catalogue(b=gone, **done), own_parts)
     assert (at.stage, at.missing) == (RequestStage.CARRIED_OUT, ())
     record = catalogue(b=back, **done)
-    later_on = standing(record, own_parts, now=1_000)
+    later_on = status(record, own_parts, now=1_000)
     assert (later_on.stage, later_on.missing) == (RequestStage.CARRIED_OUT, ())
     assert later_on.built_on_old(record) == ("b",)
     in_time = catalogue(b=changed(gone, OTHER, block_number=104), **done)
-    assert standing(in_time, own_parts).missing == ("b",)
+    assert status(in_time, own_parts).missing == ("b",)
     one_by_one = {name: changed(START[name], SEQUENTIAL, block_number=105) for name in "ac"}
-    assert standing(catalogue(b=back, **one_by_one), now=151).missing == ("b",)
+    assert status(catalogue(b=back, **one_by_one), now=151).missing == ("b",)
 
 
 def test_withdrawals_give_an_absent_owner_no_more_time() -> None:
     gone = changed(replace(D, node=node_of("d", owner="a")), OTHER, None, 160)
-    at = standing(catalogue(d=gone), now=ADMITTED + BLOCKS + 1, earlier=(OTHER,))
+    at = status(catalogue(d=gone), now=ADMITTED + BLOCKS + 1, earlier=(OTHER,))
     assert at.unanswered() == ("a",)
 
 
 def test_a_model_is_withdrawn_after_its_references_alone() -> None:
     late = 1_000
-    assert standing(now=late).unanswered() == ("a",)
-    gone = standing(catalogue(a=changed(A, SEQUENTIAL, None)), now=late)
+    assert status(now=late).unanswered() == ("a",)
+    gone = status(catalogue(a=changed(A, SEQUENTIAL, None)), now=late)
     assert gone.missing == ("b", "c")
     assert gone.unanswered() == ("b",)
     assert gone.withdrawn == ("a",)
@@ -254,58 +256,58 @@ def test_nothing_is_due_or_withdrawn_unless_the_committee_has_admitted_the_reque
     state: RequestState,
 ) -> None:
     for request in (SEQUENTIAL, PARALLEL):
-        at = standing(request=request, now=1_000, state=state)
+        at = status(request=request, now=1_000, state=state)
         assert at.stage is (RequestStage.FILED if state is RequestState.FILED else RequestStage.DISMISSED)
         assert (at.unanswered(), at.due(OWNERS["a"]), at.owed(OWNERS["a"])) == ((), (), ())
         assert at.awaited == frozenset()
 
 
 def test_a_parallel_request_withdraws_nothing() -> None:
-    assert standing(request=PARALLEL, now=1_000).unanswered() == ()
+    assert status(request=PARALLEL, now=1_000).unanswered() == ()
 
 
 def test_where_the_federation_withdraws_nothing_a_request_ends_at_its_deadline() -> None:
-    waits = standing(now=ADMITTED + BLOCKS, withdraws=False)
+    waits = status(now=ADMITTED + BLOCKS, withdraws=False)
     assert (waits.stage, waits.due(OWNERS["a"])) == (RequestStage.OPEN, ("a",))
-    over = standing(now=ADMITTED + BLOCKS + 1, withdraws=False)
+    over = status(now=ADMITTED + BLOCKS + 1, withdraws=False)
     assert (over.stage, over.unanswered(), over.due(OWNERS["a"])) == (RequestStage.LAPSED, (), ())
 
 
 def test_a_parallel_request_ends_at_its_deadline_or_as_long_again_where_its_parts_are_there() -> None:
     parts, end = [part("a", "a")], ADMITTED + BLOCKS
-    assert standing(request=PARALLEL, now=end).stage is RequestStage.OPEN
-    assert standing(request=PARALLEL, now=end + 1).stage is RequestStage.LAPSED
-    assert standing(request=PARALLEL, now=end + BLOCKS, handed_in=parts).stage is RequestStage.OPEN
-    assert standing(request=PARALLEL, now=end + BLOCKS + 1, handed_in=parts).stage is RequestStage.LAPSED
+    assert status(request=PARALLEL, now=end).stage is RequestStage.OPEN
+    assert status(request=PARALLEL, now=end + 1).stage is RequestStage.LAPSED
+    assert status(request=PARALLEL, now=end + BLOCKS, handed_in=parts).stage is RequestStage.OPEN
+    assert status(request=PARALLEL, now=end + BLOCKS + 1, handed_in=parts).stage is RequestStage.LAPSED
     done = catalogue(a=changed(A, PARALLEL))
-    assert standing(done, PARALLEL, now=10_000).stage is RequestStage.CARRIED_OUT
+    assert status(done, PARALLEL, now=10_000).stage is RequestStage.CARRIED_OUT
 
 
 def test_the_stages_of_a_sequential_request() -> None:
     one = catalogue(a=changed(A, SEQUENTIAL))
     all_three = catalogue(**{name: changed(START[name], SEQUENTIAL) for name in "abc"})
-    stages = [standing(record).stage for record in (START, one, all_three)]
+    stages = [status(record).stage for record in (START, one, all_three)]
     assert stages == [RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT]
 
 
 def test_nobody_builds_on_what_a_request_is_about_to_replace() -> None:
-    assert standing().awaited == frozenset()
-    assert standing(catalogue(a=changed(A, SEQUENTIAL))).awaited == {"b", "c"}
-    assert standing(request=PARALLEL).awaited == frozenset()
-    assert standing(request=PARALLEL, handed_in=[part("a", "a")]).awaited == {"a", "b", "c"}
-    assert standing(request=PARALLEL, handed_in=[part("a", "a")], now=1_000).awaited == frozenset()
+    assert status().awaited == frozenset()
+    assert status(catalogue(a=changed(A, SEQUENTIAL))).awaited == {"b", "c"}
+    assert status(request=PARALLEL).awaited == frozenset()
+    assert status(request=PARALLEL, handed_in=[part("a", "a")]).awaited == {"a", "b", "c"}
+    assert status(request=PARALLEL, handed_in=[part("a", "a")], now=1_000).awaited == frozenset()
 
 
 def test_the_owner_of_a_withdrawn_model_may_come_back() -> None:
-    gone = standing(catalogue(a=changed(A, SEQUENTIAL, None)))
+    gone = status(catalogue(a=changed(A, SEQUENTIAL, None)))
     assert [gone.due(OWNERS[name]) for name in "abc"] == [("a",), ("b",), ()]
-    assert standing(catalogue(a=changed(A, SEQUENTIAL))).due(OWNERS["a"]) == ()
-    over = standing(catalogue(**{name: changed(START[name], SEQUENTIAL, None) for name in "abc"}))
+    assert status(catalogue(a=changed(A, SEQUENTIAL))).due(OWNERS["a"]) == ()
+    over = status(catalogue(**{name: changed(START[name], SEQUENTIAL, None) for name in "abc"}))
     assert (over.stage, over.due(OWNERS["a"])) == (RequestStage.CARRIED_OUT, ("a",))
 
 
 def test_a_model_that_an_earlier_request_withdrew_has_nothing_to_forget() -> None:
-    gone = standing(catalogue(b=changed(B, OTHER, None)))
+    gone = status(catalogue(b=changed(B, OTHER, None)))
     assert gone.missing == ("a", "c")
     assert gone.due(OWNERS["b"]) == ()
 
@@ -314,72 +316,72 @@ def test_a_model_that_an_earlier_request_withdrew_has_nothing_to_forget() -> Non
 def test_a_parallel_request_is_complete_with_what_the_owner_of_its_start_hands_in(
     by: str, complete: bool
 ) -> None:
-    assert not standing(request=PARALLEL).is_complete
-    at = standing(request=PARALLEL, handed_in=[part("a", by)])
+    assert not status(request=PARALLEL).is_complete
+    at = status(request=PARALLEL, handed_in=[part("a", by)])
     assert at.is_complete is complete
     assert at.owed(OWNERS["a"]) == (() if complete else ("a",))
 
 
 def test_what_passing_left_alone_is_missing_until_the_whole_decision_is_executed() -> None:
     a, b = changed(A, PARALLEL), changed(B, PARALLEL)
-    assert standing(catalogue(a=replace(a, settled=False)), PARALLEL).missing == ("b", "c")
-    assert standing(catalogue(a=a, b=replace(b, settled=False)), PARALLEL).missing == ("c",)
+    assert status(catalogue(a=replace(a, settled=False)), PARALLEL).missing == ("b", "c")
+    assert status(catalogue(a=a, b=replace(b, settled=False)), PARALLEL).missing == ("c",)
     for whole in (catalogue(a=a), catalogue(a=a, b=b)):
-        at = standing(whole, PARALLEL, now=1_000)
+        at = status(whole, PARALLEL, now=1_000)
         assert (at.missing, at.is_complete, at.stage) == ((), True, RequestStage.CARRIED_OUT)
 
 
 def test_nothing_is_passed_on_before_every_start_has_answered() -> None:
     both = PARALLEL.model_copy(update={"starts": (*PARALLEL.starts, Start(name="d", position="1:3"))})
-    assert standing(catalogue(a=changed(A, both)), both).missing == ("b", "c", "d")
-    assert standing(catalogue(a=changed(A, both), d=changed(D, both)), both).missing == ()
+    assert status(catalogue(a=changed(A, both)), both).missing == ("b", "c", "d")
+    assert status(catalogue(a=changed(A, both), d=changed(D, both)), both).missing == ()
 
 
 @pytest.mark.parametrize("other", [{"paradigm": "sequential"}, {"method": "of_my_own {}"}])
 def test_a_method_that_members_do_not_recompute_leaves_nothing_alone(other: dict[str, str]) -> None:
     request = PARALLEL.model_copy(update=other)
-    assert standing(catalogue(a=changed(A, request)), request).missing == ("b", "c")
+    assert status(catalogue(a=changed(A, request)), request).missing == ("b", "c")
 
 
 def test_a_decision_under_way_on_another_request_keeps_nobody_waiting_for_this_one() -> None:
     following = PARALLEL.model_copy(update={"classes": (5,)})
     again = replace(changed(changed(A, PARALLEL), following), settled=False)
-    assert standing(catalogue(a=again), PARALLEL).missing == ()
-    assert standing(catalogue(a=again), following).missing == ("b", "c")
+    assert status(catalogue(a=again), PARALLEL).missing == ()
+    assert status(catalogue(a=again), following).missing == ("b", "c")
 
 
 def test_what_an_owner_handed_in_last_counts_until_it_is_carried_out() -> None:
     handed_in = [part("a", "a"), part("a", "a", b"later"), part("a", "d"), part("b", "b")]
     expected = {"a": uri_of(b"later", Codec.RAW)}
-    assert standing(request=PARALLEL, handed_in=handed_in).newest_parts == expected
-    done = standing(catalogue(a=changed(A, PARALLEL)), PARALLEL, handed_in=handed_in)
+    assert status(request=PARALLEL, handed_in=handed_in).newest_parts == expected
+    done = status(catalogue(a=changed(A, PARALLEL)), PARALLEL, handed_in=handed_in)
     assert done.newest_parts == {}
 
 
 def test_a_part_of_a_version_that_another_request_replaced_meanwhile_is_made_again() -> None:
     moved = catalogue(a=changed(A, OTHER, block_number=102))
     for block_number in (101, 102):
-        stale = standing(moved, PARALLEL, handed_in=[part("a", "a", block_number=block_number)])
+        stale = status(moved, PARALLEL, handed_in=[part("a", "a", block_number=block_number)])
         assert not stale.is_complete
         assert stale.due(OWNERS["a"]) == ("a",)
     parts = [part("a", "a"), part("a", "a", b"again", block_number=103)]
-    again = standing(moved, PARALLEL, handed_in=parts)
+    again = status(moved, PARALLEL, handed_in=parts)
     assert again.newest_parts == {"a": uri_of(b"again", Codec.RAW)}
     assert again.due(OWNERS["a"]) == ()
 
 
 def test_a_parallel_request_takes_parts_up_to_its_deadline() -> None:
-    assert standing(request=PARALLEL, now=ADMITTED + BLOCKS - 1).due(OWNERS["a"]) == ("a",)
-    assert standing(request=PARALLEL, now=ADMITTED + BLOCKS).due(OWNERS["a"]) == ()
+    assert status(request=PARALLEL, now=ADMITTED + BLOCKS - 1).due(OWNERS["a"]) == ("a",)
+    assert status(request=PARALLEL, now=ADMITTED + BLOCKS).due(OWNERS["a"]) == ()
 
 
 def test_a_request_that_another_followed_is_not_carried_out_again() -> None:
     both = catalogue(**{name: changed(changed(START[name], SEQUENTIAL), OTHER) for name in "abc"})
-    assert standing(both).missing == standing(both, OTHER).missing == ()
+    assert status(both).missing == status(both, OTHER).missing == ()
     one = catalogue(**{name: changed(START[name], OTHER) for name in "abc"})
-    assert standing(one).missing == ("a", "b", "c")
-    assert standing(both).due(OWNERS["a"]) == ()
-    assert standing(one).due(OWNERS["a"]) == ("a",)
+    assert status(one).missing == ("a", "b", "c")
+    assert status(both).due(OWNERS["a"]) == ()
+    assert status(one).due(OWNERS["a"]) == ("a",)
 
 
 def test_only_an_owners_first_commitment_counts_since_its_versions_stand() -> None:
@@ -395,8 +397,8 @@ def test_only_an_owners_first_commitment_counts_since_its_versions_stand() -> No
 
 def test_a_commitment_is_no_part() -> None:
     handed_in = [part("a", "a")]
-    assert standing(handed_in=handed_in).newest_parts == {}
-    assert standing(request=PARALLEL, handed_in=handed_in).newest_parts.keys() == {"a"}
+    assert status(handed_in=handed_in).newest_parts == {}
+    assert status(request=PARALLEL, handed_in=handed_in).newest_parts.keys() == {"a"}
 
 
 def test_a_request_is_spot_checked_where_all_its_versions_were() -> None:

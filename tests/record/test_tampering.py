@@ -188,7 +188,7 @@ def test_a_colluding_committee_cannot_sign_for_owners(world: World, what: str) -
 
 
 def test_a_colluding_committee_can_redact_what_owners_signed(world: World) -> None:
-    """The same road with nothing altered verifies: the cases above fail for what they say."""
+    """The same construction without changes verifies: the cases above fail for the reasons they name."""
     with set_back(world.federation, world.federation.nodes.live, world.federation.nodes.archive):
         world.collude("x", next_version(world, "x"))
         assert failures(world) == {}

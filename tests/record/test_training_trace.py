@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an owner commits to: one spelling, bounded, and nothing that contradicts itself."""
+"""An owner's commitment: one spelling, bounded, and without contradictions."""
 
 from __future__ import annotations
 

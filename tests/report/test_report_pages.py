@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page stands alone and says what the report says; so does the printed table."""
+"""The page stands alone and matches the report, and so does the printed table."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_page_that_is_not_built_is_one_error(tmp_path: Path) -> None:
         page_assets(tmp_path)
     (tmp_path / "report.css").write_text("a{}")
     (tmp_path / "report.js").write_text("'</script>'")
-    with pytest.raises(RunError, match="cannot stand in a page"):
+    with pytest.raises(RunError, match="cannot be embedded in a page"):
         page_assets(tmp_path)
     (tmp_path / "report.js").write_text("1")
     assert page_assets(tmp_path).script == "1"
@@ -299,7 +299,7 @@ def test_the_table_of_a_run_with_one_paradigm_or_none(paper14: Report) -> None:
 
 
 def test_the_table_leaves_out_what_another_command_did(paper14: Report) -> None:
-    """`unlearn` reports on models that `train` published before."""
+    """The report of `unlearn` covers models that `train` published before."""
     nothing = Gas.spent(archive=0, live=0, models=14, transactions=0)
     later = paper14.model_copy(update={"gas": paper14.gas.model_copy(update={"publication": nothing})})
     assert "publish 179,345" in printed(paper14)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plot of the risk is drawn from numbers alone, whatever they are."""
+"""The plot of the risk is drawn from numbers alone, for any numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.json says what the issue asks for, reads back, and refuses what is not a report."""
+"""The file report.json has its specified content, reads back, and invalid reports are refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What settings name by import path, and what of it this machine's owner has allowed."""
+"""Code named in settings by import path, and this machine's permissions for it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of an elected committee become the contract's rules; what the contract would refuse is named."""
+"""Settings of an elected committee become the contract's rules; invalid rules are named."""
 
 from __future__ import annotations
 

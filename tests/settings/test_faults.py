@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of wrong settings: every fault, where it is, and what was probably meant."""
+"""Messages about wrong settings: every fault, its place, and the probable intention."""
 
 from __future__ import annotations
 

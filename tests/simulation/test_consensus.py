@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Phases by order statistics agree with every single message; both count what the protocols send."""
+"""Phases by order statistics agree with every single message; both count the protocols' messages."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from blockful_py.simulation.consensus.messages import BlockBallot, decide_by_messages
-from blockful_py.simulation.consensus.phases import RECEIVERS, decide, handled
-from blockful_py.simulation.consensus.rules import Rule, Voting
-from blockful_py.simulation.distribution import Distribution
-from blockful_py.simulation.network import Network
+from blockful_lab.simulation.consensus.phases import RECEIVERS, decide, handled
+from blockful_lab.simulation.consensus.rules import Rule, Voting
+from blockful_lab.simulation.distribution import Distribution
+from blockful_lab.simulation.network import Network
+from tests.simulation.messages import BlockBallot, decide_by_messages
 
 LATENCY, BANDWIDTH = Distribution.parse("lognormal:0.05,0.5"), Distribution.parse("uniform:50,200")
 SIZE, EXECUTION = 200_000.0, 0.05

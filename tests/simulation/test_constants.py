@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constants that the package ships, and those of a file."""
+"""The constants in the package, and constants from a file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from benchmarks.simulation_constants import written
+from blockful_lab.simulation.constants import Constants, line
 from blockful_py.errors import SettingsError
-from blockful_py.simulation.constants import Constants, line
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED = files("blockful_py.simulation").joinpath("constants.json").read_text(encoding="utf-8")
+SHIPPED = files("blockful_lab.simulation").joinpath("constants.json").read_text(encoding="utf-8")
 SOURCE = re.compile(r"python -m (benchmarks\.\w+)|(docs/[\w/-]+\.md)")
 
 

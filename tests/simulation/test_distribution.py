@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blockful_lab.simulation.distribution import Distribution
 from blockful_py.errors import SettingsError
-from blockful_py.simulation.distribution import Distribution
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proof of work: the rate of blocks and forks, and what is settled."""
+"""Proof of work: the rate of blocks and forks, and settled blocks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from blockful_py.simulation.consensus.mining import Mining
-from blockful_py.simulation.distribution import Distribution
-from blockful_py.simulation.network import Network
+from blockful_lab.simulation.consensus.mining import Mining
+from blockful_lab.simulation.distribution import Distribution
+from blockful_lab.simulation.network import Network
 
 
 def mining(latency: float, confirmations: int, interval: float = 15.0, nodes: int = 20) -> Mining:
@@ -19,7 +19,7 @@ def mining(latency: float, confirmations: int, interval: float = 15.0, nodes: in
 
 
 def run(chain: Mining, blocks: int) -> tuple[float, list[int]]:
-    """The time of the last block, and what was settled after each."""
+    """The time of the last block, and the blocks settled after each."""
     now, settled = 0.0, []
     for _ in range(blocks):
         now += chain.wait()

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
+from blockful_lab.simulation.constants import Constants
+from blockful_lab.simulation.outcome import SimulationOutcome, simulate_once
+from blockful_lab.simulation.settings import SimulationSettings
 from blockful_py import costs
 from blockful_py.errors import SettingsError
-from blockful_py.simulation.consensus.messages import decide_by_messages
-from blockful_py.simulation.constants import Constants
-from blockful_py.simulation.outcome import SimulationOutcome, simulate_once
-from blockful_py.simulation.settings import SimulationSettings
+from tests.simulation.messages import decide_by_messages
 
 CONSTANTS = Constants.load()
 INTERVAL = 15.0

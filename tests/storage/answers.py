@@ -13,9 +13,9 @@ VERSION = {"Version": "0.29.0", "Golang": "go1.22"}
 
 
 class Liar(ThreadingHTTPServer):
-    """Answers each path of the API with the bytes in `answers`; with 404 where there are none.
+    """Answers each path of the API with its bytes in `answers`, or with 404.
 
-    `sent`: bytes of bodies that went out.
+    `sent`: bytes of sent bodies.
     """
 
     def __init__(self) -> None:

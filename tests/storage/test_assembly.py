@@ -183,9 +183,9 @@ LEAF = uri_of(b"leaf", Codec.RAW)
 @pytest.mark.parametrize(
     ("links", "said"),
     [
-        ((Link(LEAF, 5, 5),), "holds 4 bytes, its parent says 5"),
-        ((Link(LEAF, 0, 0),), "holds 0 bytes, which is nothing"),
-        ((Link(LEAF, 4, 4), Link(LEAF, 3, 3)), "not what another node says"),
+        ((Link(LEAF, 5, 5),), "holds 4 bytes, but its parent says 5"),
+        ((Link(LEAF, 0, 0),), "holds 0 bytes, which is zero"),
+        ((Link(LEAF, 4, 4), Link(LEAF, 3, 3)), "contradicts another node"),
     ],
 )
 def test_sizes_that_lie_are_refused(links: tuple[Link, ...], said: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CARs: what is written is read, in whatever pieces it comes; what is no CAR of version 1 is refused."""
+"""CARs: written files are read back, in any pieces; anything else than CAR version 1 is refused."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ def test_a_changed_byte_is_refused_or_names_another_block(
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    """No other error ends the reading."""
     for prefix in (b"", HEADER):
         with suppress(FormatError, IntegrityError):
             list(car.read(prefix + data))
@@ -106,7 +107,7 @@ def test_a_block_of_2_mib_is_read_and_a_larger_one_refused_before_it_came() -> N
     block = bytes(MAX_BLOCK_SIZE)
     uri = uri_of(block, Codec.RAW)
     assert list(car.read(written([(uri, block)]))) == [(uri, block)]
-    with pytest.raises(FormatError, match="at most 2097188 are read"):
+    with pytest.raises(FormatError, match="over the maximum of 2097188"):
         list(car.CarReader().feed(HEADER + bytes(varint.encode(MAX_BLOCK_SIZE + 37))))
 
 

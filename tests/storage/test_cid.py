@@ -49,6 +49,7 @@ def test_any_text_is_a_cid_or_a_format_error(text: str) -> None:
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_cid_or_a_format_error(data: bytes) -> None:
+    """No other error ends the reading."""
     with suppress(FormatError):
         uri_from_bytes(data)
 

@@ -28,6 +28,7 @@ def test_decoding_inverts_encoding(node: tuple[Link, ...]) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_file_node_or_a_format_error(block: bytes) -> None:
+    """No other error ends the reading."""
     with suppress(FormatError):
         decode(block)
 
@@ -50,7 +51,7 @@ def test_inline_data_of_other_builders_is_read() -> None:
         ("without UnixFS data", b""),
         ("type 1", b"\x0a\x02\x08\x01"),
         ("truncated", b"\x0a\x02\x08\x80"),
-        ("field of 9 bytes where 1 are left", b"\x0a\x09\x08"),
+        ("field of 9 bytes, but only 1 are left", b"\x0a\x09\x08"),
         ("beyond 64 bits", b"\x0a\x0c\x18" + b"\xff" * 10 + b"\x01"),
         ("wire type 5", b"\x0d\x00\x00\x00\x00"),
         ("unexpected or repeated field 3", b"\x18\x01"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine's store: what it lacks comes from others, whatever some of them send, and stays."""
+"""A machine's store: missing files come from others and stay, even if some machines lie."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway: what the specification says of answers, and that only blocks of kept files are served."""
+"""The gateway: answers follow the specification, and only blocks of kept files are served."""
 
 from __future__ import annotations
 
@@ -258,13 +258,13 @@ def test_paths_on_the_wire_lead_nowhere_else(server: Server, store: ContentStore
     assert answer[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 404") or answer.endswith(b"model")
 
 
-def test_whoever_fetches_has_a_few_seats_and_takes_none_of_questions(
+def test_a_fetching_peer_has_a_few_slots_and_takes_none_of_questions(
     store: ContentStore, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
     name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
     with ExitStack() as stack:
-        for _ in range(door.FETCHER_SEATS):
+        for _ in range(door.FETCHER_SLOTS):
             opened = stack.enter_context(connected(server, get(f"/ipfs/{name}?format=car")))
             assert opened.recv(12) == b"HTTP/1.1 200"
         busy = raw(server, get(raw_path(KNOWN)))
@@ -274,7 +274,7 @@ def test_whoever_fetches_has_a_few_seats_and_takes_none_of_questions(
         assert raw(server, request(b"a\nx")).endswith(b"answer\nxx")
 
 
-def test_strangers_have_so_many_seats_together() -> None:
+def test_strangers_have_so_many_slots_together() -> None:
     rows = door.Rows(2, total=3)
     first = rows.take("a")
     for row in ("a", "b"):
@@ -288,7 +288,7 @@ def test_strangers_have_so_many_seats_together() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.floats(0, 5)), min_size=1))
 def test_strangers_are_sent_so_many_bytes_a_second_together(sent: list[tuple[int, float]]) -> None:
-    """What begins until any time is no more than what fits, and one piece."""
+    """The traffic begun until any time fits the rate, plus one piece."""
     pace, now, begun = door.Pace(100), 0.0, list[tuple[float, int]]()
     for size, pause in sent:
         now += pause
@@ -311,10 +311,11 @@ def test_so_many_bytes_may_be_sent_at_once_and_more_after_a_rest() -> None:
 def test_readers_that_stop_lose_their_connections(
     store: ContentStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """They hold all seats, and another reader is answered once a seat is free."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", 0.05)
     name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(64)]))
     with Server(None, gateway=gateway(store)) as started, ExitStack() as stack:
-        for _ in range(door.FETCHER_SEATS):
+        for _ in range(door.FETCHER_SLOTS):
             stack.enter_context(connected(started, get(f"/ipfs/{name}?format=car")))
         while b" 200 " not in raw(started, get(f"/ipfs/{name}?format=car&dag-scope=block"))[:20]:
             pass

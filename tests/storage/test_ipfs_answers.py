@@ -65,7 +65,7 @@ def test_an_answer_without_end_is_cut_off(liar: Liar) -> None:
 
 def test_a_node_that_names_blocks_otherwise_is_refused(liar: Liar) -> None:
     liar.answers["block/put"] = json.dumps({"Key": cid_string(file_uri(b"other"))}).encode()
-    with pytest.raises(StorageError, match="version that this program does not know"):
+    with pytest.raises(StorageError, match="its version is not supported"):
         IpfsStore(liar.api).add(b"model")
 
 
@@ -73,10 +73,10 @@ def test_a_node_that_names_blocks_otherwise_is_refused(liar: Liar) -> None:
     ("answer", "said"),
     [
         (json.dumps({"Version": "0.12.2", "Golang": "go1.17"}).encode(), "0.13 or later is needed"),
-        (json.dumps({"Version": "unknown"}).encode(), "no IPFS node"),
-        (b"[]", "no IPFS node"),
-        (b"<html>hello</html>", "no IPFS node"),
-        (b"", "no IPFS node"),
+        (json.dumps({"Version": "unknown"}).encode(), "not an IPFS node"),
+        (b"[]", "not an IPFS node"),
+        (b"<html>hello</html>", "not an IPFS node"),
+        (b"", "not an IPFS node"),
     ],
 )
 def test_what_is_no_node_of_a_known_kind_is_refused_at_once(liar: Liar, answer: bytes, said: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CIDs are compared with those of Kubo (its cid_profiles_test.go) and of ipfs-unixfs-importer 17.1.1."""
+"""CIDs equal Kubo's (its cid_profiles_test.go) and the ones of ipfs-unixfs-importer 17.1.1."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_child_of_another_size_than_its_parent_says_is_refused() -> None:
     blocks = {uri_of(b"abc", Codec.RAW): b"abc"}
     block = encode((Link(uri_of(b"abc", Codec.RAW), 4, 3),))
     root = uri_of(block, Codec.DAG_PB)
-    with pytest.raises(FormatError, match="holds 3 bytes, its parent says 4"):
+    with pytest.raises(FormatError, match="holds 3 bytes, but its parent says 4"):
         list(read_file(root, {**blocks, root: block}.__getitem__, ANY_SIZE))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which method is chosen where none is named, and what is said of those that are."""
+"""The choice of a method for requests without one, and messages about named methods."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_the_holders_are_those_that_the_affected_inherit_from(tiny: UnlearningCa
 
 
 def test_a_clean_increment_replaces_the_own_training(tiny: UnlearningCase) -> None:
-    """Without passing and healing, a model is what its owner makes of the published references."""
+    """Without passing and healing, a model is its owner's training from the published references."""
     plain = CleanIncrements(own=1.0, passed=0.0, heal_steps=0)
     alone = plain.unlearn(replace(tiny.task, forget=Forget.of_clients([2])))
     assert np.allclose(flatten(alone.weights["b"]), flatten(aggregate_of(tiny.task, "b", {})), atol=1e-6)
@@ -110,7 +110,7 @@ def test_a_silent_head_says_nothing_of_the_class(tiny: UnlearningCase) -> None:
 
 def test_all_ancestors_must_be_there(tiny: UnlearningCase) -> None:
     task = replace(tiny.task, starts=("d",), models={n: m for n, m in tiny.task.models.items() if n != "a"})
-    with pytest.raises(UnlearningError, match=r"need all ancestors of the affected models.*: a is not there"):
+    with pytest.raises(UnlearningError, match=r"need all ancestors of the affected models.*: a is missing"):
         CleanIncrements().unlearn(task)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models trained from a line that left something out: exactness, budget, and what is stored."""
+"""Models trained from a line that left something out: exactness, budget, and stored files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockful_py.learning.trainer import Assignment
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.unlearning.audit import is_exact
 from blockful_py.unlearning.clean_line import CleanLine
-from blockful_py.unlearning.line import TENTH, along, legs, line_start, store_line
+from blockful_py.unlearning.line import TENTH, line_start, models_on_line, store_line, training_phases
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import passes_of
@@ -74,7 +74,7 @@ def test_weights_that_knew_the_class_do_not_touch_a_bit(tiny: UnlearningCase) ->
 def test_what_models_forgot_before_is_not_taught_again_by_those_that_were_not_asked(
     tiny: UnlearningCase, method: Method
 ) -> None:
-    """`a` stays as it is, and its owner still holds class 4, which b, c and d were made to forget."""
+    """Model a stays as it is, and its owner still has class 4, which b, c and d were made to forget."""
     after = replace(tiny.task, earlier=dict.fromkeys("bcd", (Forget.of_classes([4]),)))
     found, other = (method.unlearn(task).weights for task in (after, with_other_samples(after, 4)))
     assert all(equal(found[name], other[name]) for name in ("b", "c", "d"))
@@ -87,8 +87,8 @@ def test_the_line_begins_before_all_that_affected_models_must_not_know(tiny: Unl
         for index, user in tiny.task.users.items()
     }
     task = replace(tiny.task, users=users, starts=("c",), proxy=None)
-    assert along(replace(task, earlier=dict.fromkeys("cd", (Forget.of_classes([4]),)))) == ALL
-    assert along(replace(task, earlier={"a": (Forget.of_classes([4]),)})) == ("c", "d")
+    assert models_on_line(replace(task, earlier=dict.fromkeys("cd", (Forget.of_classes([4]),)))) == ALL
+    assert models_on_line(replace(task, earlier={"a": (Forget.of_classes([4]),)})) == ("c", "d")
 
 
 def test_models_that_the_class_has_not_reached_begin_the_line(tiny: UnlearningCase) -> None:
@@ -97,11 +97,11 @@ def test_models_that_the_class_has_not_reached_begin_the_line(tiny: UnlearningCa
         for index, user in tiny.task.users.items()
     }
     task = replace(tiny.task, users=users, starts=("c",), proxy=None)
-    assert along(task) == ("c", "d")
-    start = line_start(task, along(task))
+    assert models_on_line(task) == ("c", "d")
+    start = line_start(task, models_on_line(task))
     mean = (task.models["a"].weights["head.bias"] + task.models["b"].weights["head.bias"]) / 2
     assert torch.allclose(start["head.bias"], mean)
-    assert along(tiny.task) == ALL
+    assert models_on_line(tiny.task) == ALL
     assert equal(line_start(tiny.task, ALL), tiny.task.initial)
 
 
@@ -115,16 +115,16 @@ def test_a_request_takes_a_tenth_of_retraining_and_each_class_its_share(
 
 
 def test_all_classes_together_prepare_retrainings_passes_once(tiny: UnlearningCase) -> None:
-    line, on, own = legs(tiny.task, ALL)
+    line, on, own = training_phases(tiny.task, ALL)
     assert (line.share, on.share) == pytest.approx((TENTH, TENTH / 2))
     assert own.share > TENTH / 2  # fewer models are affected than the line passes
     twenty = replace(tiny.task.architecture, class_count=20)
     initial = twenty.initial(generator(0, "initial"))
     models = {name: replace(model, weights=initial) for name, model in tiny.task.models.items()}
-    legs_of_twenty = legs(
+    phases_of_twenty = training_phases(
         replace(tiny.task, architecture=twenty, initial=initial, models=models, starts=("a",)), ALL
     )
-    assert [leg.share for leg in legs_of_twenty] == pytest.approx([TENTH / 2] * 3)
+    assert [phase.share for phase in phases_of_twenty] == pytest.approx([TENTH / 2] * 3)
 
 
 def test_what_is_stored_gives_the_same_bits(tiny: UnlearningCase, stored: dict[str, StoredIncrement]) -> None:
@@ -172,17 +172,17 @@ def test_a_line_needs_something_to_leave_out(tiny: UnlearningCase, settings: Fed
     with pytest.raises(UnlearningError, match="needs starts"):
         line_without(tiny, settings, Forget.of_clients([9]))
     without = [user for index, user in tiny.task.users.items() if index != 2]
-    with pytest.raises(UnlearningError, match="no data is there of user 2"):
+    with pytest.raises(UnlearningError, match="the data of user 2"):
         store_line(settings, tiny.task.models.values(), without, Forget.of_classes([3]))
 
 
-def test_samples_that_stay_are_trained_on_after_the_stored_leg(tiny: UnlearningCase) -> None:
-    """It leaves out all of their owner's; the request's own legs only those that are asked for."""
+def test_samples_that_stay_are_trained_on_after_the_stored_phase(tiny: UnlearningCase) -> None:
+    """It leaves out all of their owner's; the request's own phases only the requested samples."""
     task = replace(tiny.task, forget=Forget.of_samples([(2, 0)]), proxy=None)
-    first, second, own = legs(task, ALL)
+    first, second, own = training_phases(task, ALL)
     assert first.samples(task, "b") == 0 < min(second.samples(task, "b"), own.samples(task, "b"))
     leaves = replace(task, forget=Forget.of_clients([2]))
-    assert [leg.samples(leaves, "b") for leg in legs(leaves, ALL)] == [0, 0, 0]
+    assert [phase.samples(leaves, "b") for phase in training_phases(leaves, ALL)] == [0, 0, 0]
 
 
 def test_all_clients_together_prepare_retrainings_passes_once(tiny: UnlearningCase) -> None:
@@ -191,13 +191,13 @@ def test_all_clients_together_prepare_retrainings_passes_once(tiny: UnlearningCa
         replace(tiny.task, starts=(start,), forget=Forget.of_clients([user]), proxy=None)
         for user, start in starts.items()
     ]
-    firsts = [(task, along(task), legs(task, along(task))[0]) for task in tasks]
+    firsts = [(task, models_on_line(task), training_phases(task, models_on_line(task))[0]) for task in tasks]
     assert [first.share for _, _, first in firsts] == [TENTH] * 4
     prepared = sum(first.samples(task, name) for task, names, first in firsts for name in names)
     assert 0 < prepared <= sum(passes_of(replace(tiny.task, starts=("a",)), name) for name in ALL)
     many = dict.fromkeys(range(1, 21), tiny.task.users[1])
     of_twenty = replace(tasks[0], users=many)
-    assert legs(of_twenty, along(of_twenty))[0].share == pytest.approx(1 / 20)
+    assert training_phases(of_twenty, models_on_line(of_twenty))[0].share == pytest.approx(1 / 20)
 
 
 def test_a_trainer_that_alone_reaches_the_samples_is_refused(tiny: UnlearningCase) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every method in the registry, on a federation of four."""
+"""Invariants of every method in the registry, on a federation of four."""
 
 from __future__ import annotations
 
@@ -92,8 +92,10 @@ class Traffic:
 
 @contextmanager
 def traffic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
-    """Counts every sample that goes through a network, whoever sends it; models train one by one, since a
-    stack fills its last batches up."""
+    """Counts every sample that passes through a network.
+
+    Models train one by one, because a stack fills up its last batches.
+    """
     counted, forward = Traffic(), Cnn.forward
 
     def counting(self: Cnn, x: Tensor) -> Tensor:

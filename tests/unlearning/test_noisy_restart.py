@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The certified method: its noise, and what the noise hides."""
+"""The certified method: its noise, and the differences that the noise hides."""
 
 from __future__ import annotations
 

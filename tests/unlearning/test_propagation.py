@@ -49,9 +49,9 @@ def test_alpha_and_epsilon_out_of_range_are_refused(paths: PathWeights, alpha: f
 
 
 def test_every_start_and_descendant_must_be_there(paths: PathWeights) -> None:
-    with pytest.raises(UnlearningError, match="nothing is there for s"):
+    with pytest.raises(UnlearningError, match="weights or changes are missing for s"):
         propagate(OLD, paths, {}, 1.0, 0.0)
-    with pytest.raises(UnlearningError, match="nothing is there for z"):
+    with pytest.raises(UnlearningError, match="weights or changes are missing for z"):
         propagate({"s": OLD["s"], "y": OLD["y"]}, paths, DELTAS, 1.0, 0.0)
 
 

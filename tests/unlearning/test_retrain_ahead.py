@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clean models stored when models are published, and what a request does with them."""
+"""Clean models stored at publication, and their use by a request."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Increments stored when models are published, and what a request does with them."""
+"""Increments stored at publication, and their use by a request."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_increments_of_another_request_are_passed_over(
 def test_an_increment_goes_with_its_model_and_the_references_of_it(
     tiny: UnlearningCase, stored: dict[str, StoredIncrement]
 ) -> None:
-    """c inherits from a and b, d from b and c: with another b, none of them is what it was."""
+    """c inherits from a and b, d from b and c: with another b, none of them stays the same."""
     models = dict(tiny.task.models)
     models["b"] = replace(models["b"], weights=models["a"].weights)
     assert made(replace(tiny.task, models=models, stored=stored)) == ("b", "c", "d")

@@ -61,9 +61,9 @@ def test_weights_of_another_architecture_are_refused(few: UnlearningCase) -> Non
 
 def test_models_and_data_that_a_method_needs_must_be_there(few: UnlearningCase) -> None:
     without = {name: model for name, model in few.task.models.items() if name != "r3"}
-    with pytest.raises(UnlearningError, match="no weights are there for r3"):
+    with pytest.raises(UnlearningError, match="the weights of r3 are missing"):
         replace(few.task, models=without)
-    with pytest.raises(UnlearningError, match="no data is there of user 6"):
+    with pytest.raises(UnlearningError, match="the data of user 6"):
         replace(few.task, users={i: user for i, user in few.task.users.items() if i != 6})
 
 

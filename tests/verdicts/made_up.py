@@ -28,7 +28,7 @@ GOLD_LIKE: dict[str, Any] = {
 
 
 def figures(model: str, **changed: Any) -> ModelFigures:
-    """A model that is as good as gold's, but for what is changed."""
+    """A model as good as gold's, except for the changed figures."""
     return ModelFigures(model=model, **{**GOLD_LIKE, **changed})
 
 

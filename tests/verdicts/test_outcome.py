@@ -79,7 +79,7 @@ def test_a_verdict_that_its_figures_do_not_bear_out_is_refused() -> None:
     ("defect", "message"),
     [
         (lambda d: d.update(format="blockful-audit/0"), "blockful-audit/1"),
-        (lambda d: d.pop("row"), "no whole audit"),
+        (lambda d: d.pop("row"), "this audit is incomplete"),
         (lambda d: d["references"].pop(2), "no reference row 'gold2'"),
         (lambda d: d["row"]["models"][0].pop("auc"), "auc"),
         (lambda d: d["row"]["models"][0].update(opinion=1.0), "opinion"),

@@ -70,7 +70,7 @@ def test_a_few_damaged_models_are_found_though_the_mean_is_good() -> None:
 
 
 def test_relearning_counts_on_the_holders_alone() -> None:
-    """Where few hold the class, descendants never knew it: theirs would hide what the starts still know."""
+    """When few hold the class, descendants never knew it and would hide the starts' remaining knowledge."""
     holders = [model.model in ("r1", "r2") for model in GOLD.models]
 
     def with_holders(given: Row, relearn: int) -> Row:

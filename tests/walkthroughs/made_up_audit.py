@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.walkthroughs.made_up_audit` prints an audit of the paper's request.
+"""Prints an audit of the paper's request: `python -m tests.walkthroughs.made_up_audit`.
 
-Its figures were not measured: a certificate names them, and says nothing about them.
+Its figures were not measured: a certificate names them without a claim about them.
 """
 
 from __future__ import annotations

@@ -27,14 +27,14 @@ SMALLER = {
     "paper14.toml": ("[chain]\n", '[learning]\nepochs = 2\n\n[chain]\ndevnet = "embedded"\n'),
     "machines.toml": (MACHINES, MACHINES.replace("5", "2")),
 }
-"""What stands in the place of other lines of examples here, so that they take seconds."""
+"""Replacements of lines in examples, so that they take seconds."""
 
 
 class Place:
     """Has examples, sources, and `.venv/bin/blockful`, which runs the code under test."""
 
     def __init__(self, folder: Path, server: str) -> None:
-        """`server`: the socket of a `server` of commands."""
+        """Starts a place; `server` is the socket of a `server` of commands."""
         self.folder = folder
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name)
@@ -51,9 +51,9 @@ class Place:
         _program(programs / "python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
 
     def follow(self, steps: Iterable[Command]) -> str:
-        """Runs commands in one shell; returns what they show.
+        """Runs commands in one shell; returns their output.
 
-        Ends whatever the commands have left running.  Fails at the first command that fails.
+        Ends all processes that the commands leave running.  Fails at the first command that fails.
         """
         path = self.folder / "page.sh"
         path.write_text(script(steps), encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.walkthroughs.printed FILE KEY...` prints a value of what `--json` printed."""
+"""Prints a value from the output of `--json`: `python -m tests.walkthroughs.printed FILE KEY...`."""
 
 from __future__ import annotations
 

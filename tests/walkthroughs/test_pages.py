@@ -21,13 +21,13 @@ def followed(name: str) -> list[Command]:
 
 
 def pages_from(name: str) -> list[str]:
-    """A page, and those that the reader goes on with."""
+    """A page, and the pages that the reader continues with."""
     later = [each for each, walk in WALKS.items() if walk.after == name]
     return [name, *(page for each in later for page in pages_from(each))]
 
 
 def steps(name: str, free: Iterator[int]) -> list[Command]:
-    """What a reader of a page types, with what presupposes it."""
+    """The commands on a page for its reader, with the ones it presupposes."""
     walk = WALKS[name]
     stands_for = {**walk.stands_for, **{port: str(next(free)) for port in walk.ports}}
     before = Command(f"before {name}", walk.before or ":")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader of each page has done before, and what stands for words that every reader fills in."""
+"""The preparation of each page's reader, and replacements of words that every reader fills in."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ openssl ec -in key.pem -pubout -out key.pub.pem
 
 @dataclass(frozen=True)
 class Walk:
-    """How a page is followed from its top.
+    """The way to follow a page from its top.
 
     Attributes:
-        run: the name in RUNS of what the reader's `runs/` holds.
+        run: name in RUNS for the content of the reader's `runs/`.
         before: commands of other pages, which this one presupposes.
-        stands_for: words of the page, and what stands in their place here.
-        says: words of the page that the commands show.
+        stands_for: words of the page, and their replacements here.
+        says: words of the page that the commands print.
         nodes: whether the page presupposes nodes of two chains, which are at $LIVE and $ARCHIVE.
         after: the page that the reader has followed just before, in the same folder.
-        ports: of the page, in whose place free ones stand.
-        ends: exit statuses other than 0 that the page tells of, by words of the command.
+        ports: ports on the page, which are replaced by free ones.
+        ends: exit statuses other than 0 that the page announces, by words of the command.
     """
 
     run: str = ""
@@ -71,7 +71,7 @@ until .venv/bin/blockful participant status hospital --json >status.txt && grep 
     sleep 1
 done
 """
-"""What the pages of a federation call what `blockful up` made, once user 1 has published a model."""
+"""Names on a federation's pages for files that `blockful up` made, once user 1 has published a model."""
 
 GANACHE = "sed -i '/^devnet = /d' examples/paper14.toml"
 """Has runs take the chains of `blockful devnet up`, where several processes work on one run."""

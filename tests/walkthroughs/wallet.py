@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tests.walkthroughs.wallet REQUEST KEYSTORE` prints a wallet's signature of a request."""
+"""Prints a wallet's signature of a request: `python -m tests.walkthroughs.wallet REQUEST KEYSTORE`."""
 
 from __future__ import annotations
 

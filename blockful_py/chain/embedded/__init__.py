@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A development chain in one file: its blocks, receipts and state in SQLite, executed by py-evm."""
+"""A development chain in one SQLite file (blocks, receipts and state), executed by py-evm."""

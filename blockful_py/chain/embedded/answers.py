@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks, transactions, receipts, logs and refusals of an embedded chain, as JSON-RPC writes them."""
+"""Blocks, transactions, receipts, logs and refusals of an embedded chain in JSON-RPC form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockful_py.chain.embedded.machine import Execution
 from blockful_py.chain.rpc import RpcError
 
 REVERTED, REFUSED = 3, -32_000
-"""Error codes, as Geth has them."""
+"""Geth's error codes."""
 
 
 def block_of(header: Header, transaction: bytes | None = None) -> StoredBlock:
@@ -48,7 +48,7 @@ def block_document(block: StoredBlock) -> dict[str, Any]:
 
 
 def mined(execution: Execution, transaction: SignedTransactionAPI) -> StoredTransaction:
-    """A transaction and what is known of it since it is in a block."""
+    """JSON-RPC documents of a mined transaction, its receipt and its logs."""
     header, receipt = execution.header, execution.receipt
     place = {
         "transactionHash": to_hex(transaction.hash),
@@ -100,7 +100,7 @@ def mined(execution: Execution, transaction: SignedTransactionAPI) -> StoredTran
 
 
 def refused(error: VMError, output: bytes) -> RpcError:
-    """The answer to a call that failed, in words that `chain/reverts.py` knows."""
+    """The RPC error for a failed call, worded so that `chain/reverts.py` recognises it."""
     if isinstance(error, Revert):
         return RpcError(REVERTED, "execution reverted", to_hex(output))
     if isinstance(error, OutOfGas):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An embedded chain: each transaction that is sent makes a block at once."""
+"""An embedded chain; each transaction is mined at once in its own block."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from blockful_py.chain.embedded.chain_file import ChainFile, StoredBlock
 from blockful_py.chain.embedded.machine import CallResult, FreeCall, VirtualMachine
 from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
+from blockful_py.types import Address, Bytes32
 
 
 class EmbeddedRefusalError(NodeError):
-    """A transaction or a call that is not executed, and why."""
+    """A transaction or call that the chain refuses to execute, with the reason."""
 
 
 class EmbeddedChain(Closable):
-    """Blocks, states and the clock of one chain, in a file.
+    """Blocks, states and clock of one chain, stored in a file.
 
-    Every method that reads sees the chain at one moment; several processes may use the file.
+    Every read sees one consistent moment of the chain.  Several processes may use the file.
 
     Attributes:
-        gas_limit: of each block.
+        gas_limit: gas limit of each block.
     """
 
     def __init__(self, path: Path) -> None:
-        """Opens a chain that `create` made.  Raises NodeError."""
+        """Opens a chain made by `create`.  Raises NodeError."""
         self._file = ChainFile(path)
         self.path = path
         self.chain_id = self._file.chain_id
@@ -42,9 +43,9 @@ class EmbeddedChain(Closable):
 
     @staticmethod
     def create(path: Path, chain_id: int, balances: Mapping[bytes, int], gas_limit: int) -> None:
-        """Makes a chain, unless there is one in this file: accounts with their wei, the gas of a block.
+        """Creates a chain with funded accounts (in wei), unless the file already has one.
 
-        Raises NodeError when the file holds another chain or cannot be used.
+        Raises NodeError if the file holds another chain or cannot be used.
         """
         with ChainFile(path, chain_id) as file, file.writing():
             if file.height < 0:
@@ -59,29 +60,29 @@ class EmbeddedChain(Closable):
             return self._file.height
 
     def block(self, number: int | None) -> StoredBlock | None:
-        """A block; None stands for the newest."""
+        """A block by number; None stands for the newest."""
         with self._file.reading():
             return self._file.block(self._file.height if number is None else number)
 
     def base_fee(self) -> int:
-        """Wei for a unit of gas in the newest block (EIP-1559)."""
+        """Base fee of the newest block, in wei per unit of gas (EIP-1559)."""
         with self._file.reading():
             return int(self._header(None).base_fee_per_gas)
 
-    def transaction(self, transaction_hash: bytes) -> tuple[str, str] | None:
-        """The JSON documents of a transaction and of its receipt."""
+    def transaction(self, transaction_hash: Bytes32) -> tuple[str, str] | None:
+        """JSON documents of a transaction and of its receipt."""
         with self._file.reading():
             return self._file.transaction(transaction_hash)
 
-    def logs(self, address: bytes, first: int, last: int) -> list[str]:
-        """JSON documents of what a contract logged from block `first` to `last`."""
+    def logs(self, address: Address, first: int, last: int) -> list[str]:
+        """JSON documents of the logs that a contract emitted from block `first` to `last`."""
         with self._file.reading():
             return self._file.logs(address, first, last)
 
     def send(self, raw: bytes) -> bytes:
-        """Executes a signed transaction in a block of its own, and returns its hash.
+        """Executes a signed transaction in its own block and returns its hash.
 
-        Raises EmbeddedRefusalError when it is not valid here and now.
+        Raises EmbeddedRefusalError if it is not valid at present.
         """
         transaction = self._decoded(raw)
         with self._file.writing():
@@ -105,7 +106,7 @@ class EmbeddedChain(Closable):
             self._file.add_block(block_of(header), None)
 
     def edit(self, change: Callable[[StateAPI], None]) -> None:
-        """Adds an empty block, after which the state is changed as no transaction could."""
+        """Adds an empty block whose state is changed directly by `change`."""
         with self._file.writing():
             parent = self._header(None)
             header = self._machine.following(parent, self._time_after(parent))
@@ -117,7 +118,7 @@ class EmbeddedChain(Closable):
             self._file.advance(seconds)
 
     def rewind(self, number: int) -> bool:
-        """Makes block `number` the newest again; False where it is not on the chain."""
+        """Makes block `number` the newest again; returns False if it is not on the chain."""
         with self._file.writing():
             if not 0 <= number <= self._file.height:
                 return False
@@ -125,30 +126,30 @@ class EmbeddedChain(Closable):
             return True
 
     def call(self, message: FreeCall, number: int | None) -> CallResult:
-        """Runs a message after a block; raises EmbeddedRefusalError when it cannot even begin."""
+        """Runs a message after a block.  Raises EmbeddedRefusalError if it cannot start."""
         with self._file.reading():
             return self._called(self._header(number), message)
 
     def call_next(self, message: FreeCall) -> CallResult:
-        """Runs a message in a block that would be mined at present; raises as `call`."""
+        """Runs a message in the block that would be mined next.  Raises as `call`."""
         with self._file.reading():
             parent = self._header(None)
             return self._called(self._machine.following(parent, self._time_after(parent)), message)
 
-    def balance(self, account: bytes, number: int | None) -> int:
-        """Wei of an account after a block."""
+    def balance(self, account: Address, number: int | None) -> int:
+        """Balance of an account after a block, in wei."""
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_balance(account))
 
-    def nonce(self, account: bytes, number: int | None) -> int:
+    def nonce(self, account: Address, number: int | None) -> int:
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_nonce(account))
 
-    def code(self, account: bytes, number: int | None) -> bytes:
+    def code(self, account: Address, number: int | None) -> bytes:
         with self._file.reading():
             return bytes(self._machine.state(self._header(number)).get_code(account))
 
-    def slot(self, account: bytes, slot: int, number: int | None) -> int:
+    def slot(self, account: Address, slot: int, number: int | None) -> int:
         """A word of a contract's storage after a block."""
         with self._file.reading():
             return int(self._machine.state(self._header(number)).get_storage(account, slot))
@@ -160,14 +161,14 @@ class EmbeddedChain(Closable):
             raise EmbeddedRefusalError(str(error)) from None
 
     def _header(self, number: int | None) -> Header:
-        """Raises EmbeddedRefusalError for a block that the chain does not have."""
+        """Header of a block.  Raises EmbeddedRefusalError for an unknown block."""
         block = self._file.block(self._file.height if number is None else number)
         if block is None:
             raise EmbeddedRefusalError(f"it has no block {number}")
         return header_of(block)
 
     def _time_after(self, parent: Header) -> int:
-        """Of the next block: later than its parent's, as everywhere since the first Ethereum block."""
+        """Timestamp of the next block, which must exceed its parent's."""
         return max(int(time.time()) + self._file.ahead, int(parent.timestamp) + 1)
 
     def _decoded(self, raw: bytes) -> SignedTransactionAPI:
@@ -175,14 +176,14 @@ class EmbeddedChain(Closable):
             transaction = self._machine.decode(raw)
             transaction.validate()
             transaction.check_signature_validity()
-        except Exception as error:  # what rlp and py-evm raise has no common base
+        except Exception as error:  # errors of rlp and py-evm have no common base
             raise EmbeddedRefusalError(f"invalid transaction: {error}") from None
         if transaction.chain_id not in (None, self.chain_id):
             raise EmbeddedRefusalError(f"invalid chain id {transaction.chain_id}: this is {self.chain_id}")
         return transaction
 
     def _check(self, transaction: SignedTransactionAPI, header: Header, state: StateAPI) -> None:
-        """Raises EmbeddedRefusalError, in the words of other nodes."""
+        """Checks a transaction; raises EmbeddedRefusalError, worded like other nodes' errors."""
         nonce, balance = state.get_nonce(transaction.sender), state.get_balance(transaction.sender)
         if transaction.nonce != nonce:
             side = "low" if transaction.nonce < nonce else "high"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQLite file of an embedded chain, which several threads and processes may have open."""
+"""The SQLite file of an embedded chain; several threads and processes may share it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from pathlib import Path
 
 from blockful_py.closable import Closable
 from blockful_py.errors import NodeError
+from blockful_py.types import Address, Bytes32
 
 PATIENCE = 60.0
-"""Seconds to wait for another process that is adding a block."""
-_MARK = 0x626C6F63  # of SQLite's header, by which a file of ours is told from others'
+"""Seconds to wait while another process adds a block."""
+_MARK = 0x626C6F63  # application_id in SQLite's header; identifies our files
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBlock:
-    """A block as the file has it: its number, hash and header (RLP), and the hash of its transaction."""
+    """A stored block: number, hash, RLP-encoded header, and hash of its transaction."""
 
     number: int
     hash: bytes
@@ -31,7 +32,7 @@ class StoredBlock:
 
 @dataclass(frozen=True, slots=True)
 class StoredTransaction:
-    """A mined transaction as the file keeps it: JSON documents, that of each log with who emitted it."""
+    """A mined transaction as JSON documents; each log document comes with the emitting address."""
 
     hash: bytes
     document: str
@@ -40,12 +41,12 @@ class StoredTransaction:
 
 
 class ChainFile(Closable):
-    """The tables of one chain.  Each use stands in a `reading` or a `writing` block."""
+    """The tables of one chain.  Use it only inside a `reading` or `writing` context."""
 
     def __init__(self, path: Path, chain_id: int | None = None) -> None:
-        """Opens the file.  With a `chain_id`, makes it if it is missing, without any block.
+        """Opens the file.  With a `chain_id`, creates it without blocks if it is missing.
 
-        Raises NodeError when it is missing, of another chain, no chain, or cannot be used.
+        Raises NodeError if it is missing, holds another chain or no chain, or cannot be used.
         """
         self.path = path
         self._lock = threading.RLock()
@@ -67,13 +68,13 @@ class ChainFile(Closable):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Sees the same blocks throughout, whatever other processes add meanwhile."""
+        """Reads one consistent snapshot, even if other processes add blocks meanwhile."""
         with self._transaction("BEGIN"):
             yield
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keeps all that is written in the block, or nothing; others who write wait."""
+        """Writes everything in the context atomically; other writers wait."""
         with self._transaction("BEGIN IMMEDIATE"):
             yield
 
@@ -99,7 +100,7 @@ class ChainFile(Closable):
         return None if row is None else StoredBlock(*row)
 
     def hashes_before(self, number: int) -> Iterator[bytes]:
-        """Hashes of the 256 blocks before `number`, newest first, as opcode BLOCKHASH sees them."""
+        """Hashes of the 256 blocks before `number`, newest first, for opcode BLOCKHASH."""
         rows = self._connection.execute(
             "SELECT hash FROM blocks WHERE number < ? ORDER BY number DESC LIMIT 256", (number,)
         )
@@ -123,21 +124,21 @@ class ChainFile(Closable):
         )
 
     def rewind(self, number: int) -> None:
-        """Drops the blocks after `number`, and sets the clock as it was then."""
+        """Drops the blocks after `number` and restores the clock of that time."""
         self._connection.execute("DELETE FROM blocks WHERE number > ?", (number,))
         self._connection.execute(
             "UPDATE chain SET ahead = (SELECT ahead FROM blocks WHERE number = ?)", (number,)
         )
 
-    def transaction(self, transaction_hash: bytes) -> tuple[str, str] | None:
-        """The documents of a transaction and of its receipt."""
+    def transaction(self, transaction_hash: Bytes32) -> tuple[str, str] | None:
+        """Documents of a transaction and of its receipt."""
         row = self._connection.execute(
             "SELECT document, receipt FROM transactions WHERE hash = ?", (transaction_hash,)
         ).fetchone()
         return None if row is None else (row[0], row[1])
 
-    def logs(self, address: bytes, first: int, last: int) -> list[str]:
-        """Documents of what a contract logged from block `first` to `last`."""
+    def logs(self, address: Address, first: int, last: int) -> list[str]:
+        """Documents of the logs that a contract emitted from block `first` to `last`."""
         rows = self._connection.execute(
             "SELECT document FROM logs WHERE address = ? AND block BETWEEN ? AND ? ORDER BY block, position",
             (address, first, last),
@@ -146,11 +147,10 @@ class ChainFile(Closable):
 
     @property
     def ahead(self) -> int:
-        """Seconds that the chain's clock is ahead of the machine's."""
+        """Seconds by which the chain's clock is ahead of the machine's."""
         return int(self._connection.execute("SELECT ahead FROM chain").fetchone()[0])
 
     def advance(self, seconds: int) -> None:
-        """Sets the chain's clock forward."""
         self._connection.execute("UPDATE chain SET ahead = ahead + ?", (seconds,))
 
     def _opened(self, chain_id: int | None) -> int:
@@ -165,10 +165,10 @@ class ChainFile(Closable):
                 self._connection.execute("INSERT INTO chain VALUES (?, 0)", (chain_id,))
                 self._connection.execute(f"PRAGMA application_id = {_MARK}")
             elif mark != _MARK:
-                raise NodeError(f"{self.path} is no embedded chain: check the path.")
+                raise NodeError(f"{self.path} is not an embedded chain: check the path.")
             (found,) = self._connection.execute("SELECT id FROM chain").fetchone()
         if chain_id not in (None, found):
-            raise NodeError(f"{self.path} holds chain {found}, chain {chain_id} was expected.")
+            raise NodeError(f"{self.path} holds chain {found}, but chain {chain_id} was expected.")
         self._connection.execute("PRAGMA journal_mode = WAL")
         return int(found)
 
@@ -192,6 +192,6 @@ class ChainFile(Closable):
             raise NodeError(f"the embedded chain at {self.path} is closed ({error}).") from error
         except sqlite3.DatabaseError as error:
             raise NodeError(
-                f"the embedded chain at {self.path} cannot be used ({error}): see that the folder can be "
+                f"the embedded chain at {self.path} cannot be used ({error}): check that the folder can be "
                 "written to and has room, and that no process holds the chain for long."
             ) from error

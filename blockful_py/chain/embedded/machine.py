@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes transactions and calls with py-evm, under the rules of Shanghai, and makes the blocks' headers."""
+"""Executes transactions and calls with py-evm under Shanghai rules, and builds block headers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from eth.vm.forks.shanghai.blocks import ShanghaiBlockHeader as Header
 from eth.vm.spoof import SpoofTransaction
 
 from blockful_py.chain.embedded.chain_file import ChainFile
+from blockful_py.types import Address
 
 
 class StateNodes:
-    """The nodes of a chain's file, as py-evm reads and writes them."""
+    """State nodes of a chain's file, as a mapping for py-evm."""
 
     def __init__(self, file: ChainFile) -> None:
         self._file = file
@@ -37,7 +38,7 @@ class StateNodes:
         self._file.add_node(key, value)
 
     def __delitem__(self, key: bytes) -> None:
-        """Keeps it: older states have it."""
+        """Deletes nothing: older states may refer to the node."""
 
     def __contains__(self, key: bytes) -> bool:
         return self._file.node(key) is not None
@@ -45,9 +46,9 @@ class StateNodes:
 
 @dataclass(frozen=True, slots=True)
 class FreeCall:
-    """A call that changes nothing; `to` is None for creation code."""
+    """A read-only call; `to` is None for creation code."""
 
-    sender: bytes
+    sender: Address
     to: bytes | None
     data: bytes
     value: int
@@ -56,7 +57,7 @@ class FreeCall:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A transaction that was executed: the header of its block, its receipt, and where it put a contract."""
+    """An executed transaction: header of its block, receipt, and address of a created contract."""
 
     header: Header
     receipt: ReceiptAPI
@@ -65,7 +66,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a message came to: its output or revert data, its fault, gas used, and gas refunded at most."""
+    """Result of a message: output or revert data, error, gas used, and maximum gas refund."""
 
     output: bytes
     error: VMError | None
@@ -81,11 +82,11 @@ class VirtualMachine:
         self._nodes = AtomicDB(StateNodes(file))
 
     def state(self, header: BlockHeader, earlier: Iterable[bytes] = ()) -> StateAPI:
-        """The state after a block; `earlier`: hashes of the blocks before it, newest first."""
+        """The state after a block; `earlier` are the hashes of the blocks before it, newest first."""
         return ShanghaiVM.build_state(self._nodes, header, self._context, earlier)
 
     def genesis(self, balances: Mapping[bytes, int], timestamp: int, gas_limit: int) -> Header:
-        """The first block: accounts with their wei."""
+        """Header of the first block, which funds accounts (in wei)."""
         empty: Header = ShanghaiVM.create_genesis_header(
             coinbase=ZERO_ADDRESS, gas_limit=gas_limit, timestamp=timestamp
         )
@@ -97,29 +98,29 @@ class VirtualMachine:
         return self.edited(empty, endow)
 
     def edited(self, header: Header, change: Callable[[StateAPI], None]) -> Header:
-        """The header of the same block, once its state was changed."""
+        """The block's header after its state is changed by `change`."""
         state = self.state(header)
         change(state)
         state.persist()
         return header.copy(state_root=state.state_root)
 
     def following(self, parent: Header, timestamp: int) -> Header:
-        """The header of an empty block after `parent`, of the same gas limit, with EIP-1559's base fee."""
+        """Header of an empty block after `parent`, with the same gas limit and EIP-1559's base fee."""
         header: Header = ShanghaiVM.create_header_from_parent(
             parent, coinbase=ZERO_ADDRESS, gas_limit=parent.gas_limit, timestamp=timestamp
         )
         return header
 
     def decode(self, raw: bytes) -> SignedTransactionAPI:
-        """A signed transaction.  Raises whatever py-evm and rlp raise for bytes that are none."""
+        """Decodes a signed transaction.  Raises errors of py-evm and rlp for invalid bytes."""
         return ShanghaiVM.get_transaction_builder().decode(raw)
 
     def execute(
         self, header: Header, transaction: SignedTransactionAPI, earlier: Iterable[bytes]
     ) -> Execution:
-        """Executes a transaction as the only one of the block of `header`.
+        """Executes a transaction as the only one in the block of `header`.
 
-        Raises eth_utils.ValidationError when it is not valid at this place.
+        Raises eth_utils.ValidationError if it is not valid there.
         """
         state = self.state(header, earlier)
         computation = state.apply_transaction(transaction)
@@ -136,9 +137,9 @@ class VirtualMachine:
         return Execution(filled, receipt, created)
 
     def call(self, header: Header, message: FreeCall, earlier: Iterable[bytes]) -> CallResult:
-        """Runs a message after a block, seen from within it, at no cost; nothing of it stays.
+        """Runs a message on top of a block at no cost and discards its effects.
 
-        Raises eth_utils.ValidationError when its gas does not even pay for its data, or its sender lacks its
+        Raises eth_utils.ValidationError if its gas does not cover its data, or its sender cannot pay its
         value.
         """
         state = self.state(header.copy(base_fee_per_gas=0), earlier)

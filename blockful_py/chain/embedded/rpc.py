@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON-RPC interface of an embedded chain: what this package asks of a development node."""
+"""The JSON-RPC interface of an embedded chain; covers the methods that this package uses."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from blockful_py.chain.embedded.machine import CallResult, FreeCall
 from blockful_py.chain.rpc import Request, Rpc, RpcError
 
 TIP = 10**9
-"""Wei for a unit of gas that are proposed beside the base fee."""
+"""Proposed tip above the base fee, in wei per unit of gas."""
 ESTIMATE_TOLERANCE = 0.015
-"""Part of an estimate by which it may be too high (Geth's)."""
+"""Maximum relative error of a gas estimate (as in Geth)."""
 _CALL_STIPEND = 2_300
 _TAGS = {"latest": None, "pending": None, "safe": None, "finalized": None, "earliest": 0}
 _UNKNOWN, _INVALID = -32_601, -32_602
 
 
 class EmbeddedRpc(Rpc):
-    """Answers from a chain's file, in this process."""
+    """Answers JSON-RPC from a chain's file, in this process."""
 
     def __init__(self, url: str, path: Path) -> None:
-        """Raises NodeError when there is no such chain."""
+        """Opens the chain.  Raises NodeError if it does not exist."""
         self._url = url
         self._chain = EmbeddedChain(path)
         self._methods: Mapping[str, Callable[..., Any]] = {
@@ -109,7 +109,7 @@ class EmbeddedRpc(Rpc):
         return to_hex(outcome.output) if outcome.error is None else refused(outcome.error, outcome.output)
 
     def _run(self, call: Mapping[str, str], block: str, gas: int | None) -> CallResult:
-        """Runs a call with `gas`, or with what it says itself, or with a block's."""
+        """Runs a call with `gas`, else with its own gas, else with a block's."""
         most = self._chain.gas_limit
         message = FreeCall(
             _bytes(call["from"]) if "from" in call else ZERO_ADDRESS,
@@ -123,10 +123,10 @@ class EmbeddedRpc(Rpc):
         return self._chain.call(message, _number(block))
 
     def _estimate(self, call: Mapping[str, str], block: str) -> Any:
-        """The least limit with which a call succeeds, or a little more.
+        """The lowest gas limit with which a call succeeds, within ESTIMATE_TOLERANCE.
 
-        A call needs more than it uses: what is refunded at its end, and the 64th part that each inner call
-        leaves behind (EIP-150).
+        A call needs more than it uses: the refund at its end, and 1/64 that each inner call leaves behind
+        (EIP-150).
         """
         whole = self._run(call, block, None)
         if whole.error is not None:
@@ -171,7 +171,7 @@ class EmbeddedRpc(Rpc):
 
 
 def _number(block: str) -> int | None:
-    """The number of a block as JSON-RPC names it; None for the newest, which is also the newest settled."""
+    """Block number from JSON-RPC; None for the newest block, which is also the newest settled one."""
     return _TAGS[block] if block in _TAGS else int(block, 16)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that a member's operator agreed to: a file for each, named by its proposal."""
+"""Motions that a member's operator agreed to, each in a file named after its proposal."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ AGREED = "agreed"
 
 
 class Agreements:
-    """The files in a directory, which the member's process reads for each vote."""
+    """The files in a directory; the member's process reads them for each vote."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def agree(self, motion: Motion) -> None:
-        """Raises KeystoreError when it cannot be written."""
+        """Stores the operator's agreement to a motion.  Raises KeystoreError when it cannot be written."""
         try:
             self._directory.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -30,17 +30,17 @@ class Agreements:
         write_whole(self._path(motion), codec.encode(motion), KeystoreError, mode=OWN)
 
     def withdraw(self, motion: Motion) -> bool:
-        """Whether there was an agreement."""
+        """Removes an agreement; returns whether it existed."""
         agreed = self.holds(motion)
         self._path(motion).unlink(missing_ok=True)
         return agreed
 
     def holds(self, motion: Motion) -> bool:
-        """Whether the operator has agreed to it."""
+        """Whether the operator has agreed to a motion."""
         return self._path(motion).exists()
 
     def motions(self, epoch: int) -> tuple[Motion, ...]:
-        """The motions of an epoch that the operator has agreed to; unreadable files are passed over."""
+        """The motions of an epoch that the operator has agreed to; skips unreadable files."""
         agreed = []
         for path in sorted(self._directory.glob("*")):
             with suppress(OSError, MessageError):

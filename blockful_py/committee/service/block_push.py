@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes the blocks of files to members, which cannot fetch them from a machine that only dials out."""
+"""Pushes the blocks of files to members, which cannot fetch them from a machine without a public address."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MAX_NAMES
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
-from blockful_py.committee.service.messages import BlockNames, Empty, MessageKind
+from blockful_py.committee.service.messages import BlockNames, Empty
 from blockful_py.errors import QuorumError
 from blockful_py.storage import car
 from blockful_py.storage.store import ContentStore
@@ -19,13 +20,15 @@ from blockful_py.types import Uri
 
 NO_SUBJECT = bytes(32)
 MESSAGE_BYTES = CHUNK_SIZE + 2**16
-"""Bytes of blocks in one message, unless one block has more: a leaf and small ones, which a slow line sends
-in time."""
+"""Maximum bytes of blocks in one message, unless it has a single block.
+
+Fits a leaf and some small blocks, which a slow line sends in time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """The outcome of a push: indices of the members that have all blocks, and why the others do not."""
+    """The outcome of a push: indices of the members that have all blocks, and reasons of the others."""
 
     taken: tuple[int, ...]
     failed: dict[int, str]
@@ -34,10 +37,10 @@ class Pushed:
 def push(
     files: Sequence[Uri], source: ContentStore, members: Sequence[IndexedClient], epoch: int, quorum: int
 ) -> Pushed:
-    """Pushes the blocks of `files` to all members at once; each is sent only what it says it does not have.
+    """Pushes the blocks of `files` to all members at once, each only the blocks that it lacks.
 
-    Returns once a quorum has them and the others had time as well (`polling.at_once`).
-    Raises QuorumError unless a quorum takes them, StorageError when `source` lacks a block.
+    Returns once a quorum has the blocks and the others had time as well (`polling.at_once`).  Raises
+    QuorumError unless a quorum takes them, and StorageError when `source` lacks a block.
     """
     blocks = tuple(dict.fromkeys(uri for file in files for uri in blocks_of(file, source.block)))
 
@@ -55,8 +58,8 @@ def push(
     if len(taken) < quorum:
         reasons = "; ".join(f"member {index}: {reason}" for index, reason in failed.items())
         raise QuorumError(
-            f"{len(taken)} of {len(members)} members took the blocks, {quorum} are needed; what they took "
-            f"is not sent again. {reasons}"
+            f"{len(taken)} of {len(members)} members took the blocks, {quorum} are needed; blocks that "
+            f"arrived are not sent again. {reasons}"
         )
     return Pushed(taken, failed)
 
@@ -68,7 +71,7 @@ def _missing(client: MemberClient, epoch: int, names: tuple[Uri, ...]) -> list[U
 
 
 def _cars(blocks: Sequence[Uri], source: ContentStore) -> Iterator[bytes]:
-    """CARs of the blocks, of some MESSAGE_BYTES each."""
+    """CARs of the blocks, of about MESSAGE_BYTES each."""
     batch, size = list[car.Block](), 0
     for uri in blocks:
         block = source.block(uri)

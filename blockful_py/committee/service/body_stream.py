@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the body of a request to a member: the signed first line, then the rest once that was admitted."""
+"""Reads the body of a request to a member: the signed first line, and the rest after its admission."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BodyStream:
         while len(self._read) <= size and await self._more():
             pass
         if len(self._read) != size:
-            raise MessageError(f"the body of a message has not {size} bytes as its length says.")
+            raise MessageError(f"the body of a message does not have the declared {size} bytes.")
         return bytes(self._read)
 
     async def _more(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A budget of bytes for the bodies that a member holds at one time."""
+"""A budget of bytes for the bodies that a member has in memory at one time."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from weakref import WeakValueDictionary
 
 
 class ByteBudget:
-    """Gives out `total` bytes in the order of the requests, to each holder for one body at a time.
+    """Allots `total` bytes in the order of the requests; each holder gets one allotment at a time.
 
-    A body above `total` gets the whole budget for itself.
+    A body larger than `total` gets the whole budget.
     """
 
     def __init__(self, total: int) -> None:
         self._total = total
         self._free = total
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._holders: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
         self._freed = asyncio.Event()
 
     @asynccontextmanager
     async def hold(self, size: int, holder: Hashable) -> AsyncIterator[None]:
-        """Holds `size` bytes; waits until `holder` holds nothing else and they are free."""
+        """Holds `size` bytes; waits until they are free and `holder` has no other allotment."""
         amount = min(size, self._total)
         async with self._holders.setdefault(holder, asyncio.Lock()):
-            async with self._turn:
+            async with self._lock:
                 while self._free < amount:
                     self._freed.clear()
                     await self._freed.wait()

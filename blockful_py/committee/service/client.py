@@ -11,7 +11,7 @@ from blockful_py.committee.wire import MAX_LINE, PATH, first_line
 from blockful_py.errors import BusyError, MessageError, TooLongError, UnreachableError
 
 MAX_REASON = 2048
-"""Bytes that are read of the reason of a refusal without a signature."""
+"""Maximum bytes read from the reason of an unsigned refusal."""
 
 LimitOf = Callable[[bytes], int]
 """Maximum length of the answer's body, given its first line; raises MessageError for a wrong line."""
@@ -25,15 +25,15 @@ def post(
     voter: bytes | None = None,
     inside: bool = True,
 ) -> bytes:
-    """The answer of the member at `url`, received whole within `seconds`.
+    """Posts `data` to the member at `url` and returns the whole answer, received within `seconds`.
 
     `voter` and `inside` are as in `pinned_http.stream`.
 
     Raises:
         SettingsError: not a URL such as http://127.0.0.1:7001 or https://192.0.2.1:7001.
-        UnreachableError: no answer, or none in time.
-        BusyError: the member asks to be asked later.
-        MessageError: the member rejects the message, or its answer or certificate is not as it must be.
+        UnreachableError: the member did not answer in time.
+        BusyError: the member asks for a later retry.
+        MessageError: the member rejects the message, or its answer or certificate is invalid.
     """
 
     async def exchange() -> bytes:
@@ -58,7 +58,7 @@ async def _exchange(url: str, data: bytes, limit_of: LimitOf, voter: bytes | Non
 
 
 async def _read(chunks: AsyncIterator[bytes], limit_of: LimitOf, url: str) -> bytes:
-    """A message whose body is no longer than its first line allows."""
+    """Reads a message whose body is no longer than its first line allows."""
     read = bytearray()
     allowed: int | None = None
     async for chunk in chunks:
@@ -72,7 +72,7 @@ async def _read(chunks: AsyncIterator[bytes], limit_of: LimitOf, url: str) -> by
 
 
 async def _upto(chunks: AsyncIterator[bytes], size: int) -> bytes:
-    """The first bytes, at most `size`."""
+    """The first `size` bytes, or fewer if there are no more."""
     read = bytearray()
     async for chunk in chunks:
         read += chunk

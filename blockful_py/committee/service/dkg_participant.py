@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's part in distributed key generations, and the shares that result."""
+"""A member's part in distributed key generations, and the resulting shares."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation, Origin
-from blockful_py.committee.service.messages import Empty, HeldShare, MessageKind, RelayedAnswers
+from blockful_py.committee.service.messages import DealerCommitment, Empty, HeldShare, RelayedAnswers
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
-from blockful_py.errors import MessageError, RefusedError
+from blockful_py.errors import RefusedError
 from blockful_py.types import Rng
 
 MAX_OPEN = 4
-"""Maximum number of open generations; the oldest is dropped for another."""
+"""Maximum number of open generations; a new one replaces the oldest."""
 
 
 class ShareStore(Protocol):
@@ -25,10 +25,10 @@ class ShareStore(Protocol):
         """Stores a share durably."""
 
     def origin(self, key_id: bytes) -> Origin | None:
-        """Origin of a key that it holds a share of, else None."""
+        """Origin of a key, if the member has a share of it."""
 
     def settle(self, key_id: bytes) -> None:
-        """Records that a quorum holds shares of this key. Raises RefusedError if another key is settled."""
+        """Records that a quorum has shares of this key.  Raises RefusedError if another key is settled."""
 
 
 class Admission(Protocol):
@@ -40,7 +40,7 @@ class Admission(Protocol):
 
 
 class DkgParticipant:
-    """Takes part in key generations, by subject."""
+    """Takes part in key generations, keyed by subject."""
 
     def __init__(self, secret: int, shares: ShareStore, rng: Rng = gathered_rng) -> None:
         self._address = curve.address(curve.multiply_base(secret))
@@ -48,28 +48,29 @@ class DkgParticipant:
         self._rng = rng
         self._open: dict[bytes, Generation] = {}
 
-    def answer(self, kind: MessageKind, message: wire.Message, admission: Admission) -> Any:
-        """The answer to a message.  Raises RefusedError, MessageError or CheaterError."""
-        if kind is MessageKind.KEY_HELD:
-            return HeldShare(self._admitted(message.subject, admission).charter.digest())
-        if kind is MessageKind.KEY_SETTLE:
-            return self._settle(message, admission)
-        if kind is MessageKind.KEY_COMMIT:
-            return self._begin(message, admission).open()
+    def opened(self, message: wire.Message) -> Generation:
+        """The generation of a message.  Raises RefusedError unless its sender leads that generation."""
         generation = self._open.get(message.subject)
         if generation is None or generation.leader != message.sender:
             raise RefusedError(
                 "this key generation is not open here, or has another leader; start another one"
             )
-        if kind is not MessageKind.KEY_FINISH:
-            return generation.step(kind, message)
-        share, key = generation.finish(message)
+        return generation
+
+    def finish(self, message: wire.Message, relayed: RelayedAnswers) -> CommitteeKey:
+        """Round 7: stores the share, then confirms the key."""
+        generation = self.opened(message)
+        share, key = generation.finish(message, relayed)
         self._shares.keep(share, Origin(generation.charter, key))
         del self._open[message.subject]
         return key
 
+    def held(self, key_id: bytes, admission: Admission) -> HeldShare:
+        """Round 8: the generation that produced the share of a key.  Raises RefusedError without a share."""
+        return HeldShare(self._admitted(key_id, admission).charter.digest())
+
     def key(self, key_id: bytes) -> CommitteeKey:
-        """The public half of a key that this member has a share of. Raises RefusedError without a share."""
+        """The public half of a key.  Raises RefusedError when this member has no share of it."""
         origin = self._shares.origin(key_id)
         if origin is None:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
@@ -82,14 +83,14 @@ class DkgParticipant:
         admission.admit(origin.charter)
         return origin
 
-    def _settle(self, message: wire.Message, admission: Admission) -> Empty:
-        """Checks the relayed answers of a quorum that holds shares of the key."""
+    def settle(self, message: wire.Message, answers: RelayedAnswers, admission: Admission) -> Empty:
+        """Round 9: checks relayed answers which show that a quorum has shares of the key."""
         charter = self._admitted(message.subject, admission).charter
         holding, holders = codec.encode(HeldShare(charter.digest())), set()
-        for text in codec.decode(RelayedAnswers, message.body).envelopes:
+        for text in answers.envelopes:
             relayed = wire.receive(admission.domain(), text.encode())
             sender = relayed.message.sender
-            wire.require_relayed(relayed, message, sender, MessageKind.KEY_HELD.round)
+            wire.require_relayed(relayed, message, sender, message.round - 1)
             if charter.index(sender) and relayed.message.body == holding:
                 holders.add(sender)
         if 3 * len(holders) < 2 * len(charter.members):
@@ -100,10 +101,8 @@ class DkgParticipant:
         self._shares.settle(message.subject)
         return Empty()
 
-    def _begin(self, message: wire.Message, admission: Admission) -> Generation:
-        charter = codec.decode(Charter, message.body)
-        if (message.epoch, message.subject) != (charter.epoch, charter.digest()):
-            raise MessageError("the body of a message names another key generation than its envelope.")
+    def begin(self, message: wire.Message, charter: Charter, admission: Admission) -> DealerCommitment:
+        """Round 1: opens a new generation, which may replace the oldest open one."""
         if message.subject in self._open:
             raise RefusedError("this key generation has begun already; take another salt")
         admission.admit(charter)
@@ -111,4 +110,4 @@ class DkgParticipant:
         while len(self._open) >= MAX_OPEN:
             self._open.pop(next(iter(self._open)))
         self._open[message.subject] = generation
-        return generation
+        return generation.open()

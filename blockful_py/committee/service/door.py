@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to a member: how long each may take, and how many each peer may have.
+"""Limits the connections to a member: their duration, and their number for each peer.
 
-A connection waits at the door until its sender is known.  Too many waiting ones push out the oldest of the
-address that has most, so that strangers delay only each other: a member's question is known within one round
-trip.  Then it takes a seat in its sender's row.  Rows of strangers go by address.  Connections that fetch
-blocks have rows of their own.
+A connection waits at the door until its sender is known.  When too many wait, the address with the most
+connections loses its oldest one.  So strangers delay only each other, because a member's question is
+identified within one round trip.  A connection then takes a slot in its sender's row; strangers share a row
+for each address.  Connections that fetch blocks have separate rows.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from dataclasses import dataclass
 from blockful_py.errors import BusyError
 
 MAX_WAITING = 128
-"""Connections whose sender is not known yet."""
-PEER_SEATS = 16
-"""Connections of one member or leader."""
-STRANGER_SEATS = 4
-"""Connections of one address that no member or leader asks from."""
+"""Maximum connections with a sender still unknown."""
+PEER_SLOTS = 16
+"""Maximum connections of one member or leader."""
+STRANGER_SLOTS = 4
+"""Maximum connections of strangers from one address."""
 STRANGERS = 16
-"""Connections of all strangers together."""
-FETCHER_SEATS = 4
-"""Connections on which one member, leader or address of strangers fetches blocks."""
+"""Maximum connections of all strangers together."""
+FETCHER_SLOTS = 4
+"""Maximum connections that fetch blocks, for each member, leader or address of strangers."""
 FETCHERS = 16
-"""Connections on which strangers fetch blocks, together."""
+"""Maximum connections that fetch blocks, for all strangers together."""
 FETCHED_RATE = 32 * 2**20
-"""Bytes a second of blocks that strangers are sent, together."""
+"""Bytes of blocks per second sent to all strangers together."""
 
 ASKED_RATE = 2 * 2**20
-"""Bytes a second of one participant's bodies, once it has sent `ASKED_AT_ONCE`."""
+"""Bytes per second of one participant's bodies, after the first `ASKED_AT_ONCE` bytes."""
 ASKED_AT_ONCE = 64 * 2**20
-"""Bytes of bodies that a participant may send at any rate: those of most models."""
+"""Bytes of bodies that a participant may send at any rate, enough for most models."""
 
 WAITING_SECONDS = 5.0
-"""From the connection's start until its sender is known; includes the TLS handshake."""
+"""Time from the start of a connection until its sender is known, including the TLS handshake."""
 BODY_SECONDS = 20.0
-"""From then until the whole body has arrived."""
-TURN_SECONDS = 5.0
-"""Longest wait for a body's turn where a participant sent more than it may; then it is told to come later."""
+"""Time from then until the whole body has arrived."""
+PACE_SECONDS = 5.0
+"""Maximum delay for a participant that sends too fast; a longer one is refused as busy."""
 ANSWER_SECONDS = 20.0
-"""From the answer until the peer has taken it; for each block where blocks are fetched."""
+"""Time for a peer to take the answer, or each block when it fetches blocks."""
 
 
 class Guest:
@@ -55,7 +55,7 @@ class Guest:
 
     def __init__(self, connection: socket.socket, address: str, loop: asyncio.AbstractEventLoop) -> None:
         self.address = address
-        self.seat: TakenSeat | None = None
+        self.slot: TakenSlot | None = None
         self.connected = True
         self.transport: asyncio.Transport | None = None
         self._connection = connection
@@ -63,13 +63,13 @@ class Guest:
         self._alarm: asyncio.TimerHandle | None = None
 
     def within(self, seconds: float | None) -> None:
-        """Closes the connection after `seconds` from now; None lifts the deadline."""
+        """Closes the connection after `seconds`; None removes the deadline."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm = None if seconds is None else self._loop.call_later(seconds, self.hang_up)
 
     def hang_up(self) -> None:
-        """Ends the connection, also within its TLS handshake."""
+        """Ends the connection, even during its TLS handshake."""
         if self.transport is not None:
             self.transport.abort()
             return
@@ -78,19 +78,19 @@ class Guest:
 
 
 class Rows:
-    """Counts seats by row: `each` of one row, `total` of all."""
+    """Counts slots by row, at most `each` in one row and `total` in all."""
 
     def __init__(self, each: int, total: float = math.inf) -> None:
         self._each = each
         self._total = total
         self._taken: Counter[bytes | str] = Counter()
 
-    def take(self, row: bytes | str) -> TakenSeat:
-        """Raises BusyError where no seat is free."""
+    def take(self, row: bytes | str) -> TakenSlot:
+        """Takes a slot in a row.  Raises BusyError when it has no free slot."""
         if self._taken[row] >= self._each or self._taken.total() >= self._total:
-            raise BusyError("this member has as many questions from you as it takes at one time")
+            raise BusyError("this member has its maximum number of questions from you at one time")
         self._taken[row] += 1
-        return TakenSeat(self, row)
+        return TakenSlot(self, row)
 
     def free(self, row: bytes | str) -> None:
         self._taken[row] -= 1
@@ -99,8 +99,8 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenSeat:
-    """A seat in a row, until it is left."""
+class TakenSlot:
+    """A slot in a row, taken until `leave`."""
 
     rows: Rows
     row: bytes | str
@@ -110,7 +110,7 @@ class TakenSeat:
 
 
 class Pace:
-    """Spaces what is sent, so that it comes to `rate` bytes a second after the first `at_once` bytes."""
+    """Limits a rate: after the first `at_once` bytes, delays amount to `rate` bytes per second."""
 
     def __init__(self, rate: float, at_once: int = 0) -> None:
         self._rate = rate
@@ -118,7 +118,7 @@ class Pace:
         self._free_at = -math.inf
 
     def delay(self, size: int, now: float, longest: float = math.inf) -> float:
-        """Seconds to wait from `now` on before `size` bytes are sent; `longest`: do not send them."""
+        """Seconds to wait from `now` before sending `size` bytes; `longest` means not to send them."""
         begin = max(self._free_at, now - self._ahead)
         if begin - now >= longest:
             return longest
@@ -126,23 +126,23 @@ class Pace:
         return max(0.0, begin - now)
 
     def rests(self, now: float) -> bool:
-        """Whether it is as if nothing had been sent."""
+        """Whether the full `at_once` allowance is available again."""
         return self._free_at <= now - self._ahead
 
 
 class Door:
-    """Knows every open connection; used on the thread of its event loop only."""
+    """Tracks every open connection; used only on the thread of its event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[Guest, None] = {}
-        self._peers = Rows(PEER_SEATS)
-        self._strangers = Rows(STRANGER_SEATS, STRANGERS)
-        self._fetching_peers = Rows(FETCHER_SEATS)
-        self._fetching_strangers = Rows(FETCHER_SEATS, FETCHERS)
+        self._peers = Rows(PEER_SLOTS)
+        self._strangers = Rows(STRANGER_SLOTS, STRANGERS)
+        self._fetching_peers = Rows(FETCHER_SLOTS)
+        self._fetching_strangers = Rows(FETCHER_SLOTS, FETCHERS)
         self._asking: dict[bytes, Pace] = {}
 
     def enter(self, guest: Guest) -> None:
-        """Begins a connection's wait, which may end another's."""
+        """Starts a connection's wait, which may end the wait of another."""
         self._waiting[guest] = None
         guest.within(WAITING_SECONDS)
         if len(self._waiting) > MAX_WAITING:
@@ -151,65 +151,65 @@ class Door:
             self.leave(oldest)
             oldest.hang_up()
 
-    def seat(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
-        """Seats the connection of a question in the row of `peer`, or of its address when it is None.
+    def slot(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
+        """Gives a question's connection a slot in the row of `peer`, or of its address if `peer` is None.
 
-        Its seat is free once the block has ended and the connection is closed.  Raises BusyError.
+        The slot is free again after the block has ended and the connection is closed.  Raises BusyError.
         """
         rows = (self._peers, self._strangers)
-        return self._seated(guest, _taken(rows, guest, peer), BODY_SECONDS)
+        return self._holding(guest, _taken(rows, guest, peer), BODY_SECONDS)
 
-    async def turn(self, participant: bytes, size: int) -> None:
-        """Waits until a participant may send `size` bytes more.  Raises BusyError."""
+    async def pace(self, participant: bytes, size: int) -> None:
+        """Waits until a participant may send another `size` bytes.  Raises BusyError."""
         now = asyncio.get_running_loop().time()
         self._asking = {each: pace for each, pace in self._asking.items() if not pace.rests(now)}
         pace = self._asking.setdefault(participant, Pace(ASKED_RATE, ASKED_AT_ONCE))
-        delay = pace.delay(size, now, TURN_SECONDS)
+        delay = pace.delay(size, now, PACE_SECONDS)
         await asyncio.sleep(delay)
-        if delay >= TURN_SECONDS:
+        if delay >= PACE_SECONDS:
             raise BusyError(f"this member takes {ASKED_RATE:,} bytes a second from you")
 
     def fetching(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
-        """Seats a connection on which blocks are fetched; otherwise as `seat`."""
+        """Gives a connection that fetches blocks a slot, as `slot` does for questions."""
         rows = (self._fetching_peers, self._fetching_strangers)
-        return self._seated(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
+        return self._holding(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
 
     @contextmanager
-    def _seated(self, guest: Guest, seat: TakenSeat, seconds: float) -> Iterator[None]:
+    def _holding(self, guest: Guest, slot: TakenSlot, seconds: float) -> Iterator[None]:
         self._waiting.pop(guest, None)
         guest.within(seconds)
         try:
             yield
         finally:
             if guest.connected:
-                guest.seat = seat
+                guest.slot = slot
                 guest.within(ANSWER_SECONDS)
             else:
-                seat.leave()
+                slot.leave()
 
     def leave(self, guest: Guest) -> None:
-        """Forgets a connection that is closed."""
+        """Forgets a closed connection."""
         self._waiting.pop(guest, None)
         guest.connected = False
         guest.within(None)
-        if guest.seat is not None:
-            guest.seat.leave()
-            guest.seat = None
+        if guest.slot is not None:
+            guest.slot.leave()
+            guest.slot = None
 
     def close(self) -> None:
-        """Ends the connections that wait."""
+        """Ends the waiting connections."""
         for guest in [*self._waiting]:
             guest.hang_up()
 
 
-def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSeat:
-    """A seat in the rows of peers or of strangers."""
+def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSlot:
+    """Takes a slot in the row of a peer or of a stranger's address."""
     peers, strangers = rows
     return strangers.take(guest.address) if peer is None else peers.take(peer)
 
 
 def address_of(host: str) -> str:
-    """What strangers are told apart by: an IPv4 address, or the network of 64 bits of an IPv6 one."""
+    """The identity of a stranger: its IPv4 address, or the 64-bit network of its IPv6 address."""
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Duties: background tasks of a member's process, each in a thread of its own."""
+"""Duties: background tasks of a member's process, each in its own thread."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Duty(Protocol):
 class Duties(Closable):
     """Calls every duty each `interval` seconds from `start` to `close`; a slow duty delays no other.
 
-    An error is logged once, and again only after the duty has succeeded or failed otherwise in between.
+    An error is logged once, and again only after the duty has succeeded or failed in another way.
     """
 
     def __init__(self, duties: Sequence[Duty], interval: float = 1.0) -> None:
@@ -46,7 +46,7 @@ class Duties(Closable):
             thread.start()
 
     def close(self) -> None:
-        """Waits for the running steps to end; none begins afterwards."""
+        """Waits for the running steps to end; starts no others."""
         self._over.set()
         for thread in self._threads:
             if thread.is_alive():

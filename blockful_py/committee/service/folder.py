@@ -2,12 +2,12 @@
 """A member's folder: a passphrase unlocks the keystore, whose voting key unlocks everything else.
 
 keystore.json            voting key, VRF key and account (`committee.keystore`)
-shares/<key id>.box      its share of each group key that it helped to generate (`crypto.secretbox`)
-origins/<key id>.json    the charter that the key was generated for, and its public half
+shares/<key id>.box      share of each group key that the member helped to generate (`crypto.secretbox`)
+origins/<key id>.json    charter of the key's generation, and the key's public half
 vault/                   data keys of models (`committee.vault`)
-settled.json             id of the newest key that a quorum holds shares of
+settled.json             id of the newest key with shares at a quorum
 events/                  past events of the chains (`pipeline.run.contracts`)
-memory.sqlite            its approvals, votes and sessions (`committee.durable`)
+memory.sqlite            approvals, votes and sessions (`committee.durable`)
 
 Shares are filed by key and not by epoch, since an epoch may take several key generations.
 """
@@ -48,7 +48,7 @@ class MemberFolder:
     """An open folder of a member; one process opens it at a time, until `close`."""
 
     def __init__(self, path: Path, keys: MemberKeys) -> None:
-        """`keys`: the secrets in its keystore.  Raises KeystoreError or MemoryLostError."""
+        """Opens a folder; `keys` are from its keystore.  Raises KeystoreError or MemoryLostError."""
         self.path = path
         self.keys = keys
         self.voting_secret = keys.voting_secret
@@ -58,12 +58,12 @@ class MemberFolder:
 
     @classmethod
     def open(cls, path: Path, words: str) -> MemberFolder:
-        """`words`: the passphrase.  Raises KeystoreError or MemoryLostError."""
+        """Opens a folder with the passphrase `words`.  Raises KeystoreError or MemoryLostError."""
         return cls(path, keys_in(path, words))
 
     @classmethod
     def create(cls, path: Path, words: str, cost: KdfCost | None = None) -> MemberFolder:
-        """A new member with fresh keys, encrypted at `cost`. Raises KeystoreError when there is one."""
+        """Creates a member with fresh keys, encrypted at `cost`.  Raises KeystoreError when one exists."""
         keys = MemberKeys.generate()
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -92,14 +92,14 @@ class MemberFolder:
         return tuple(bytes.fromhex(name) for name in names)
 
     def origin(self, key_id: bytes) -> Origin | None:
-        """Origin of a key that this member has a share of, else None. Raises KeystoreError if damaged."""
+        """Origin of a key, if this member has a share of it.  Raises KeystoreError if damaged."""
         path = self._origin_path(key_id)
         if not (path.exists() and self._share_path(key_id).exists()):
             return None
         return _read(path, Origin)
 
     def settle(self, key_id: bytes) -> None:
-        """Records that a quorum holds shares of this key.
+        """Records that a quorum has shares of this key.
 
         Raises RefusedError when another key was settled in the same attempt of the election.
         """
@@ -111,7 +111,7 @@ class MemberFolder:
         _keep(self.path / SETTLED, codec.encode(_Settled(key_id)))
 
     def settled(self) -> Origin | None:
-        """Origin of the key that was settled last; None before the first."""
+        """Origin of the key that was settled last, or None."""
         path = self.path / SETTLED
         return self.origin(_read(path, _Settled).key_id) if path.exists() else None
 
@@ -131,7 +131,7 @@ class _Settled:
 
 
 def keys_in(path: Path, words: str) -> MemberKeys:
-    """The secrets of the member in a folder, which another process may be serving. Raises KeystoreError."""
+    """The secrets of a member; another process may be serving its folder.  Raises KeystoreError."""
     if not (path / KEYSTORE).exists():
         command = f"blockful committee init {shlex.quote(str(path))}"
         raise KeystoreError(f"there is no member in {path}: make one with `{command}`.")
@@ -139,9 +139,9 @@ def keys_in(path: Path, words: str) -> MemberKeys:
 
 
 def share_in(path: Path, keys: MemberKeys, key_id: bytes) -> KeyShare | None:
-    """A member's share of a group key, None without one; another process may be serving the folder.
+    """A member's share of a group key, if it has one; another process may be serving the folder.
 
-    Raises KeystoreError when the file is damaged, or of another key or member.
+    Raises KeystoreError when the file is damaged, or belongs to another key or member.
     """
     file = _share_path(path, key_id)
     if not file.exists():

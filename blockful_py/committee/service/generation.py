@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's side of a key generation among processes.
 
-The leader only relays: members sign their messages and encrypt shares to keys that are used for one
-generation, and compare digests of all messages before they accept the group key.
+The leader only relays.  Members sign their messages, encrypt shares to keys for this one generation, and
+compare digests of all messages before they accept the group key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import (
     Answers,
     Complaints,
     DealerCommitment,
-    MessageKind,
     RelayedAnswers,
     SealedShare,
     SealedShares,
@@ -42,10 +41,10 @@ class Charter:
 
     Attributes:
         chain_id, committee: chain and address of the Committee contract.
-        epoch: of the members that will hold the key.
-        draw, attempt: of the election that it completes; 0 where the members are appointed.
+        epoch: epoch of the members that will have the key.
+        draw, attempt: the election that it completes; 0 for appointed members.
         members: voting addresses; the member at place i has index i + 1.
-        dealers: indices of the members that take part, ascending; the others get no share.
+        dealers: indices of the members that take part, ascending; other members get no share.
         threshold: shares needed for a collision.
         salt: distinguishes generations with equal parameters.
     """
@@ -71,7 +70,7 @@ class Charter:
             raise ValueError("a threshold is at least 1 and no larger than the number of dealers")
 
     def index(self, address: bytes) -> int | None:
-        """1-based index of a dealer; None for anybody else."""
+        """1-based index of a dealer; None for other addresses."""
         if address not in self.members:
             return None
         index = self.members.index(address) + 1
@@ -84,7 +83,7 @@ class Charter:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The public half of a group key, and what it was generated for."""
+    """The public half of a group key, with the charter of its generation."""
 
     charter: Charter
     key: CommitteeKey
@@ -94,7 +93,10 @@ class Generation:
     """One member's side of one generation; its messages arrive in the order of the rounds."""
 
     def __init__(self, charter: Charter, address: bytes, leader: bytes, domain: Domain, rng: Rng) -> None:
-        """Raises RefusedError when `address` is no dealer of the charter."""
+        """Joins a generation led by `leader`.
+
+        Raises RefusedError when `address` is not a dealer of the charter.
+        """
         index = charter.index(address)
         if index is None:
             raise RefusedError(f"0x{address.hex()} is not a dealer of this key generation")
@@ -112,33 +114,20 @@ class Generation:
         self._sealing_keys: dict[int, Point] = {}
 
     def open(self) -> DealerCommitment:
-        """Round 1."""
+        """Round 1: the commitment."""
         return DealerCommitment(self._participant.commit(), curve.multiply_base(self._sealing_secret))
 
-    def step(
-        self, kind: MessageKind, question: wire.Message
-    ) -> Reveal | SealedShares | Complaints | Answers | Confirmation:
-        """Rounds 2 to 6: this member's message, given all messages of the round before."""
-        steps: Mapping[MessageKind, Callable[[wire.Message], Any]] = {
-            MessageKind.KEY_REVEAL: self._reveal,
-            MessageKind.KEY_DEAL: self._deal,
-            MessageKind.KEY_RECEIVE: self._receive,
-            MessageKind.KEY_ANSWER: self._answer,
-            MessageKind.KEY_CONFIRM: self._confirm,
-        }
-        answer: Reveal | SealedShares | Complaints | Answers | Confirmation = steps[kind](question)
-        return answer
-
-    def finish(self, question: wire.Message) -> tuple[KeyShare, CommitteeKey]:
+    def finish(self, question: wire.Message, relayed: RelayedAnswers) -> tuple[KeyShare, CommitteeKey]:
         """Round 7: the share, to be stored before the key is confirmed."""
-        confirmations = self._relayed(question, MessageKind.KEY_CONFIRM, Confirmation)
+        confirmations = self._relayed(question, relayed, Confirmation)
         _own("the confirmation", {index: {body.member} for index, body in confirmations.items()})
         share = self._participant.finish(tuple(confirmations.values()))
         self._sealing_secret = 0
         return share, share.public
 
-    def _reveal(self, question: wire.Message) -> Reveal:
-        opened = self._relayed(question, MessageKind.KEY_COMMIT, DealerCommitment)
+    def reveal(self, question: wire.Message, relayed: RelayedAnswers) -> Reveal:
+        """Round 2, given the commitments."""
+        opened = self._relayed(question, relayed, DealerCommitment)
         _own("the commitment", {index: {body.commitment.dealer} for index, body in opened.items()})
         self._sealing_keys = {index: body.sealing_key for index, body in opened.items()}
         wrong = [index for index, key in self._sealing_keys.items() if not curve.on_curve(key)]
@@ -146,13 +135,15 @@ class Generation:
             raise CheaterError(wrong, "the key for sealed shares")
         return self._participant.reveal([body.commitment for body in opened.values()])
 
-    def _deal(self, question: wire.Message) -> SealedShares:
-        reveals = self._relayed(question, MessageKind.KEY_REVEAL, Reveal)
+    def deal(self, question: wire.Message, relayed: RelayedAnswers) -> SealedShares:
+        """Round 3, given the reveals."""
+        reveals = self._relayed(question, relayed, Reveal)
         _own("the reveal", {index: {body.dealer} for index, body in reveals.items()})
         return SealedShares(tuple(map(self._sealed, self._participant.deal(tuple(reveals.values())))))
 
-    def _receive(self, question: wire.Message) -> Complaints:
-        dealt = self._relayed(question, MessageKind.KEY_DEAL, SealedShares)
+    def receive(self, question: wire.Message, relayed: RelayedAnswers) -> Complaints:
+        """Round 4, given the sealed shares."""
+        dealt = self._relayed(question, relayed, SealedShares)
         shares = []
         for dealer, body in dealt.items():
             for box in body.boxes:
@@ -160,15 +151,17 @@ class Generation:
                     shares += self._unsealed(dealer, box.sealed)
         return Complaints(self._participant.receive(shares))
 
-    def _answer(self, question: wire.Message) -> Answers:
-        complaints = self._relayed(question, MessageKind.KEY_RECEIVE, Complaints)
+    def answer(self, question: wire.Message, relayed: RelayedAnswers) -> Answers:
+        """Round 5, given the complaints."""
+        complaints = self._relayed(question, relayed, Complaints)
         _own("a complaint", {i: {each.accuser for each in g.complaints} for i, g in complaints.items()})
         return Answers(
             self._participant.answer([each for body in complaints.values() for each in body.complaints])
         )
 
-    def _confirm(self, question: wire.Message) -> Confirmation:
-        answers = self._relayed(question, MessageKind.KEY_ANSWER, Answers)
+    def confirm(self, question: wire.Message, relayed: RelayedAnswers) -> Confirmation:
+        """Round 6, given the answers."""
+        answers = self._relayed(question, relayed, Answers)
         _own("an answer", {i: {each.dealer for each in g.answers} for i, g in answers.items()})
         return self._participant.confirm([each for body in answers.values() for each in body.answers])
 
@@ -180,7 +173,7 @@ class Generation:
         )
 
     def _unsealed(self, dealer: int, sealed: bytes) -> list[Share]:
-        """The share; none when it cannot be decrypted, which leads to a complaint."""
+        """The share; empty if it cannot be decrypted, which leads to a complaint."""
         try:
             plain = ecies.unseal(self._sealing_secret, self._box_context(dealer, self._index), sealed)
         except CryptoError:
@@ -190,21 +183,21 @@ class Generation:
     def _box_context(self, dealer: int, recipient: int) -> bytes:
         return self._context + dealer.to_bytes(4, "big") + recipient.to_bytes(4, "big")
 
-    def _relayed(self, question: wire.Message, earlier: MessageKind, kind: type[Body]) -> dict[int, Body]:
-        """Every dealer's answer in the round before, by ascending index.
+    def _relayed(self, question: wire.Message, answers: RelayedAnswers, kind: type[Body]) -> dict[int, Body]:
+        """Every dealer's answer in the previous round, by ascending index.
 
-        Raises MessageError when the leader relays other messages, CheaterError naming members whose message
-        is missing or malformed.
+        Raises MessageError when the leader relays other messages, and CheaterError with the members whose
+        message is missing or malformed.
         """
         bodies: dict[int, Body] = {}
         malformed = []
-        for text in codec.decode(RelayedAnswers, question.body).envelopes:
+        for text in answers.envelopes:
             relayed = wire.receive(self._domain, text.encode())
             sender = relayed.message.sender
             index = self.charter.index(sender)
             if index is None:
                 raise MessageError(f"a relayed message is from 0x{sender.hex()}, which is not a dealer.")
-            wire.require_relayed(relayed, question, sender, earlier.round)
+            wire.require_relayed(relayed, question, sender, question.round - 1)
             if index in bodies or index in malformed:
                 raise MessageError(f"two messages of member {index} were relayed for one round.")
             try:
@@ -213,12 +206,12 @@ class Generation:
                 malformed.append(index)
         missing = sorted({*self.charter.dealers} - bodies.keys())
         if missing:
-            raise CheaterError(missing, f"the answer to {earlier.label}")
+            raise CheaterError(missing, f"the answer in round {question.round - 1} of the key generation")
         return dict(sorted(bodies.items()))
 
 
 def _own(what: str, named: Mapping[int, Sequence[int] | set[int]]) -> None:
-    """Raises CheaterError naming members whose messages name other members."""
+    """Checks that messages name only their senders.  Raises CheaterError with the senders of others."""
     wrong = [index for index, speakers in named.items() if {*speakers} - {index}]
     if wrong:
         raise CheaterError(wrong, what)

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member's custody of data keys: it stores them, lends them to its peers and destroys them.
 
-Keys are wrapped in transit: to the member's encryption key when they are delivered, to a one-time key of the
-asking peer when they are lent.  No log or refusal contains a key.
+Keys are wrapped in transit: to the member's encryption key on delivery, to the peer's one-time key when lent.
+No log or refusal contains a key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Protocol
 
-from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import (
     DeliveredKey,
     Empty,
     KeyDelivery,
     KeyRequest,
-    MessageKind,
     Versions,
 )
 from blockful_py.committee.vault import Vault
@@ -29,57 +28,60 @@ from blockful_py.types import Point, Uri
 DST_ENCRYPTION = tag("encryption-secret")
 DST_DELIVERY = tag("delivery")
 MAX_KEYS = 10_000
-"""Maximum number of keys in one message: delivered, or asked for."""
+"""Maximum number of keys in one message, delivered or requested."""
 
 
 class Records(Protocol):
     """The state of versions on the chains and in the store."""
 
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
-        """Raises RefusedError unless the key decrypts the sealed file in the live store."""
+        """Checks that the key decrypts the sealed file in the live store.  Raises RefusedError."""
+
+    def require_borrower(self, address: bytes) -> None:
+        """Checks that an account may borrow keys.  Raises RefusedError."""
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
-        """Those of `uris` that were replaced: archived as superseded, and not current on the live chain.
+        """The replaced versions among `uris`: archived as superseded, and not current on the live chain.
 
-        Raises NodeError where two looks at the chains do not agree.
+        Raises NodeError when two looks at the chains disagree.
         """
 
 
+@dataclass(frozen=True, slots=True)
 class KeyCustody:
-    """Answers messages about the keys in the vault."""
+    """Answers messages about the keys in a vault.
 
-    KINDS = frozenset({MessageKind.KEEP_KEYS, MessageKind.LEND_KEYS, MessageKind.DESTROY_KEYS})
+    Attributes:
+        secret: secret of the member's encryption key.
+        domain: EIP-712 domain of the committee's messages.
+        records: the member's view of the versions.
+    """
 
-    def __init__(self, vault: Vault, secret: int) -> None:
-        """`secret`: secret of the member's encryption key."""
-        self._vault = vault
-        self._secret = secret
+    vault: Vault
+    secret: int
+    domain: eip712.Domain
+    records: Records
 
-    def answer(
-        self, kind: MessageKind, message: wire.Message, domain: eip712.Domain, records: Records
-    ) -> Empty | KeyDelivery | Versions:
-        """Raises RefusedError, CryptoError or MessageError."""
-        if kind is MessageKind.KEEP_KEYS:
-            return self._keep(codec.decode(KeyDelivery, message.body), domain, records)
-        if kind is MessageKind.LEND_KEYS:
-            return self._lend(codec.decode(KeyRequest, message.body), domain)
-        return self._destroy(codec.decode(Versions, message.body), records)
-
-    def _keep(self, delivery: KeyDelivery, domain: eip712.Domain, records: Records) -> Empty:
+    def keep(self, delivery: KeyDelivery) -> Empty:
+        """Stores keys.  Raises RefusedError for a key that does not decrypt its version."""
         _require_few(len(delivery.keys), "delivered")
         keys = {}
         for each in delivery.keys:
-            context = delivery_context(domain, each.version)
-            key = envelope.unwrap(each.wrapped, self._secret, context)
-            records.require_decrypts(each.version, key)
+            context = delivery_context(self.domain, each.version)
+            key = envelope.unwrap(each.wrapped, self.secret, context)
+            self.records.require_decrypts(each.version, key)
             keys[each.version.digest] = key
-        self._vault.put(keys)
+        self.vault.put(keys)
         return Empty()
 
-    def _lend(self, borrow: KeyRequest, domain: eip712.Domain) -> KeyDelivery:
-        """The keys that this member has; it refuses where it has none of them, so that others are awaited."""
+    def lend(self, borrower: bytes, borrow: KeyRequest) -> KeyDelivery:
+        """The requested keys that this member has.
+
+        Raises KeyDestroyedError if it has none, so that the borrower waits for other members.
+        """
+        self.records.require_borrower(borrower)
         _require_few(len(borrow.versions), "asked for")
-        keys = self._vault.find([uri.digest for uri in borrow.versions])
+        keys = self.vault.find([uri.digest for uri in borrow.versions])
         if not keys:
             raise KeyDestroyedError(
                 f"this member has none of the {len(borrow.versions)} keys: they were erased, or never "
@@ -88,23 +90,22 @@ class KeyCustody:
         return KeyDelivery(
             tuple(
                 DeliveredKey(
-                    uri, envelope.wrap(keys[uri.digest], borrow.reply_to, delivery_context(domain, uri))
+                    uri, envelope.wrap(keys[uri.digest], borrow.reply_to, delivery_context(self.domain, uri))
                 )
                 for uri in borrow.versions
                 if uri.digest in keys
             )
         )
 
-    def _destroy(self, versions: Versions, records: Records) -> Versions:
-        """The versions whose keys this member no longer has."""
+    def destroy(self, versions: Versions) -> Versions:
+        """Destroys keys of replaced versions.  Raises RefusedError unless all versions were replaced."""
         asked = frozenset(versions.versions)
-        replaced = records.replaced(asked)
+        replaced = self.records.replaced(asked)
         if asked != replaced:
             raise RefusedError(
-                f"{len(asked - replaced)} of {len(asked)} versions, whose keys are to be destroyed, were not "
-                "replaced"
+                f"{len(asked - replaced)} of {len(asked)} versions were not replaced; no key was destroyed"
             )
-        self._vault.destroy([uri.digest for uri in asked])
+        self.vault.destroy([uri.digest for uri in asked])
         return versions
 
 
@@ -119,7 +120,7 @@ def delivery_context(domain: eip712.Domain, version: Uri) -> bytes:
 
 
 def encryption_secret(voting_secret: int) -> int:
-    """Secret of the key that data keys are delivered to, derived from the voting secret.
+    """Secret of the encryption key that receives data keys, derived from the voting secret.
 
     It differs from the voting secret, so that uses of one key do not endanger the other.
     """

@@ -11,8 +11,9 @@ from typing import Any
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
-from blockful_py.committee.service.messages import Empty, MessageKind, RelayedAnswers
+from blockful_py.committee.service.messages import Empty, RelayedAnswers
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import CheaterError, QuorumError
 
@@ -28,7 +29,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A key that every dealer of the charter confirmed, and the members excluded, with reasons."""
+    """A key confirmed by every dealer of the charter, and the excluded members with reasons."""
 
     charter: Charter
     key: CommitteeKey
@@ -38,7 +39,7 @@ class Generated:
 def generate_among(
     clients: Sequence[MemberClient], charter_for: Callable[[tuple[bytes, ...]], Charter], minimum: int
 ) -> Generated:
-    """Generates a key among the responsive members; those that fail are excluded and the rest start again.
+    """Generates a key among the responsive members; excludes members that fail and starts again.
 
     `charter_for` returns a charter whose dealers are the members with the given addresses, with a fresh salt
     each time.
@@ -81,7 +82,10 @@ def _attempt(charter: Charter, clients: Sequence[MemberClient]) -> CommitteeKey:
 def _round(
     charter: Charter, candidates: Sequence[IndexedClient], kind: MessageKind, body: Any
 ) -> dict[int, wire.Received]:
-    """Every member's answer. Raises CheaterError for members that most accuse, else for those that failed."""
+    """Collects every member's answer.
+
+    Raises CheaterError with the members that most accuse, or else with the members that failed.
+    """
     subject = charter.digest()
     replies = at_once(
         candidates, lambda each: each.client.ask(kind, charter.epoch, subject, body), len(candidates)
@@ -99,10 +103,10 @@ def _round(
 
 
 def settle(clients: Sequence[MemberClient], epoch: int, key_id: bytes, quorum: int) -> int:
-    """Proves to the members that a quorum holds shares of a key, so that they confirm it on chain.
+    """Proves to the members that a quorum has shares of a key, so that they confirm it on chain.
 
-    Returns how many members hold shares; with fewer than `quorum` nothing is sent.  Anyone can repeat it,
-    also for a key whose generation somebody else led.
+    Returns the number of members with shares; below `quorum`, sends nothing to them.  Anyone can repeat it,
+    also for a key whose generation had another leader.
     """
     places = [IndexedClient(number, client) for number, client in enumerate(clients, start=1)]
     replies = at_once(

@@ -11,16 +11,14 @@ from typing import Any
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.client import post
-from blockful_py.committee.service.limits import LIMITS, REFUSAL, RETRY_SECONDS
-from blockful_py.committee.service.messages import Empty, Identity, MessageKind, Refused
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import REFUSAL, RETRY_SECONDS
+from blockful_py.committee.service.messages import NOBODY, Empty, Identity, Refused
 from blockful_py.errors import BusyError, CheaterError, CommitteeError, CryptoError, RefusedError
 from blockful_py.storage.fetch import Machine, Sign
 
-NOBODY = bytes(20)
-"""Recipient of IDENTIFY, which is asked before the member's address is known."""
-
 EPOCH_SECONDS = 5.0
-"""For which a signer of requests for blocks takes the epoch to be the same."""
+"""Time for which a signer of requests for blocks caches the epoch."""
 
 Asked = tuple[MessageKind, int, bytes, bytes]
 """Kind, epoch, subject and body of a question."""
@@ -28,7 +26,7 @@ Asked = tuple[MessageKind, int, bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds to wait for an answer: to messages that need a review, and to all others."""
+    """Seconds to wait for an answer that needs a review, and for any other."""
 
     review: float = 120.0
     round: float = 20.0
@@ -39,7 +37,7 @@ class MemberClient:
     """A client of one member.
 
     Attributes:
-        address: of the member's voting key.
+        address: address of the member's voting key.
         signer: signs the questions.
         inside: whether the URL may lead to this host or a private network.
     """
@@ -51,18 +49,14 @@ class MemberClient:
     inside: bool = True
 
     def ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any) -> wire.Received:
-        """The member's answer; `body` is a value that `codec` encodes, or the bytes of a CAR.
+        """Asks a question; `body` is a value for `codec`, or the bytes of a CAR.
 
         Raises:
-            UnreachableError: no answer, or none in time.
+            UnreachableError: the member did not answer in time.
             MessageError: the answer is not from this member.
             RefusedError, CheaterError: the member refused, with its reason.
         """
-        seconds = (
-            self.deadlines.review
-            if kind in (MessageKind.APPROVE, MessageKind.PUBLICATION, MessageKind.ERASURE)
-            else self.deadlines.round
-        )
+        seconds = self.deadlines.review if kind.row.is_reviewed else self.deadlines.round
         encoded = body if isinstance(body, bytes) else codec.encode(body)
         asked = (kind, epoch, subject, encoded)
         return _answer(self.url, self.signer, asked, seconds, self.address, self.inside)
@@ -70,7 +64,7 @@ class MemberClient:
 
 @dataclass(frozen=True, slots=True)
 class IndexedClient:
-    """The way to a member, by its index in a committee, roster or charter."""
+    """A client with the member's index in a committee, roster or charter."""
 
     index: int
     client: MemberClient
@@ -89,9 +83,9 @@ def identify(
 
 
 def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
-    """Signs requests for blocks, which then take no seats of strangers.
+    """Signs requests for blocks, which then take no slots of strangers.
 
-    `epoch`: the current one, which is looked up once in EPOCH_SECONDS.
+    `epoch` returns the current epoch; it is called once in EPOCH_SECONDS.
     """
     kind, known = MessageKind.FETCH_BLOCKS, (0, -math.inf)
 
@@ -110,7 +104,7 @@ def signed_fetch(signer: wire.MessageSigner, epoch: Callable[[], int]) -> Sign:
 def _answer(
     url: str, signer: wire.MessageSigner, asked: Asked, seconds: float, member: bytes | None, inside: bool
 ) -> wire.Received:
-    """The answer to a question; a busy member is asked again, by another question, until the time is over."""
+    """The answer to a question; retries with fresh signatures while the member is busy."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -130,7 +124,7 @@ def _one_answer(
     def limit_of(line: bytes) -> int:
         header = wire.open_line(signer.domain, line).header
         wire.require_answer(question, header, member or header.sender)
-        return LIMITS[kind].answer_bytes(len(body)) if header.kind == wire.ANSWERED else REFUSAL
+        return kind.row.limits.answer_bytes(len(body)) if header.kind == wire.ANSWERED else REFUSAL
 
     answer = wire.receive(signer.domain, post(url, question.envelope, seconds, limit_of, member, inside))
     if answer.message.kind == wire.REFUSED:

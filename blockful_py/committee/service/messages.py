@@ -1,23 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of messages to a member, and the bodies of questions and answers.
-
-round 1       2         3         4       5                 6
-vote-publication -> finish-publication
-approve    -> commit -> attest -> sign -> vote-redaction -> finish-redaction
-keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
-keygen-held, -settle                                                     (rounds 8 and 9, elected only)
-identify, tell-key, vote-succession, vote-acknowledgement, vote-erasure, vote-motion, witness  (round 1)
-recommit, attest-certificate, cosign                                     (round 1, of any decision)
-keep-keys, lend-key, destroy-keys                                        (round 1)
-has-blocks, keep-blocks, fetch-blocks                                    (round 1)
-lead                                                                     (round 1)
-read-key                                                                 (round 1, asked by readers)
-"""
+"""Bodies of questions to a member and of its answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Annotated
 
 from blockful_py.committee.certificates import CastVote
@@ -28,59 +14,13 @@ from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
 from blockful_py.types import Address, Bytes32, Bytes64, Length, Point, Position, Uri
 
+NOBODY = bytes(20)
+"""Recipient of `identify`, since the asker does not know the member's address yet."""
 WrappedBytes = Annotated[bytes, Length(envelope.WRAPPED_BYTES, envelope.WRAPPED_BYTES)]
 SealedBytes = Annotated[bytes, Length(32 + ecies.OVERHEAD, 32 + ecies.OVERHEAD)]
 """A number modulo n, encrypted to one member."""
 MAX_STATEMENT = 1 << 26
-"""Bytes of an erasure's statement; `limits` has less for most federations."""
-
-
-class MessageKind(Enum):
-    """Label and round of a question."""
-
-    IDENTIFY = ("identify", 1)
-    PUBLICATION = ("vote-publication", 1)
-    TELL_KEY = ("tell-key", 1)
-    SUCCESSION = ("vote-succession", 1)
-    ACKNOWLEDGEMENT = ("vote-acknowledgement", 1)
-    ERASURE = ("vote-erasure", 1)
-    MOTION = ("vote-motion", 1)
-    WITNESS = ("witness", 1)
-    RECOMMIT = ("recommit", 1)
-    ATTEST_COSIGNING = ("attest-certificate", 1)
-    COSIGN = ("cosign", 1)
-    APPROVE = ("approve", 1)
-    COMMIT = ("commit", 2)
-    ATTEST = ("attest", 3)
-    SIGN = ("sign", 4)
-    REDACTION = ("vote-redaction", 5)
-    FINISH_PUBLICATION = ("finish-publication", 2)
-    FINISH_REDACTION = ("finish-redaction", 6)
-    KEEP_KEYS = ("keep-keys", 1)
-    LEND_KEYS = ("lend-keys", 1)
-    DESTROY_KEYS = ("destroy-keys", 1)
-    READ_KEY = ("read-key", 1)
-    HAS_BLOCKS = ("has-blocks", 1)
-    KEEP_BLOCKS = ("keep-blocks", 1)
-    FETCH_BLOCKS = ("fetch-blocks", 1)
-    LEAD = ("lead", 1)
-    KEY_COMMIT = ("keygen-commit", 1)
-    KEY_REVEAL = ("keygen-reveal", 2)
-    KEY_DEAL = ("keygen-deal", 3)
-    KEY_RECEIVE = ("keygen-receive", 4)
-    KEY_ANSWER = ("keygen-answer", 5)
-    KEY_CONFIRM = ("keygen-confirm", 6)
-    KEY_FINISH = ("keygen-finish", 7)
-    KEY_HELD = ("keygen-held", 8)
-    KEY_SETTLE = ("keygen-settle", 9)
-
-    @property
-    def label(self) -> str:
-        return self.value[0]
-
-    @property
-    def round(self) -> int:
-        return self.value[1]
+"""Maximum bytes of an erasure's statement; `limits` allows less for most federations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +76,7 @@ class ErasureRequest:
 
 @dataclass(frozen=True, slots=True)
 class CastVotes:
-    """Votes on one proposal, to be compared with other votes of the same members."""
+    """Votes on one proposal, to be compared with other votes by the same members."""
 
     cast: tuple[CastVote, ...]
 
@@ -155,11 +95,11 @@ class Identity:
     """A member's identity, beside the address that signs.
 
     Attributes:
-        key_ids: identifiers of the group keys that it holds shares of.
-        encryption_key: secrets for this member are wrapped to this key.
+        key_ids: identifiers of the group keys that it has shares of.
+        encryption_key: wraps secrets for this member.
         account: pays for its transactions, 20 bytes.
-        voting_key: the key of the address that signs.
-        possession: its signature over `eip712.Possession`, for those who put the key into a roster.
+        voting_key: the key of the signing address.
+        possession: its signature over `eip712.Possession`, needed to put the key into a roster.
     """
 
     key_ids: tuple[Bytes32, ...]
@@ -171,7 +111,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class HeldShare:
-    """The member holds a share of the subject's key; `generation` is the digest of the key's charter."""
+    """The member has a share of the subject's key; `generation` is the digest of the key's charter."""
 
     generation: Bytes32
 
@@ -185,7 +125,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class DeliveredKey:
-    """The data key of a sealed file, wrapped to the member that gets it."""
+    """The data key of a sealed file, wrapped to the receiving member."""
 
     version: Uri
     wrapped: WrappedBytes
@@ -193,7 +133,7 @@ class DeliveredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyDelivery:
-    """Data keys to store, or in an answer, those of the keys asked for that the member has."""
+    """Data keys to store, or in an answer, the requested keys that the member has."""
 
     keys: tuple[DeliveredKey, ...]
 
@@ -223,14 +163,14 @@ class WrappedKey:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Sealed files whose keys are to be destroyed, or were."""
+    """Sealed files whose keys to destroy; in an answer, whose keys were destroyed."""
 
     versions: tuple[Uri, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockNames:
-    """Blocks that the sender has, or in an answer, those of them that the member has."""
+    """Blocks that the sender has; in an answer, the ones among them that the member has."""
 
     blocks: tuple[Uri, ...]
 
@@ -251,7 +191,7 @@ class CertificateShare:
 
 @dataclass(frozen=True, slots=True)
 class DealerCommitment:
-    """Round 1 of a key generation: the commitment, and a one-time key that shares are encrypted to."""
+    """Round 1 of a key generation: the commitment, and a one-time key for the encryption of shares."""
 
     commitment: Commitment
     sealing_key: Point

@@ -19,14 +19,14 @@ PUBLICATION, REDACTION = "publication", "redaction"
 ALARM, VOTE, EVIDENCE = "alarm", "vote", "evidence"
 TOPICS = (PUBLICATION, REDACTION, ALARM, VOTE, EVIDENCE)
 MAX_ALARMS = 32
-"""Maximum number of a member's alarms in an epoch: each costs gas, and a leader can propose without end."""
+"""Maximum alarms of a member in an epoch; each costs gas, and leaders can propose without limit."""
 MAX_REASON = 256
 """Maximum length of an alarm's reason in bytes (IAlarms)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """A certified decision that is not known to be finished."""
+    """A certified decision that may be unfinished."""
 
     ballot: Ballot
     certified: CertifiedProposal
@@ -63,7 +63,7 @@ class Outbox(Closable):
     def keep(self, ballot: Ballot, certified: CertifiedProposal) -> None:
         """Stores a certified decision durably.
 
-        Raises RefusedError when it holds another decision on the same proposal.
+        Raises RefusedError when another decision on the same proposal is stored.
         """
         published = isinstance(certified, CertifiedPublication)
         body = codec.encode(certified)
@@ -102,15 +102,15 @@ class Outbox(Closable):
         )
 
     def raised(self, alarm: RefusedProposal) -> None:
-        """Records that the chain has this alarm, or can no longer accept it."""
+        """Records that the chain has this alarm or can no longer accept it."""
         self._store.write(ALARM, alarm.ballot, b"", number=1)
 
     def witness(
         self, ballot: Ballot, ballots: Sequence[CastVote], roster: Sequence[bytes], domain: eip712.Domain
     ) -> None:
-        """Stores votes, and evidence where a member voted for two contents of one proposal.
+        """Stores votes, and evidence when a member voted for two contents of one proposal.
 
-        Raises RefusedError when a vote is not signed by the member that it names.
+        Raises RefusedError when a vote is not signed by its member.
         """
         for cast in ballots:
             digest = eip712.decision_digest(domain, ballot.epoch, ballot.proposal, cast.content)
@@ -126,12 +126,12 @@ class Outbox(Closable):
                 self._store.write(EVIDENCE, ballot, both, number=cast.index)
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Evidence that the chain is not known to have."""
+        """Evidence that the chain may lack."""
         notes = self._store.read(EVIDENCE)
         return tuple(codec.decode(Evidence, note.body) for note in notes if note.body)
 
     def punished(self, evidence: Evidence) -> None:
-        """Removes evidence: the chain has slashed the member, or cannot."""
+        """Removes evidence after the chain has slashed the member or can no longer do so."""
         self._store.strike(EVIDENCE, evidence.ballot, evidence.index)
 
     def forget_before(self, chain_id: int, committee: bytes, epoch: int) -> None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of other processes, with the interface of a member in this process."""
+"""Members in other processes, with the interface of a member in this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from blockful_py.committee import codec
 from blockful_py.committee.certificates import CastVote, CommittedVote, Cosigning
@@ -12,32 +12,27 @@ from blockful_py.committee.certified import CertifiedProposal, CertifiedPublicat
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import MemberClient
 from blockful_py.committee.service.messages import (
-    Approval,
     AttestRequest,
     CastVotes,
-    CertificateShare,
     CommitRequest,
     Empty,
     ErasureRequest,
-    MessageKind,
     SignRequest,
-    Vote,
     VoteRequest,
 )
 from blockful_py.committee.succession import Acknowledgement, Succession
-from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CheaterError, CommitteeError, MessageError
 
-Answer = TypeVar("Answer")
 Tally = Callable[[bytes, int, int], None]
 """Called with the proposal, the member's index and the number of models that it fetched."""
 
 
 class RemoteMember:
-    """Asks a member through its client; raises the member's refusal, or as `_ask`."""
+    """Asks a member through its client; raises the member's refusal, or the errors of `_ask`."""
 
     def __init__(self, index: int, client: MemberClient, tally: Tally) -> None:
         self.index = index
@@ -52,121 +47,82 @@ class RemoteMember:
         return self._client.address
 
     def approve(self, draft: RedactionDraft) -> None:
-        approved = self._ask(MessageKind.APPROVE, draft.epoch, draft.proposal, draft, Approval)
+        approved = self._ask(MessageKind.APPROVE, draft)
         self._tally(draft.proposal, self.index, approved.downloads)
 
     def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
-        asked = CommitRequest(draft, session)
-        return self._ask(MessageKind.COMMIT, draft.epoch, draft.proposal, asked, PledgedNonces)
+        return self._ask(MessageKind.COMMIT, CommitRequest(draft, session))
 
     def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
-        asked = AttestRequest(session, tuple(pledges))
-        return self._ask(MessageKind.ATTEST, session.epoch, session.proposal, asked, Vote).vote
+        return self._ask(MessageKind.ATTEST, AttestRequest(session, tuple(pledges))).vote
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
-        asked = SignRequest(draft, nonces)
-        return self._ask(MessageKind.SIGN, draft.epoch, draft.proposal, asked, SignatureShares)
+        return self._ask(MessageKind.SIGN, SignRequest(draft, nonces))
 
     def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
-        subject = (proposal.epoch, proposal.proposal)
-        return self._ask(MessageKind.PUBLICATION, *subject, proposal, CommittedVote)
+        return self._ask(MessageKind.PUBLICATION, proposal)
 
     def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
-        asked = VoteRequest(draft, tuple(chunks))
-        return self._ask(MessageKind.REDACTION, draft.epoch, draft.proposal, asked, CommittedVote)
+        return self._ask(MessageKind.REDACTION, VoteRequest(draft, tuple(chunks)))
 
     def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
-        asked = ErasureRequest(statement)
-        return self._ask(MessageKind.ERASURE, epoch, keccak(statement), asked, Vote).vote
+        return self._ask(MessageKind.ERASURE, ErasureRequest(statement), epoch).vote
 
     def vote_motion(self, motion: Motion) -> CommittedVote:
-        return self._ask(MessageKind.MOTION, motion.epoch, motion.proposal, motion, CommittedVote)
+        return self._ask(MessageKind.MOTION, motion)
 
     def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        return self._ask(MessageKind.RECOMMIT, epoch, proposal, Empty(), CommittedVote)
+        return self._ask(MessageKind.RECOMMIT, Empty(), epoch, proposal)
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
-        subject = (cosigning.epoch, cosigning.proposal)
-        return self._ask(MessageKind.ATTEST_COSIGNING, *subject, cosigning, Vote).vote
+        return self._ask(MessageKind.ATTEST_COSIGNING, cosigning).vote
 
     def cosign(self, cosigning: Cosigning) -> int:
-        subject = (cosigning.epoch, cosigning.proposal)
-        return self._ask(MessageKind.COSIGN, *subject, cosigning, CertificateShare).share
+        return self._ask(MessageKind.COSIGN, cosigning).share
 
     def keep(self, certified: CertifiedProposal) -> None:
         published = isinstance(certified, CertifiedPublication)
-        kind = MessageKind.FINISH_PUBLICATION if published else MessageKind.FINISH_REDACTION
-        self._ask(kind, *certified.subject, certified, Empty)
+        self._ask(MessageKind.FINISH_PUBLICATION if published else MessageKind.FINISH_REDACTION, certified)
 
     def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
-        self._ask(MessageKind.WITNESS, epoch, proposal, CastVotes(tuple(ballots)), Empty)
+        self._ask(MessageKind.WITNESS, CastVotes(tuple(ballots)), epoch, proposal)
 
     def vote_succession(self, succession: Succession) -> CommittedVote:
-        subject = (succession.epoch, succession.proposal())
-        return self._ask(MessageKind.SUCCESSION, *subject, succession, CommittedVote)
+        return self._ask(MessageKind.SUCCESSION, succession)
 
     def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
-        subject = (acknowledgement.epoch, acknowledgement.proposal())
-        return self._ask(MessageKind.ACKNOWLEDGEMENT, *subject, acknowledgement, CommittedVote)
+        return self._ask(MessageKind.ACKNOWLEDGEMENT, acknowledgement)
 
-    def _ask(self, kind: MessageKind, epoch: int, subject: bytes, body: Any, answer: type[Answer]) -> Answer:
-        """Raises CheaterError for a signed answer that is none of this type, otherwise as the client."""
+    def _ask(self, kind: MessageKind, body: Any, epoch: int = 0, subject: bytes = b"") -> Any:
+        """The decoded answer; epoch and subject come from the body if it has them.
+
+        Raises CheaterError for a signed answer of another type, and the errors of the client.
+        """
+        row = kind.row
+        if row.subject is not None:
+            own, subject = row.subject(body)
+            epoch = epoch if own is None else own
         received = self._client.ask(kind, epoch, subject, body)
         try:
-            return codec.decode(answer, received.message.body)
+            return codec.decode(row.answer, received.message.body)
         except MessageError as error:
             raise CheaterError([self.index], f"the answer to {kind.label} ({error})") from None
 
 
-class AbsentMember:
+class AbsentMember(RemoteMember):
     """A member of the roster that could not be reached; refuses everything with the reason."""
 
     def __init__(self, index: int, address: bytes, reason: CommitteeError) -> None:
         self.index = index
-        self.address = address
+        self._address = address
         self._reason = reason
 
-    def approve(self, draft: RedactionDraft) -> None:
-        raise self._reason
+    def __repr__(self) -> str:
+        return f"AbsentMember(index={self.index}, reason={self._reason})"
 
-    def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
-        raise self._reason
+    @property
+    def address(self) -> bytes:
+        return self._address
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
-        raise self._reason
-
-    def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
-        raise self._reason
-
-    def vote_publication(self, proposal: PublicationProposal) -> CommittedVote:
-        raise self._reason
-
-    def vote_redaction(self, draft: RedactionDraft, chunks: Sequence[RedactionChunk]) -> CommittedVote:
-        raise self._reason
-
-    def vote_erasure(self, epoch: int, statement: bytes) -> bytes:
-        raise self._reason
-
-    def vote_motion(self, motion: Motion) -> CommittedVote:
-        raise self._reason
-
-    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
-        raise self._reason
-
-    def attest_cosigning(self, cosigning: Cosigning) -> bytes:
-        raise self._reason
-
-    def cosign(self, cosigning: Cosigning) -> int:
-        raise self._reason
-
-    def keep(self, certified: CertifiedProposal) -> None:
-        raise self._reason
-
-    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
-        raise self._reason
-
-    def vote_succession(self, succession: Succession) -> CommittedVote:
-        raise self._reason
-
-    def vote_acknowledgement(self, acknowledgement: Acknowledgement) -> CommittedVote:
+    def _ask(self, kind: MessageKind, body: Any, epoch: int = 0, subject: bytes = b"") -> Any:
         raise self._reason

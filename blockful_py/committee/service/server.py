@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a member over HTTP: `POST /message` with a message, answered by a message; blocks below `/ipfs/`.
+"""Serves a member over HTTP: `POST /message` for signed messages, and blocks below `/ipfs/`.
 
-Cheap checks come first: the declared length, the signed first line, who sent it, how long its body may be.
-Only then is the body read, within a budget of memory for all.  `door` bounds connections and their time.
-Beyond the loopback interface a member speaks TLS only.  A participant without a seat serves blocks alone.
+Cheap checks come first: the declared length, the signed first line, the sender, the allowed size of the body.
+Only then is the body read, within a memory budget for all bodies.  `door` limits connections and their time.
+Outside the loopback interface a member only speaks TLS.  A participant without a seat serves only blocks.
 """
 
 from __future__ import annotations
@@ -47,21 +47,20 @@ from blockful_py.storage.gateway import PREFIX
 
 MAX_HTTP_HEADERS = 8 * 1024
 BODIES = 4 * 1024 * 1024
-"""Bytes of the bodies that are read or handled at one time; the parsed ones take up to 9 times as much."""
+"""Maximum bytes of bodies being read or handled; parsed, they take up to 9 times as much memory."""
 BULK_BODIES = 8 * 1024 * 1024
-"""Bytes of the bodies of pushed blocks that are read or handled at one time."""
+"""Maximum bytes of bodies of pushed blocks being read or handled."""
 SMALL_BODY = 16 * 1024
-"""Bytes of a body that needs no share of the budget: a member's seats bound how many there are."""
+"""Maximum bytes of a body without a share of the budget; slots limit the number of such bodies."""
 BACKLOG = 128
 PAUSE_SECONDS = 0.1
-"""Wait before the next connection is accepted when the process can open no more files."""
+"""Wait before accepting the next connection when the process can open no more files."""
 
 
 class Asker(Protocol):
-    """A question whose sender may ask it; `peer` is the key of a member or leader, None for strangers.
+    """An admitted question; `peer` is the key of a member or leader, None for strangers.
 
-    The bodies of `bulk` questions have a budget of their own; the sender of one that `is_paced` may send so
-    many bytes in a time.
+    The bodies of `bulk` questions have a separate budget; `is_paced` limits the sender's rate of bytes.
     """
 
     @property
@@ -81,18 +80,18 @@ Around = Callable[[ASGIApp], ASGIApp]
 
 
 def counted(registry: CollectorRegistry) -> Around:
-    """Middleware that works under request ids and counts requests."""
+    """Middleware that sets request ids and counts requests."""
     traffic = HttpTraffic(registry, _resource)
     return lambda app: RequestIds(traffic.around(app))
 
 
 class Service(Protocol[Admitted]):
-    """Answers questions; its methods block, and are called on threads."""
+    """Answers questions; its methods block and are called on threads."""
 
     def admit(self, line: bytes, size: int) -> Admitted:
         """Admits a question by its first line, for a body of `size` bytes.
 
-        Raises TooLongError for too long a body, MessageError for any other reason.
+        Raises TooLongError when the body is too long, MessageError for any other reason.
         """
 
     def answer(self, admitted: Admitted, body: bytes) -> bytes:
@@ -103,7 +102,7 @@ class Service(Protocol[Admitted]):
 
 
 class Server(Closable):
-    """Listens from construction on, serves between `start` and `close`."""
+    """Listens from its construction, serves between `start` and `close`."""
 
     def __init__(
         self,
@@ -115,17 +114,17 @@ class Server(Closable):
         state: Health | None = None,
         around: Around = RequestIds,
     ) -> None:
-        """`port` 0 takes a free one; without `tls` only the loopback interface is served.
+        """Listens on a port; 0 takes a free one.  Without `tls`, only the loopback interface is allowed.
 
-        `service` answers messages, `gateway` serves blocks (`storage.gateway`); None serves none.  `state`:
-        whether all is well, which anybody may ask.  `around`: what requests pass before they are answered.
+        `service` answers messages, `gateway` serves blocks (`storage.gateway`); None disables either.
+        `state` reports the health to anybody.  `around` is middleware for all requests.
 
         Raises:
-            SettingsError: the host is no address, or not of the loopback interface and there is no `tls`.
+            SettingsError: the host is not an IP address, or is outside the loopback interface without `tls`.
             UnreachableError: the port is taken.
         """
         if not (is_loopback(host) or tls):
-            raise SettingsError(f"{host} is not of the loopback interface: a member serves it by TLS only.")
+            raise SettingsError(f"{host} is outside the loopback interface: use TLS there.")
         self._listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         try:
             self._listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -154,7 +153,7 @@ class Server(Closable):
         self._ready.wait()
 
     def close(self) -> None:
-        """Stops serving and gives the port back; questions under way get no answer."""
+        """Stops serving and releases the port; pending questions get no answer."""
         if self._thread.is_alive():
             self._stop()
             self._thread.join()
@@ -195,7 +194,7 @@ class Server(Closable):
 
 @dataclass(frozen=True, slots=True)
 class _Routes:
-    """What a server answers; as in `Server`."""
+    """The applications that a server serves; as in `Server`."""
 
     service: Service[Any] | None
     gateway: ASGIApp | None
@@ -233,7 +232,7 @@ class _Reception:
         )
 
     def receive(self, connection: socket.socket, address: str) -> None:
-        """Begins a connection."""
+        """Starts a connection."""
         connection.setblocking(False)
         guest = Guest(connection, address, asyncio.get_running_loop())
         self._door.enter(guest)
@@ -281,12 +280,12 @@ class _Reception:
         line = await stream.line()
         size = length - len(line)
         if size < 0:
-            raise MessageError("a message is longer than it was said to be.")
+            raise MessageError("a message is longer than declared.")
         admitted = await in_thread(service.admit, line, size)
         guest: Guest = request.state.guest
-        with self._door.seat(guest, admitted.peer):
+        with self._door.slot(guest, admitted.peer):
             if admitted.is_paced:
-                await self._door.turn(admitted.peer, size)
+                await self._door.pace(admitted.peer, size)
             free = size <= SMALL_BODY
             budget = self._bulk if admitted.bulk else self._bodies
             async with contextlib.nullcontext() if free else budget.hold(size, admitted.peer):
@@ -296,9 +295,9 @@ class _Reception:
 
 
 class _Fetching:
-    """Passes requests for blocks to the gateway; each piece of an answer has a time in which it is taken.
+    """Passes requests for blocks to the gateway; the peer must take each piece of an answer in time.
 
-    A request that a member or leader signed (`wire.SCHEME`) takes no seat of strangers, nor of their pace.
+    A request signed by a member or leader (`wire.SCHEME`) uses neither slots nor rate of strangers.
     """
 
     def __init__(self, gateway: ASGIApp, service: Service[Any] | None, entrance: Door) -> None:
@@ -336,7 +335,7 @@ class _Fetching:
 
 
 class _Connection(H11Protocol):
-    """HTTP on one connection, for a guest of the door."""
+    """HTTP on one connection of a guest."""
 
     def __init__(self, config: Config, state: ServerState, guest: Guest, door: Door) -> None:
         super().__init__(config, state, {"guest": guest})
@@ -374,12 +373,12 @@ def _length(request: Request) -> int:
     """The declared length. Raises MessageError."""
     length = request.headers.get("content-length", "")
     if not re.fullmatch(r"[0-9]{1,12}", length):
-        raise MessageError("a message has a Content-Length, in digits.")
+        raise MessageError("a message needs a Content-Length, in digits.")
     return int(length)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is of the loopback interface. Raises SettingsError when it is no IP address."""
+    """Whether an address is on the loopback interface.  Raises SettingsError when it is no IP address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls what blocks on a thread of its own, under the request id of the caller."""
+"""Runs a blocking call on its own thread, under the request id of the caller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 async def in_thread(function: Callable[..., Value], *arguments: Any) -> Value:
-    """The result of a blocking call; its thread does not keep the process from ending."""
+    """The result of a blocking call; its thread does not keep the process alive."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Value] = loop.create_future()
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trapdoor shared t of n: key generation and collisions among members that each hold one share."""
+"""The trapdoor, shared t of n: key generation and collisions among members that each hold one share."""

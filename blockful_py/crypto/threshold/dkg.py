@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributed key generation after Pedersen: x = sum of a_i0 is nobody's, x_j = sum of f_i(j) is member j's.
+"""Distributed key generation after Pedersen.
 
-    commit   -> digests of the reveals          (nobody can choose its key after it has seen the others')
+Nobody knows x = sum of a_i0; member j knows x_j = sum of f_i(j).
+    commit   -> digests of the reveals          (no member can choose its key after seeing the others')
     reveal   -> Feldman's commitments and a proof of possession of a_i0  (no rogue keys)
     deal     -> f_i(j) to each member j, confidentially
     receive  -> complaints about shares that do not match
     answer   -> the share in question, to everyone
-    confirm  -> digest of all that was broadcast
+    confirm  -> digest of all broadcast messages
     finish   -> the member's KeyShare
 
-A member whose messages do not check out is named by CheaterError; the others then start again without it,
-with their indices as they were (`dealers`).
-Broadcast messages must reach everyone alike; `finish` notices when they did not.
+CheaterError names members whose messages fail verification; the others then start again without them, with
+unchanged indices (`dealers`).
+Broadcast messages must be the same for everyone; `finish` detects when they were not.
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ class Participant:
 
     Args:
         index: 1 to `size`, one of the dealers.
-        threshold: shares that will be needed (t), 1 to the number of dealers.
+        threshold: shares needed to use the key (t), 1 to the number of dealers.
         size: members (n).
-        context: what the key is for (chain, epoch, roster), the same for all members.
-        rng: source of the member's secrets, which are bound to the context: for another they differ, even if
-            `rng` repeats itself.
-        dealers: indices of the members that take part, all by default; the others get no share, and
-            the point that theirs would have is nobody's secret.
+        context: use of the key (chain, epoch, roster), the same for all members.
+        rng: source of the member's secrets, which are bound to the context: they differ between contexts even
+            if `rng` repeats itself.
+        dealers: indices of the participating members, by default all; the others get no share, and no member
+            knows the secret of their verification point.
 
     Raises:
-        CheaterError: names members whose message is missing or does not check out.
+        CheaterError: names members whose message is missing or fails verification.
         CryptoError: a method is called out of turn, or members saw different broadcasts.
     """
 
@@ -103,7 +104,7 @@ class Participant:
         return f"Participant({self.index} of {self._size}, threshold {self._threshold}, {self._phase.name})"
 
     def commit(self) -> Commitment:
-        """To everyone: the digest of what `reveal` will show."""
+        """To everyone: the digest of the later reveal."""
         self._enter(DkgPhase.COMMIT)
         return Commitment(self.index, _digest(self._context, self._reveal))
 
@@ -139,7 +140,7 @@ class Participant:
     def answer(self, complaints: Sequence[Complaint]) -> tuple[Answer, ...]:
         """To everyone: the shares that others complained about.
 
-        Of t accusers one at least is honest, so the dealer that they accuse is named.
+        Of t accusers at least one is honest, so CheaterError names the dealer that they accuse.
         """
         self._enter(DkgPhase.ANSWER)
         members = self._dealers
@@ -158,7 +159,7 @@ class Participant:
         )
 
     def confirm(self, answers: Sequence[Answer]) -> Confirmation:
-        """To everyone: the digest of all that was broadcast, once every complaint is settled."""
+        """To everyone: the digest of all broadcast messages, once every complaint is settled."""
         self._enter(DkgPhase.CONFIRM)
         shown = {(each.dealer, each.accuser): each.value for each in answers}
         wrong = set()
@@ -174,7 +175,7 @@ class Participant:
         return self._confirmation
 
     def finish(self, confirmations: Sequence[Confirmation]) -> KeyShare:
-        """The member's share of the group key; its polynomial and the shares dealt to it are dropped."""
+        """The member's share of the group key; deletes its polynomial and the shares dealt to it."""
         self._enter(DkgPhase.FINISH)
         confirmed = self._from_everyone({one.member: one for one in confirmations}, "confirmation")
         mine = self._confirmation.transcript
@@ -252,6 +253,6 @@ def _digest(context: bytes, reveal: Reveal) -> bytes:
 
 
 def _possession(context: bytes, dealer: int, key: Point, commitment: Point) -> int:
-    """c = H(DST_dkg-pop || context || dealer || A_0 || R) mod n, points compressed."""
+    """Challenge c = H(DST_dkg-pop || context || dealer || A_0 || R) mod n, points compressed."""
     bound = words(DST_POSSESSION, context, dealer) + curve.compress(key) + curve.compress(commitment)
     return int.from_bytes(keccak(bound), "big") % N

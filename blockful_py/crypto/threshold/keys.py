@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public and the members' parts of a group key, and the arithmetic of its shares."""
+"""The public part and the members' shares of a group key, and the arithmetic of shares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import prod
 from blockful_py.crypto import curve
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.workspace import Workspace
-from blockful_py.types import Point
+from blockful_py.types import Bytes32, Point
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class CommitteeKey:
     verification_shares: tuple[Point, ...]
 
     @cached_property
-    def key_id(self) -> bytes:
-        """H(Y.x || Y.y)."""
+    def key_id(self) -> Bytes32:
+        """Identifier of the group key, H(Y.x || Y.y)."""
         return curve.key_id(self.group_key)
 
     def verification_share(self, index: int) -> Point:
@@ -53,14 +53,14 @@ class KeyShare:
 
     @property
     def public(self) -> CommitteeKey:
-        """The same without the secret and its holder."""
+        """The public half of the group key."""
         return CommitteeKey(self.threshold, self.size, self.group_key, self.verification_shares)
 
 
 def lagrange(signers: Sequence[int], index: int) -> int:
-    """lambda_i = product over j != i of j / (j - i) mod n: the weight of f(i) in f(0); i is a signer.
+    """Lagrange coefficient lambda_i = product over j != i of j / (j - i) mod n: the weight of f(i) in f(0).
 
-    Raises ValueError for an index that is not positive or listed twice.
+    `index` is one of the signers.  Raises ValueError for an index that is not positive or listed twice.
     """
     if any(signer < 1 for signer in signers) or len(set(signers)) != len(signers):
         raise ValueError(f"signers are distinct indices from 1, not {list(signers)}")
@@ -69,7 +69,7 @@ def lagrange(signers: Sequence[int], index: int) -> int:
 
 
 def evaluate_secret(coefficients: Sequence[int], index: int) -> int:
-    """f(index) = sum of a_k index^k mod n, by Horner's rule in constant time."""
+    """Evaluates f(index) = sum of a_k index^k mod n, by Horner's rule in constant time."""
     value = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         value = curve.multiply_add(value, index, coefficient)
@@ -77,5 +77,5 @@ def evaluate_secret(coefficients: Sequence[int], index: int) -> int:
 
 
 def evaluate_public(commitments: Sequence[Point], index: int) -> Point:
-    """f(index) G = sum of index^k A_k.  Raises InvalidKeyError at infinity, also on the way."""
+    """Evaluates f(index) G = sum of index^k A_k.  Raises InvalidKeyError at infinity, also on the way."""
     return Workspace(2).evaluate(commitments, index)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the threshold protocols among members in one process, by routing their messages."""
+"""Runs a key generation among members in one process."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from collections.abc import Sequence
 
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.threshold.dkg import Participant
-from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
-from blockful_py.crypto.threshold.messages import Task
-from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate, combine
-from blockful_py.types import Opening, Rng
+from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.types import Rng
 
 
 def generate_key(
     threshold: int, size: int, context: bytes, rngs: Sequence[Rng] | None = None
 ) -> tuple[KeyShare, ...]:
-    """Key generation among `size` members, each with its own generator; shares by ascending index."""
+    """Generates a key among `size` members, each with its own generator; shares by ascending index."""
     sources = [system_rng] * size if rngs is None else rngs
     members = [
         Participant(index, threshold, size, context, rng) for index, rng in enumerate(sources, start=1)
@@ -29,13 +27,3 @@ def generate_key(
     answers = [one for member in members for one in member.answer(complaints)]
     confirmations = [member.confirm(answers) for member in members]
     return tuple(member.finish(confirmations) for member in members)
-
-
-def collide_together(
-    key: CommitteeKey, signers: Sequence[ThresholdSigner], session: bytes, tasks: Sequence[Task]
-) -> tuple[Opening, ...]:
-    """Both rounds of a batch.  Raises what `Signer.sign` and `combine` raise."""
-    commitments = [signer.commit(session, len(tasks)) for signer in signers]
-    nonces = aggregate(key, commitments)
-    shares = [signer.sign(tasks, nonces) for signer in signers]
-    return combine(key, tasks, commitments, nonces, shares)

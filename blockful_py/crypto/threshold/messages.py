@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between members.
+"""Messages between members, who are identified by 1-based indices.
 
-Key generation: `Commitment`, `Reveal`, `Complaint`, `Answer` and `Confirmation` go to everyone, `Share`
-to its recipient only, over a confidential channel.  Signing: all go to or from the coordinator.
-Members are known by their 1-based indices.
+Key generation: `Commitment`, `Reveal`, `Complaint`, `Answer` and `Confirmation` go to everyone, `Share` to
+its recipient only, over a confidential channel.  Signing: all go to or from the coordinator.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from blockful_py.types import Bytes32, Point
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """Digest of the reveal to come."""
+    """Digest of the later reveal."""
 
     dealer: int
     digest: Bytes32
@@ -45,7 +44,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """`accuser` got no share from `dealer` that matches its commitments."""
+    """Complaint that `accuser` got no share from `dealer` that matches its commitments."""
 
     accuser: int
     dealer: int
@@ -53,7 +52,7 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The share that `accuser` missed, shown to everyone."""
+    """The share that `accuser` missed, disclosed to everyone."""
 
     dealer: int
     accuser: int
@@ -62,7 +61,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Digest of everything that `member` saw broadcast."""
+    """Digest of all broadcast messages that `member` saw."""
 
     member: int
     transcript: Bytes32
@@ -88,7 +87,7 @@ class AggregatedNonces:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One collision to make: open h to `message` at `label`."""
+    """One collision to compute: open h to `message` at `label`."""
 
     label: bytes
     message: bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signer's secret nonces: bound to what they are for, hedged, kept in memory only, used once."""
+"""A signer's secret nonces: bound to their use, hedged, kept in memory only, used once."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import NonceReuseError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Point, Rng
 
 DST_NONCE = tag("frost-nonce")
 OWN_PROCESS = bytes(20)
-"""The leader of members that are in its process."""
+"""Address of a leader that runs in the member's own process."""
 MOST_PAIRS = 1 << 15
-"""Pairs of all leaders that are kept beside the newest ones: some 6 MB."""
+"""Maximum number of pairs of all leaders, in addition to the newest ones: some 6 MB."""
 
 Use = TypeVar("Use")
-"""What nonces are for."""
+"""Identifier of the use of nonces."""
 
 
 def draw(secret: int, context: bytes, count: int, rng: Rng) -> list[tuple[int, int]]:
-    """(d, e) of `count` messages: H(DST_frost-nonce || fresh || x_i || context || item || which) mod n.
+    """Draws nonce pairs (d, e) for `count` messages.
 
-    `context`: 32 bytes that identify everything the nonces are for, so that another use has other nonces even
-    where `rng` repeats itself.  `fresh` is 32 bytes of `rng`; the secret hedges against a weak one (RFC 9591,
-    section 4.1).  Raises ValueError for a context of another length.
+    Each is H(DST_frost-nonce || fresh || x_i || context || item || which) mod n.  `context` is 32 bytes that
+    identify the use of the nonces completely, so that another use has other nonces even if `rng` repeats
+    itself.  `fresh` is 32 bytes of `rng`; the secret hedges against a weak one (RFC 9591, section 4.1).
+    Raises ValueError for a context of another length.
     """
     if len(context) != 32:
         raise ValueError(f"a context has 32 bytes, not {len(context)}")
@@ -38,16 +39,16 @@ def draw(secret: int, context: bytes, count: int, rng: Rng) -> list[tuple[int, i
 
 
 def commitment(pair: tuple[int, int]) -> tuple[Point, Point]:
-    """(D, E) = (dG, eG)."""
+    """Nonce points (D, E) = (dG, eG)."""
     return curve.multiply_base(pair[0]), curve.multiply_base(pair[1])
 
 
 class NonceStore(Generic[Use]):
-    """Secret nonce pairs by the leader that asked for them and their use; taking them removes them.
+    """Secret nonce pairs, by leader and use; taking them removes them.
 
-    A leader has room for `room` uses, of which its oldest go first.  Of all leaders, at most MOST_PAIRS pairs
-    are kept beside the newest ones; of more, the oldest of the leader with the most go.  So a leader's are
-    never dropped for the sake of one that has more.
+    A leader has room for `room` uses; beyond that, its oldest are dropped.  Over all leaders, at most
+    MOST_PAIRS pairs are kept in addition to the newest ones; beyond that, the oldest of the leader with the
+    most pairs are dropped.  A leader's nonces are therefore never dropped in favour of a leader with more.
     """
 
     def __init__(self, room: int) -> None:
@@ -58,21 +59,21 @@ class NonceStore(Generic[Use]):
         """Number of pairs."""
         return sum(map(_pairs_in, self._kept.values()))
 
-    def put(self, leader: bytes, use: Use, pairs: Sequence[tuple[int, int]]) -> None:
-        """Keeps the pairs for a use.  Raises NonceReuseError when the leader has some for it already."""
+    def put(self, leader: Address, use: Use, pairs: Sequence[tuple[int, int]]) -> None:
+        """Keeps the pairs for a use.  Raises NonceReuseError if the leader already has some for it."""
         if use in self._kept.get(leader, {}):
             raise NonceReuseError("this session has begun, and its nonces are kept; take another identifier.")
         own = self._kept.pop(leader, {})
         while len(own) >= self._room:
             del own[next(iter(own))]
-        self._kept[leader] = own  # the last that asked
+        self._kept[leader] = own  # moves the leader to the end
         while len(self) > MOST_PAIRS:
             self._drop()
         own[use] = list(pairs)
         self._kept[leader] = own
 
-    def take(self, leader: bytes, use: Use) -> list[tuple[int, int]]:
-        """Removes and returns the pairs.  Raises NonceReuseError when there are none (any more)."""
+    def take(self, leader: Address, use: Use) -> list[tuple[int, int]]:
+        """Removes and returns the pairs.  Raises NonceReuseError if they are missing or were used."""
         own = self._kept.get(leader, {})
         pairs = own.pop(use, None)
         if not own:

@@ -10,14 +10,13 @@ _CONTEXT = GLOBAL_CONTEXT.ctx
 
 
 class Responder:
-    """z_i = sigma (d_i + rho e_i) + c'^-1 lambda_i x_i for each message of a batch; for one thread at a time.
+    """Computes z_i = sigma (d_i + rho e_i) + c'^-1 lambda_i x_i for each message; not thread-safe.
 
     Args:
         secret: x_i.
         weight: lambda_i.
 
-    Raises:
-        CryptoError: a scalar is not below the group order, or a product or a sum is zero.
+    Raises CryptoError: a scalar is not below the group order, or a product or a sum is zero.
     """
 
     def __init__(self, secret: int, weight: int) -> None:
@@ -29,7 +28,7 @@ class Responder:
         self._nonce_view, self._answer_view = ffi.buffer(self._nonce), ffi.buffer(self._answer)
 
     def answer(self, pair: tuple[int, int], rho: int, negated: bool, inverse: int) -> int:
-        """z_i, from (d_i, e_i), rho, whether sigma is -1, and c'^-1; all below the group order."""
+        """Response z_i, from (d_i, e_i), rho, whether sigma is -1, and c'^-1; all below the group order."""
         d, e = pair
         self._nonce_view[:] = e.to_bytes(32, "big")
         self._answer_view[:] = inverse.to_bytes(32, "big")

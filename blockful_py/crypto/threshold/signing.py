@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collisions by t of n members in two rounds, many messages at once (after FROST3).
 
-Round 1: signer i gives (D_i, E_i) = (d_i G, e_i G) for each message.  With D, E their sums over the
-signers, both sides compute
+Round 1: signer i sends (D_i, E_i) = (d_i G, e_i G) for each message.  With D, E their sums over the signers,
+both sides compute
 
     rho   = H(DST_frost-rho || keyId || H(signers) || D || E || L || m' || h)
-    R     = D + rho E,  sigma = 1 where R.y is even, otherwise -1
+    R     = D + rho E,  sigma = 1 if R.y is even, otherwise -1
     r'    = h + phi(R),  c' = challenge(keyId, L, m', r')
 
 Round 2: z_i = sigma (d_i + rho e_i) + lambda_i x_i c'^-1, and s' = c' * sum of z_i opens h with R.x.
+
 Security argument and its limits: docs/explanation/chameleon-hash.md.
 """
 
@@ -27,15 +28,15 @@ from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitm
 from blockful_py.crypto.threshold.response import Responder
 from blockful_py.crypto.workspace import Workspace
 from blockful_py.errors import CheaterError, CryptoError, InvalidKeyError, QuorumError
-from blockful_py.types import Opening, Point, Rng
+from blockful_py.types import Address, Opening, Point, Rng
 
 DST_RHO = chameleon.tag("frost-rho")
 SESSIONS = 4
-"""Unanswered sessions that a signer keeps for a leader, which has one under way."""
+"""Unanswered sessions that a signer keeps per leader; a leader runs one at a time."""
 
 
 class _Round(NamedTuple):
-    """Values of one message that both sides compute; `weight` is c'^-1, `negated` that sigma is -1."""
+    """Values of one message that both sides compute; `weight` is c'^-1, `negated` means sigma = -1."""
 
     rho: int
     px: int
@@ -45,10 +46,11 @@ class _Round(NamedTuple):
 
 
 class ThresholdSigner:
-    """A member that holds its share, and the nonces of the batches that it has committed to.
+    """A member with its share, and the nonces of the batches that it has committed to.
 
     Before `sign` the caller must check each task's h against the chain and its message against the request,
-    and must see to it that this process is not put back to before an answer; a signer checks everything else.
+    and must ensure that this process is never restored to a state before an answer; the signer checks
+    everything else.
     """
 
     def __init__(self, share: KeyShare, rng: Rng = system_rng) -> None:
@@ -62,14 +64,14 @@ class ThresholdSigner:
         return self._share.index
 
     def commit(
-        self, session: bytes, count: int, generation: int = 0, leader: bytes = OWN_PROCESS
+        self, session: bytes, count: int, generation: int = 0, leader: Address = OWN_PROCESS
     ) -> NonceCommitments:
         """Round 1: nonce pairs for `count` messages.
 
-        `session` and `generation` (the signer's count of its sessions) say what the pairs are for: another
-        session or generation has other pairs, whatever the source of randomness does.  `leader`: who asks;
-        of its sessions the newest SESSIONS are kept.
-        Raises NonceReuseError when the session has begun, ValueError for fewer than one message.
+        `session` and `generation` (the signer's count of its sessions) identify the use of the pairs: another
+        session or generation gets other pairs, even from a repeating source of randomness.  `leader` is the
+        requester; its newest SESSIONS sessions are kept.
+        Raises NonceReuseError if the session has begun, ValueError for fewer than one message.
         """
         if count < 1:
             raise ValueError(f"a batch has one message or more, not {count}")
@@ -79,12 +81,12 @@ class ThresholdSigner:
         return NonceCommitments(self.index, session, tuple(map(commitment, pairs)))
 
     def sign(
-        self, tasks: Sequence[Task], nonces: AggregatedNonces, leader: bytes = OWN_PROCESS
+        self, tasks: Sequence[Task], nonces: AggregatedNonces, leader: Address = OWN_PROCESS
     ) -> SignatureShares:
-        """Round 2: the signer's share of every collision.  Its nonces are gone before it answers.
+        """Round 2: the signer's share of every collision; its nonces are deleted before it answers.
 
-        Raises QuorumError for fewer than t signers, NonceReuseError when the session's nonces are used
-        or were never made, CryptoError for a batch that is not the one committed to.
+        Raises QuorumError for fewer than t signers, NonceReuseError if the session's nonces are used or were
+        never made, CryptoError for a batch that is not the one committed to.
         """
         _check_signers(self._public, nonces.signers)
         if self.index not in nonces.signers:
@@ -107,8 +109,8 @@ class ThresholdSigner:
 def aggregate(key: CommitteeKey, commitments: Sequence[NonceCommitments]) -> AggregatedNonces:
     """Sums the signers' nonces of one session.
 
-    Raises QuorumError for fewer than t signers, CheaterError naming those whose message is of another
-    session or length or holds a point that is not on the curve.
+    Raises QuorumError for fewer than t signers, CheaterError naming signers whose message has another session
+    or length, or holds a point off the curve.
     """
     ordered = sorted(commitments, key=lambda each: each.signer)
     signers = tuple(each.signer for each in ordered)
@@ -133,10 +135,10 @@ def combine(
     nonces: AggregatedNonces,
     shares: Sequence[SignatureShares],
 ) -> tuple[Opening, ...]:
-    """The openings, each verified; shares are checked one by one only when an opening is wrong.
+    """Combines the shares to openings, each of them verified.
 
-    `nonces` is `aggregate(key, commitments)`, which the signers used.  Raises CheaterError
-    naming the signers whose share is missing or wrong.
+    Shares are checked one by one only if an opening is wrong.  `nonces` is `aggregate(key, commitments)`,
+    which the signers used.  Raises CheaterError naming the signers whose share is missing or wrong.
     """
     by_signer = {each.signer: each for each in shares}
     missing = [index for index in nonces.signers if not _is_complete(by_signer.get(index), nonces)]
@@ -161,7 +163,7 @@ def _blame(
     commitments: Sequence[NonceCommitments],
     shares: dict[int, SignatureShares],
 ) -> NoReturn:
-    """Raises CheaterError naming the signers whose share of message `item` is wrong.
+    """Finds the signers whose share of message `item` is wrong, and raises CheaterError naming them.
 
     z_i G = sigma (D_i + rho E_i) + c'^-1 lambda_i Y_i
     """
@@ -193,10 +195,10 @@ def _holds(value: int, round_: _Round, pair: tuple[Point, Point], share: Point, 
 
 
 def _sum(workspace: Workspace, signers: tuple[int, ...], points: list[Point]) -> Point:
-    """The sum of the signers' nonces; G in the place of infinity.
+    """The sum of the signers' nonces, with G in place of infinity.
 
-    Only a signer that does not know its own nonce can bring about infinity; with G there (as in MuSig2)
-    its share is found wrong, and it is named.
+    Infinity can only be caused by a signer that does not know its own nonce.  With G instead (as in MuSig2),
+    its share is found wrong, and the error names it.
     """
     try:
         return workspace.total(points)
@@ -225,7 +227,7 @@ def _rounds(key: CommitteeKey, tasks: Sequence[Task], nonces: AggregatedNonces) 
 
 
 def _nonce(workspace: Workspace, bound: bytes, task: Task, d: Point, e: Point) -> tuple[int, int, bool]:
-    """rho of one message, and of R = D + rho E the x and whether y is odd."""
+    """Returns, for one message, rho, the x of R = D + rho E, and whether R's y is odd."""
     if not 0 <= task.h < N or len(task.label) != 32 or len(task.message) != 32:
         raise CryptoError(
             "a task is a label and a message of 32 bytes each and a hash below the group order."

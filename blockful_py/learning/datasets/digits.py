@@ -18,18 +18,18 @@ from blockful_py.settings import DataOptions
 TRAIN, TEST = 1150, 400
 SIDE = 8
 BRIGHTEST = 16.0
-"""Pixels are counts from 0 to 16."""
+"""Maximum pixel value; pixels are counts from 0."""
 FILE = Path("datasets", "data", "digits.csv.gz")
-"""In scikit-learn's folder: one row a digit, with 64 pixels and the label."""
+"""Path in scikit-learn's folder: one row per digit, with 64 pixels and the label."""
 
 
 def load_digits(seed: int, options: DataOptions) -> Dataset:
-    """8x8 images, scaled to [0, 1] less 0.3, shuffled by seed: 1,150 train, 400 test, 247 proxy.
+    """Loads 8x8 images, scaled to [0, 1] minus 0.3, shuffled by seed: 1,150 train, 400 test, 247 proxy.
 
     Inputs are float32 (n, 1, 8, 8), labels int64 (n,), on the CPU.
 
     Raises:
-        SettingsError: files are given, which this data set does not need.
+        SettingsError: data files are configured, but this data set needs none.
         LearningError: scikit-learn's data are not installed.
     """
     refuse_files("digits", options)
@@ -49,8 +49,7 @@ def load_digits(seed: int, options: DataOptions) -> Dataset:
 def digits_file() -> Path:
     """Path of the digits, found without importing scikit-learn, which takes seconds.
 
-    Raises:
-        LearningError: scikit-learn is not installed, or came without its data.
+    Raises LearningError: scikit-learn is not installed, or lacks its data.
     """
     package = find_spec("sklearn")
     for folder in (package and package.submodule_search_locations) or ():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images and labels in idx files, plain or gzipped: the format of MNIST and of the sets after it.
+"""Images and labels in idx files, plain or gzipped: the format of MNIST and its successors.
 
-A file is a header and bytes (http://yann.lecun.com/exdb/mnist, as Debian's `dataset-fashion-mnist` has it):
+A file is a header and bytes (http://yann.lecun.com/exdb/mnist, as in Debian's `dataset-fashion-mnist`):
 
     0 0 8 D    two zeros, the type (8: unsigned bytes), the number of dimensions
     D x 4      the length of each dimension, big-endian
@@ -25,11 +25,11 @@ from blockful_py.errors import LearningError
 
 UNSIGNED_BYTES = 8
 LARGEST = 2**30
-"""Bytes of values that a file may hold; MNIST's training images take 47 million."""
+"""Maximum bytes of values in a file; MNIST's training images take 47 million."""
 
 IMAGES, LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 PREFIXES = {"train": "train", "test": "t10k"}
-"""How the files of a split begin, by the split."""
+"""Prefix of the file names, by split."""
 ENDINGS = ("", ".gz")
 
 
@@ -38,9 +38,9 @@ class IdxFiles:
     """A data set's idx files.
 
     Attributes:
-        side: height and width of its images, in pixels.
-        package: Debian package that has them.
-        installed: folder that the package puts them in.
+        side: height and width of the images, in pixels.
+        package: Debian package with the files.
+        installed: folder of the package's files.
     """
 
     side: int
@@ -48,12 +48,12 @@ class IdxFiles:
     installed: Path
 
     def pair_in(self, folder: Path, split: str) -> tuple[Path, Path] | None:
-        """The files of images and of labels of a split, at any depth; None unless both are there."""
+        """The image and label files of a split, at any depth; None unless both exist."""
         found = [_first(folder, f"{PREFIXES[split]}-{kind}") for kind in (IMAGES, LABELS)]
         return (found[0], found[1]) if found[0] and found[1] else None
 
     def are_in(self, folder: Path) -> bool:
-        """Whether a folder has all of them."""
+        """Whether a folder has the files of all splits."""
         return all(self.pair_in(folder, split) for split in PREFIXES)
 
 
@@ -64,8 +64,7 @@ def read_table(files: IdxFiles, pair: tuple[Path, Path], column: str, label: str
         pair: the files of n images and of their n labels.
         column, label: names of the table's columns.
 
-    Raises:
-        LearningError: a file is damaged, or the images have another size or number than is expected.
+    Raises LearningError: a file is damaged, or the images have an unexpected size or number.
     """
     import pyarrow as pa
 
@@ -73,7 +72,7 @@ def read_table(files: IdxFiles, pair: tuple[Path, Path], column: str, label: str
     if images.shape[1:] != (files.side, files.side):
         raise LearningError(
             f"{pair[0]} has images of {images.shape[2]}x{images.shape[1]} pixels, not of "
-            f"{files.side}x{files.side}: name the data set that the files are of."
+            f"{files.side}x{files.side}: name the files' own data set."
         )
     if len(images) != len(labels):
         raise LearningError(
@@ -86,13 +85,13 @@ def read_table(files: IdxFiles, pair: tuple[Path, Path], column: str, label: str
 
 
 def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
-    """The values of an idx file of unsigned bytes, uint8, in the shape that its header states.
+    """Reads an idx file of unsigned bytes: uint8, in the shape of its header.
 
-    No more is read than the header states, which is at most `LARGEST` bytes.
+    Reads no more than the header states, at most `LARGEST` bytes.
 
     Raises:
-        LearningError: the file cannot be read, is no idx file of bytes, has another number of dimensions, or
-            more or fewer values than its header states.
+        LearningError: the file cannot be read, is not an idx file of bytes, has another number of dimensions,
+            or more or fewer values than its header states.
     """
     try:
         with _opened(path) as file:

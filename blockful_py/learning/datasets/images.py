@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of the hub's data sets: CIFAR-10, CIFAR-100, Fashion-MNIST, TinyImageNet."""
+"""Image data sets of the hub: CIFAR-10, CIFAR-100, Fashion-MNIST, TinyImageNet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from blockful_py.settings import DataOptions
 
 @dataclass(frozen=True, slots=True)
 class ImageSchema(Schema):
-    """Schema of images.
+    """Schema of an image data set.
 
     Attributes:
         side: height and width, in pixels.
@@ -82,11 +82,11 @@ TINY_IMAGENET = ImageSchema(
 
 
 def image_loader(schema: ImageSchema) -> Callable[[int, DataOptions], Dataset]:
-    """A loader of the data set, with the proxy drawn from the train split by seed.
+    """Builds a loader of the data set, with the proxy drawn from the train split by seed.
 
-    Inputs are float32 (n, channels, side, side), each channel less its mean and divided by its standard
-    deviation, labels int64 (n,), on the CPU.  The loader raises as `read_splits`, and LearningError for a
-    damaged image or one of another size.
+    Inputs are float32 (n, channels, side, side), normalised by each channel's mean and standard deviation;
+    labels are int64 (n,), on the CPU.  The loader raises as `read_splits`, and LearningError for a damaged
+    image or one of another size.
     """
 
     def load(seed: int, options: DataOptions) -> Dataset:
@@ -111,14 +111,14 @@ def _images(schema: ImageSchema, split: Split) -> Tensor:
 
 
 def _as_they_are(schema: ImageSchema, column: Any) -> Tensor:
-    """Of a column with side * side bytes a row: values from 0 to 255, float32 (n, 1, side, side)."""
+    """Reads a column of side * side raw bytes per row: values from 0 to 255, float32 (n, 1, side, side)."""
     rows = b"".join(column.to_pylist())
     pixels = np.frombuffer(bytearray(rows), np.uint8).reshape(-1, 1, schema.side, schema.side)
     return torch.from_numpy(pixels).float()
 
 
 def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Tensor:
-    """Of a column with a whole image file a row: as `_as_they_are`, (n, channels, side, side)."""
+    """Decodes a column of image files: values from 0 to 255, float32 (n, channels, side, side)."""
     channels = len(schema.mean)
     x = torch.empty(len(column), channels, schema.side, schema.side)
     for row, cell in enumerate(column):
@@ -126,7 +126,7 @@ def _from_image_files(schema: ImageSchema, column: Any, source: str) -> Tensor:
         if not isinstance(data, bytes):
             raise LearningError(
                 f"{source}: image {row} has no bytes: the column {schema.columns[0]!r} must hold whole image "
-                f"files, as that of {schema.hub} does."
+                f"files, as on the hub ({schema.hub})."
             )
         try:
             x[row] = torch.from_numpy(decode(data, schema.side, channels)).permute(2, 0, 1)

@@ -24,7 +24,7 @@ from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 
 Loader = Callable[[int, DataOptions], Dataset]
-"""Makes a data set on the CPU from the seed of its random draws and the options."""
+"""Loads a data set on the CPU from the seed of its random draws and the options."""
 
 GROUP = "blockful.datasets"
 """Entry points of other packages' loaders."""
@@ -53,21 +53,21 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
         SMALL_FASHION: FASHION_MNIST,
     }
 )
-"""Schemas of the files of the data sets that have some."""
+"""Schemas of the data sets that are read from files."""
 
 
 def loader_of(name: str) -> Loader:
-    """The loader of a data set by name or import path.  Raises SettingsError where there is none."""
+    """The loader of a data set by name or import path.  Raises SettingsError for an unknown one."""
     return find(name, "data set", DATASETS, GROUP)
 
 
 def load_dataset(name: str, seed: int, device: torch.device, options: DataOptions | None = None) -> Dataset:
-    """Load, shuffle and split a data set onto a device.
+    """Loads, shuffles and splits a data set onto a device.
 
     Inputs are float32 (n, channels, height, width) or int64 (n, length), labels int64 (n,).
 
     Raises:
-        SettingsError: no data set has this name, or its files, extra or network are not there.
+        SettingsError: no data set has this name, or its files, extra or network are missing.
         LearningError: its files are damaged or of another schema.
     """
     loader = loader_of(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of a data set hold."""
+"""Schemas of data sets' tables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Schema:
 
     Attributes:
         hub: id on the Hugging Face hub.
-        columns: columns of the inputs (text columns are joined), as the hub has them.
-        label: column of the labels, integers from 0.
+        columns: input columns, named as on the hub; text columns are joined.
+        label: label column, integers from 0.
         class_count: number of classes.
-        test: split that serves as test data; "train" is the other.
-        idx: its idx files, where there are any.
+        test: split used as test data; "train" is the other split.
+        idx: the data set's idx files, if it has any.
     """
 
     name: str
@@ -32,8 +32,7 @@ class Schema:
     idx: IdxFiles | None = None
 
     def folder(self, options: DataOptions) -> Path | None:
-        """The folder that is read: that of the options, else where a package of the system has its files;
-        None for the hub."""
+        """The folder to read: the configured one, else an installed system package's; None for the hub."""
         if options.data_files is not None:
             return Path(options.data_files) if Path(options.data_files).is_dir() else None
         if self.idx is not None and self.idx.are_in(self.idx.installed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A procedural set of images: 5 shapes in 4 textures, 20 classes, no download."""
+"""A procedural data set of images: 5 shapes in 4 textures, 20 classes, no download."""
 
 from __future__ import annotations
 
@@ -19,22 +19,20 @@ TRAIN, TEST, PROXY, SPARE = 7000, 900, 700, 10_000
 SIDE = 16  # pixels
 RADIUS = (4.8, 6.4)  # pixels
 ROTATION = 0.35  # radians, either way
-PERIOD = (3.2, 4.2)  # pixels of a stripe and the gap beside it
+PERIOD = (3.2, 4.2)  # pixels of a stripe with the gap beside it
 CONTRAST = (0.8, 1.2)
 NOISE = 0.1
 GROUND = 0.3
-"""Subtracted from every pixel, as in the digits."""
+"""Value subtracted from every pixel, as in the digits."""
 
 
 def load_shapes(seed: int, options: DataOptions) -> Dataset:
-    """16x16 grey images; label = shape * 4 + texture; 7,000 train, 900 test, 700 proxy and 10,000 spare, all
-    classes alike.
+    """Draws 16x16 grey images: 7,000 train, 900 test, 700 proxy and 10,000 spare, in balanced classes.
 
-    Position, radius, rotation, the stripes' period and phase, contrast and noise are drawn by seed.
-    Inputs are float32 (n, 1, 16, 16), labels int64 (n,), on the CPU.
+    The label is shape * 4 + texture.  Position, radius, rotation, the stripes' period and phase, contrast and
+    noise are drawn by seed.  Inputs are float32 (n, 1, 16, 16), labels int64 (n,), on the CPU.
 
-    Raises:
-        SettingsError: files are given, which this data set does not need.
+    Raises SettingsError: data files are configured, but this data set needs none.
     """
     refuse_files("shapes", options)
     total = TRAIN + TEST + PROXY
@@ -52,7 +50,7 @@ def load_shapes(seed: int, options: DataOptions) -> Dataset:
 
 
 def draw(labels: Tensor, stream: torch.Generator) -> Tensor:
-    """One image for each of the labels, int64 (n,) below 20: float32 (n, 1, 16, 16)."""
+    """Draws an image for each label, int64 (n,) below 20: float32 (n, 1, 16, 16)."""
 
     def uniform(low: float, high: float) -> Tensor:
         return torch.rand(len(labels), 1, 1, generator=stream) * (high - low) + low
@@ -77,7 +75,7 @@ def draw(labels: Tensor, stream: torch.Generator) -> Tensor:
 
 
 def _inside(u: Tensor, v: Tensor) -> tuple[Tensor, ...]:
-    """Points that belong to a shape of radius 1, bool (n, 16, 16) each, in the order of SHAPES."""
+    """Masks of the points inside each shape of radius 1, bool (n, 16, 16) each, in the order of SHAPES."""
     distance = torch.sqrt(u * u + v * v)
     return (
         distance < 1,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a split, parquet or CSV, read as one Arrow table of the columns that are needed.
+"""Reads the needed columns of a split's files, parquet or CSV, as one Arrow table.
 
-Shards may differ in what no writer means to say: the order of columns, further columns, int32 or int64,
-string or large_string, a column without any value, categories, images as bytes or with their path.
+Shards may differ in representation: order of columns, further columns, int32 or int64, string or
+large_string, a column without any value, categories, images as bytes or with their path.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from blockful_py.learning.datasets.schema import Schema
 
 SUFFIXES = (".parquet", ".csv")
 LARGEST_ROW = 64 << 20
-"""Bytes of a CSV file's row, and of the block that Arrow parses at once."""
+"""Maximum bytes of a row of a CSV file, and the block size of Arrow's parser."""
 
 POINTER = b"version https://git-lfs.github.com/"
-"""How a file begins that Git LFS has in the place of the data."""
+"""First bytes of a Git LFS pointer, which stands in for the data."""
 
 
 def shards_in(folder: Path, splits: Iterable[str]) -> dict[str, list[Path]]:
-    """The files of each split at any depth, ascending: the last part of a path that begins with the name of a
-    split tells whose it is (`data/train-00000-of-00001.parquet`, `train/0000.parquet`).
+    """The files of each split, at any depth, ascending.
 
-    Raises LearningError where a split has files of both kinds, which may be the same rows twice.
+    The last path component that begins with a split's name determines the split
+    (`data/train-00000-of-00001.parquet`, `train/0000.parquet`).
+    Raises LearningError if a split has files of both kinds, which may hold the same rows twice.
     """
     found: dict[str, list[Path]] = {split: [] for split in splits}
     for path in sorted(folder.rglob("*")):
@@ -45,9 +46,9 @@ def shards_in(folder: Path, splits: Iterable[str]) -> dict[str, list[Path]]:
 
 
 def read_shards(schema: Schema, paths: Sequence[Path]) -> Any:
-    """The rows of all files, one after the other, in the columns that the schema needs.
+    """Concatenates the rows of all files, in the columns that the schema needs.
 
-    Raises LearningError: a file is damaged or lacks a column, or a column's types have nothing in common.
+    Raises LearningError if a file is damaged or lacks a column, or a column's types are incompatible.
     """
     import pyarrow as pa
 
@@ -60,9 +61,9 @@ def read_shards(schema: Schema, paths: Sequence[Path]) -> Any:
 
 
 def needed_columns(schema: Schema, source: str, table: Any) -> Any:
-    """The table's columns of inputs and labels, plain: values instead of categories, an image's bytes alone.
+    """The table's input and label columns, converted by `plain_column`.
 
-    Raises LearningError where one is missing.
+    Raises LearningError if one is missing.
     """
     _require_columns(schema, source, table.column_names)
     names = [*schema.columns, schema.label]
@@ -77,11 +78,11 @@ def _require_columns(schema: Schema, source: str, names: Sequence[str]) -> None:
             f"{schema.name!r} needs the columns that {schema.hub} has."
         )
     if twice := [column for column in wanted if names.count(column) > 1]:
-        raise LearningError(f"{source} has column {twice[0]} {names.count(twice[0])} times: leave one.")
+        raise LearningError(f"{source} has column {twice[0]} {names.count(twice[0])} times: keep one.")
 
 
 def plain_column(column: Any) -> Any:
-    """Values instead of categories, an image's bytes alone; large types of texts and bytes."""
+    """Decodes categories, reduces images to their bytes, and casts texts and bytes to large types."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -103,14 +104,14 @@ def _read(schema: Schema, path: Path) -> Any:
     try:
         table = _csv(schema, path) if kind == "csv" else _parquet(schema, path)
     except PermissionError as error:
-        raise LearningError(f"{path} cannot be read ({error.strerror}): give yourself the right.") from None
+        raise LearningError(f"{path} cannot be read ({error.strerror}): change its permissions.") from None
     except (pa.ArrowException, OSError) as error:
         raise LearningError(f"{path} cannot be read as {kind} {why_unreadable(path, error)}") from None
     return needed_columns(schema, str(path), table)
 
 
 def why_unreadable(path: Path, error: Exception) -> str:
-    """The reason in brackets, and what to do."""
+    """The reason in brackets, followed by the remedy."""
     reason = str(error).splitlines()[0]
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:
@@ -134,7 +135,7 @@ def _parquet(schema: Schema, path: Path) -> Any:
 
 
 def _csv(schema: Schema, path: Path) -> Any:
-    """Inputs are read as they are written, so that no shard's texts become numbers."""
+    """Reads inputs as strings, so that no shard's texts become numbers."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -149,7 +150,7 @@ def _csv(schema: Schema, path: Path) -> Any:
 
 
 def _require_alike(paths: Sequence[Path], tables: Sequence[Any]) -> None:
-    """Raises LearningError, with both files, for a column whose types have nothing in common."""
+    """Checks that each column has compatible types.  Raises LearningError naming two files that differ."""
     import pyarrow as pa
 
     first: dict[str, tuple[Path, Any]] = {}
@@ -173,4 +174,4 @@ def _have_one_type(one: Any, other: Any) -> bool:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return False
     texts = pa.types.is_large_string(one.type) or pa.types.is_large_string(other.type)
-    return not (texts and pa.types.is_large_binary(joined.field(0).type))  # Arrow takes texts for bytes
+    return not (texts and pa.types.is_large_binary(joined.field(0).type))  # Arrow converts texts to bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Smaller versions of image sets: fewer images, with fewer pixels."""
+"""Reduced versions of image data sets: fewer images, with fewer pixels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from blockful_py.settings import DataOptions
 
 @dataclass(frozen=True, slots=True)
 class Smaller:
-    """What remains of a data set.
+    """Size of a reduced data set.
 
     Attributes:
-        pool: each pixel is the mean of a square of pool x pool.
-        train, test: at most so many images, drawn by seed; all of the proxy set stay, and the other images of
-            the test set are the spare ones.
+        pool: side of the square of pixels that is averaged to one pixel.
+        train, test: maximum numbers of images, drawn by seed; all proxy images are kept, and the remaining
+            test images become the spare ones.
 
-    Raises SettingsError (when made) for a number below 1.
+    The constructor raises SettingsError for a number below 1.
     """
 
     pool: int
@@ -41,10 +41,10 @@ class Smaller:
 def smaller(
     name: str, load: Callable[[int, DataOptions], Dataset], to: Smaller
 ) -> Callable[[int, DataOptions], Dataset]:
-    """A loader of the smaller version, float32 (n, channels, height / pool, width / pool), by its own name.
+    """A loader of the reduced version, `name`: float32 (n, channels, height / pool, width / pool).
 
-    The loader raises as `load`, and LearningError where the data set has no images, or their sides are no
-    multiples of `pool`.
+    The loader raises as `load`, and LearningError unless the data set has images whose sides are multiples of
+    `pool`.
     """
 
     def reduced(seed: int, options: DataOptions) -> Dataset:

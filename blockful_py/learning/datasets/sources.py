@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each data set comes from, and whether it is on this machine."""
+"""Sources of the data sets, and whether each is on this machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Source:
     """A data set's source.
 
     Attributes:
-        get: what to do to have it.
-        found: where it is on this machine; None where it is not.
+        get: how to get the data set.
+        found: its place on this machine; None if it is not here.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Source:
 
 
 def sources() -> Iterator[Source]:
-    """The sources of all data sets that have a name, by ascending name.  Loads none of them."""
+    """The sources of all named data sets, by ascending name; loads none of them."""
     for name in known(DATASETS, GROUP):
         if name in SCHEMAS:
             yield Source(name, _how_to_get(SCHEMAS[name]), _place_of(SCHEMAS[name]))
@@ -69,7 +69,7 @@ def _place_of(schema: Schema) -> str | None:
 
 
 def _is_cached(hub: str) -> bool:
-    """Whether files of the data set were fetched from the hub before."""
+    """Whether the hub's cache has files of the data set."""
     if find_spec("huggingface_hub") is None:
         return False
     from huggingface_hub import constants

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Splits of a data set as Arrow tables: from parquet, CSV or idx files, or from the Hugging Face hub."""
+"""Splits of a data set as Arrow tables, read from parquet, CSV or idx files or from the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Split:
     """One split of a data set.
 
     Attributes:
-        source: its origin, for errors.
+        source: its origin, for error messages.
         table: Arrow table of n rows.
         labels: int64 (n,), on the CPU.
     """
@@ -41,7 +41,7 @@ def read_splits(schema: Schema, options: DataOptions, seed: int) -> tuple[Split,
     """The train and the test split, each with at most `options.data_limit` rows.
 
     Raises:
-        SettingsError: an extra is missing, the files are not there, or the hub cannot be reached.
+        SettingsError: an extra or the files are missing, or the hub cannot be reached.
         LearningError: a file is damaged or of another schema, or a label is out of range.
     """
     with needed_by(f"data set {schema.name!r}"):
@@ -69,7 +69,10 @@ def _split(schema: Schema, sourced: tuple[str, Any], limit: int | None, seed: in
 
 
 def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
-    """Raises LearningError unless each row has a label in range.  Floats that are whole are converted."""
+    """The labels as int64 (n,), with whole floats converted.
+
+    Raises LearningError unless each row has a label in range.
+    """
     import pyarrow as pa
 
     column = table[schema.label]
@@ -86,7 +89,7 @@ def _labels(schema: Schema, source: str, table: Any) -> torch.Tensor:
     if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < schema.class_count:
         raise LearningError(
             f"{source} has labels from {int(labels.min())} to {int(labels.max())}; those of {schema.name!r} "
-            f"are from 0 to {schema.class_count - 1}: correct the file, or name the data set that it is of."
+            f"are from 0 to {schema.class_count - 1}: correct the file, or name its own data set."
         )
     return labels
 
@@ -114,7 +117,7 @@ def _or_idx(schema: Schema, split: str) -> str:
 
 
 def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
-    """(origin, Arrow table) by split, through `datasets`.  Raises SettingsError without it or the hub."""
+    """Downloads (origin, Arrow table) by split through `datasets`; raises SettingsError if that fails."""
     with needed_by(f"data set {schema.name!r}"):
         import datasets
 
@@ -122,7 +125,7 @@ def from_hub(schema: Schema, source: str) -> Mapping[str, tuple[str, Any]]:
         loaded = {split: datasets.load_dataset(source, split=split) for split in ("train", schema.test)}
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise SettingsError(
-            f"data set {schema.name!r} cannot be had from the hub as {source!r} "
+            f"data set {schema.name!r} cannot be downloaded from the hub as {source!r} "
             f"({type(error).__name__}: {str(error).splitlines()[0][:200]}): download its parquet files "
             "elsewhere, put them in a folder and set learning.data_files to it."
         ) from None

@@ -30,19 +30,19 @@ YAHOO_ANSWERS = Schema(
 )
 
 BUCKETS = 30_000
-"""Token ids of the word tokenizer; id 0 is padding."""
+"""Number of token ids of the word tokenizer; id 0 is padding."""
 
 WORD = re.compile(r"[a-z0-9]+")
 
 Tokenize = Callable[[Sequence[str]], Tensor]
-"""Texts to ids, int64 (n, text_length)."""
+"""Maps n texts to ids, int64 (n, text_length)."""
 
 
 def load_yahoo_answers(seed: int, options: DataOptions) -> Dataset:
     """Title, question and best answer of each entry, cut to `text_length` tokens: int64 (n, text_length).
 
-    Labels are int64 (n,); all lies on the CPU.  Raises as `read_splits` and `tokenizer`, and LearningError
-    for columns that hold no texts.
+    Labels are int64 (n,); all tensors are on the CPU.
+    Raises as `read_splits` and `tokenizer`, and LearningError for columns without texts.
     """
     tokenize, vocabulary = tokenizer(options)
     train, test = (
@@ -53,10 +53,9 @@ def load_yahoo_answers(seed: int, options: DataOptions) -> Dataset:
 
 
 def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
-    """The tokenizer of the options and the number of its ids.
+    """The configured tokenizer and the number of its ids.
 
-    Raises:
-        SettingsError: `transformers` or the tokenizer is not there, or its padding has another id than 0.
+    Raises SettingsError: `transformers` or the tokenizer is missing, or its padding id is not 0.
     """
     if options.tokenizer == WORDS:
         return (lambda texts: word_ids(texts, options.text_length)), BUCKETS
@@ -66,8 +65,8 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
         loaded: Any = transformers.AutoTokenizer.from_pretrained(options.tokenizer, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise SettingsError(
-            f"the tokenizer {options.tokenizer!r} is neither {WORDS!r} nor a folder with a tokenizer nor to "
-            f"be had from the hub: {str(error).splitlines()[0]} Download it elsewhere and give its folder."
+            f"the tokenizer {options.tokenizer!r} is neither {WORDS!r} nor a folder with a tokenizer nor "
+            f"available on the hub: {str(error).splitlines()[0]} Download it elsewhere and give its folder."
         ) from None
     if loaded.pad_token_id != 0:
         raise SettingsError(
@@ -85,7 +84,7 @@ def tokenizer(options: DataOptions) -> tuple[Tokenize, int]:
 def word_ids(texts: Sequence[str], length: int) -> Tensor:
     """Token ids, int64 (n, length), of n texts: 1 + CRC-32 of a word modulo 29,999, and 0 for padding.
 
-    Two words may share an id, but no vocabulary has to be stored.
+    Two words may share an id; in return, no vocabulary has to be stored.
     """
     ids = torch.zeros(len(texts), length, dtype=torch.int64)
     for row, text in enumerate(texts):
@@ -96,7 +95,7 @@ def word_ids(texts: Sequence[str], length: int) -> Tensor:
 
 
 def _joined(split: Split) -> list[str]:
-    """The texts of each row, one after the other.  Raises LearningError for a column of anything else."""
+    """Joins the texts of each row.  Raises LearningError for a column of another type."""
     import pyarrow as pa
 
     for name in YAHOO_ANSWERS.columns:

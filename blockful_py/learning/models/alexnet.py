@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AlexNet (Krizhevsky 2014) in its form for small images."""
+"""AlexNet (Krizhevsky 2014) in its variant for small images."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FEATURES = 256
 
 
 class AlexNet(nn.Module):
-    """Five convolutions, three max-pools, one dense layer, as bearpaw/pytorch-classification has for CIFAR.
+    """Five convolutions, three max-pools, one dense layer, as in bearpaw/pytorch-classification for CIFAR.
 
     2,472,266 parameters for colour images of 10 classes (2.47 M in that repository's table).  Inputs over
-    32x32 end in more than one position; their features are the mean over the positions.
+    32x32 give more than one position before the dense layer; their features are the mean over the positions.
     """
 
     def __init__(self, input_shape: tuple[int, ...], class_count: int, device: torch.device) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An architecture: a network, the form of its inputs and a number of classes; everything but the weights."""
+"""An architecture: a network, its input shape and its number of classes; everything except the weights."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Architecture:
 
     Attributes:
         input_shape: (channels, height, width) of images, (length,) of texts.
-        vocabulary: number of token ids, where the inputs are texts.
+        vocabulary: number of token ids, for texts.
         options: the network's own settings, by ascending name.
 
-    Raises SettingsError for a name that no network has, for inputs or options that it does not take, and for
-    a network whose state dict is not all of it.
+    The constructor raises SettingsError for an unknown name, for unsupported inputs or options, and for a
+    network whose state dict is incomplete.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Architecture:
 
     @classmethod
     def of(cls, name: str, dataset: Dataset, options: Mapping[str, Option] | None = None) -> Architecture:
-        """The network `name` for a data set.  Raises SettingsError where they do not fit."""
+        """The network `name` for a data set.  Raises SettingsError if they do not fit."""
         return cls(
             name,
             dataset.input_shape,
@@ -61,32 +61,30 @@ class Architecture:
 
     @property
     def parameter_count(self) -> int:
-        """Number of trainable weights; buffers and frozen layers do not count."""
+        """Number of trainable weights, without buffers and frozen layers."""
         return sum(parameter.numel() for parameter in trainable(self._built()).values())
 
     @property
     def trained_names(self) -> frozenset[str]:
-        """Names in the state dict of what training changes by its gradient."""
+        """Names of the state dict's tensors that gradient descent changes."""
         return frozenset(trainable(self._built()))
 
     def module(self, weights: Weights, device: torch.device) -> nn.Module:
-        """The network with a copy of these weights, a state dict, on the device.
+        """The network on the device, with a copy of these weights, a state dict.
 
-        In training, batch normalisation takes its running statistics for a sample that is alone in a batch,
-        where torch has no variance to divide by and raises.
+        In training mode, batch normalisation uses its running statistics for a batch of one sample; torch
+        itself would raise, because the batch has no variance.
 
-        Raises:
-            LearningError: the weights are those of another architecture.
+        Raises LearningError: the weights have another architecture.
         """
         module = self._empty(device)
         self.load(module, weights)
         return module
 
     def load(self, module: nn.Module, weights: Weights) -> None:
-        """Copy weights, a state dict, into a module of this architecture.
+        """Copies weights, a state dict, into a module of this architecture.
 
-        Raises:
-            LearningError: the weights are those of another architecture.
+        Raises LearningError: the weights have another architecture.
         """
         expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
         shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
@@ -99,26 +97,26 @@ class Architecture:
         module.load_state_dict(dict(weights))
 
     def ordered(self, weights: Weights) -> Weights:
-        """Weights of this architecture in the order of the network's state dict."""
+        """Weights of this architecture, in the order of the network's state dict."""
         return {name: weights[name] for name in self.state()}
 
     def initial(self, generator: torch.Generator) -> Weights:
-        """State dict of initial weights (see `initialise`), on the CPU; buffers are as the constructor makes
-        them, from draws of a generator with the same seed.
+        """State dict of initial weights (see `initialise`), on the CPU.
 
-        Raises:
-            SettingsError: the network leaves a tensor without initial values.
+        Buffers keep the values of the constructor, which draws from a generator with the same seed.
+
+        Raises SettingsError: the network leaves a tensor without initial values.
         """
         module = self._empty(torch.device("cpu"))
         initialise(module, self.name, generator, self._constants(module, generator.initial_seed()))
         return detached(module.state_dict())
 
     def state(self) -> Weights:
-        """The state dict on meta: names, shapes and types without numbers."""
+        """The state dict on the meta device: names, shapes and types without numbers."""
         return self._built().state_dict()
 
     def _empty(self, device: torch.device) -> nn.Module:
-        """`Module.to_empty`, which would take a second to import what it needs for tensors on meta."""
+        """The network with uninitialised tensors; `Module.to_empty` would spend a second on imports."""
         module = self._built()
         state = module.state_dict().items()
         empty = {name: torch.empty(each.shape, dtype=each.dtype, device=device) for name, each in state}
@@ -129,7 +127,7 @@ class Architecture:
         return module
 
     def _constants(self, module: nn.Module, seed: int) -> Weights:
-        """The buffers that are none of normalisation."""
+        """Constructor values of the buffers outside batch normalisation."""
         of_norms = {
             id(each) for part in module.modules() if isinstance(part, _BatchNorm) for each in part.buffers()
         }
@@ -142,7 +140,7 @@ class Architecture:
         return {name: made[name] for name in names}
 
     def _built(self, device: torch.device = torch.device("meta")) -> nn.Module:  # noqa: B008
-        """The network on meta: elsewhere the constructors of torch.nn draw from the global generator."""
+        """Builds the network, by default on the meta device, where constructors draw no random numbers."""
         options = dict(self.options)
         if self.vocabulary is not None:
             options["vocabulary"] = self.vocabulary
@@ -158,7 +156,7 @@ class Architecture:
         return find(self.name, "model", MODELS, GROUP)
 
     def _check_state(self, built: nn.Module) -> None:
-        """Raises SettingsError for a network that its state dict does not hold, or not as it is."""
+        """Checks that the state dict holds the whole network.  Raises SettingsError."""
         lazy = [name for name, each in built.named_parameters() if is_lazy(each)]
         if lazy:
             raise SettingsError(
@@ -185,7 +183,7 @@ class Architecture:
             )
         if not trainable(built):
             raise SettingsError(
-                f"model {self.name!r} has no weight that is trained: set requires_grad of one at least."
+                f"model {self.name!r} has no trainable weight: set requires_grad of at least one."
             )
 
     def _check_options(self, builder: Builder) -> None:
@@ -206,12 +204,12 @@ class Architecture:
 
 
 def trainable(module: nn.Module) -> dict[str, nn.Parameter]:
-    """The parameters that training changes, by name: those that are not frozen."""
+    """The parameters that training changes, by name: all except the frozen ones."""
     return {name: each for name, each in module.named_parameters() if each.requires_grad}
 
 
 def _normalised(part: _BatchNorm, x: Tensor) -> Tensor:
-    """`part.forward`, but for an input with one value a channel by the running statistics."""
+    """Forward pass of `part`; an input with one value per channel uses the running statistics."""
     if part.training and x.numel() == x.shape[1]:
         return functional.batch_norm(
             x, part.running_mean, part.running_var, part.weight, part.bias, eps=part.eps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BERT (Devlin et al. 2019) through `transformers`, with a dense layer to the classes."""
+"""BERT (Devlin et al. 2019) through `transformers`, with a dense classification layer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from blockful_py.errors import SettingsError
 from blockful_py.extras import needed_by
 
 PADDING = 0
-"""Token id that pads a text, in BERT's vocabularies as in ours."""
+"""Token id of padding, in BERT's vocabularies and in ours."""
 
 SPREAD = 0.02
 """Standard deviation of BERT's initial weights."""
 
 
 class Bert(nn.Module):
-    """bert-base-cased unless the settings say otherwise: 108,310,272 parameters below the dense layer.
+    """bert-base-cased by default: 108,310,272 parameters below the dense layer.
 
-    Inputs are token ids, int64 (B, length), below `vocabulary`; 0 is padding.  There is no dropout, since
+    Inputs are token ids, int64 (B, length), below `vocabulary`; 0 is padding.  There is no dropout, because
     it would draw from torch's global generator.
 
     Args:
-        pretrained: hub id or folder of a BERT model whose sizes and weights to start from.
-        hidden, layers, heads, intermediate, positions: sizes, where nothing pretrained is given.
+        pretrained: hub id or folder of a BERT model that gives the sizes and initial weights.
+        hidden, layers, heads, intermediate, positions: sizes, used without `pretrained`.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Bert(nn.Module):
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
         with torch.device(device):
             self.bert = transformers.BertModel(config)
-        # Buffers that are in no state dict: forward passes them instead.
+        # These buffers are in no state dict; forward passes their values instead.
         del self.bert.embeddings.position_ids, self.bert.embeddings.token_type_ids
         self.head = nn.Linear(config.hidden_size, class_count, device=device)
 
     def initialise(self, generator: torch.Generator) -> None:
-        """N(0, 0.02) and zero biases, or the pretrained weights below the head."""
+        """Draws N(0, 0.02) weights and zero biases, or loads the pretrained weights below the head."""
         for part in self.modules():
             if isinstance(part, nn.Linear | nn.Embedding):
                 part.weight.normal_(std=SPREAD, generator=generator)
@@ -112,6 +112,6 @@ def _fetched(kind: Any, source: str) -> Any:
         return kind.from_pretrained(source)
     except (OSError, ValueError) as error:
         raise SettingsError(
-            f"the pretrained model {source!r} is neither a folder with a model nor to be had from the hub: "
+            f"the pretrained model {source!r} is neither a folder with a model nor available on the hub: "
             f"{str(error).splitlines()[0]} Download it elsewhere and give its folder."
         ) from None

@@ -8,13 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 PADDING = 0
-"""Token id that pads a text."""
+"""Token id of padding."""
 
 
 class Gcnn(nn.Module):
-    """Embedding, two gated convolutions `(X W + b) * sigmoid(X V + c)`, the largest value of each map over
-    the text, two dense layers.
+    """Embedding, two gated convolutions, the maximum of each map over the text, two dense layers.
 
+    A gated convolution is `(X W + b) * sigmoid(X V + c)`.
     Inputs are token ids, int64 (B, length), below `vocabulary`; 0 is padding.
     """
 
@@ -32,7 +32,7 @@ class Gcnn(nn.Module):
         super().__init__()
         if width % 2 != 1:
             raise ValueError(f"width must be odd, not {width}")
-        # Without first values, whose draw on meta would take a second to import what it needs.
+        # Without initial values, because drawing them on meta would spend a second on imports.
         rows = torch.empty(vocabulary, embedding, device=device)
         self.embedding = nn.Embedding(vocabulary, embedding, padding_idx=PADDING, _weight=rows)
         self.conv1 = nn.Conv1d(embedding, 2 * maps, width, padding=width // 2, device=device)

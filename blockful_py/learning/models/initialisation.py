@@ -14,14 +14,13 @@ from blockful_py.learning.weights import Weights
 
 
 def initialise(module: nn.Module, name: str, generator: torch.Generator, constants: Weights) -> None:
-    """Fill all parameters and buffers of a module; `constants`: values of buffers by name.
+    """Fills all parameters and buffers of a module; `constants` holds values of buffers by name.
 
-    Convolutions and dense layers: U(-1/sqrt(fan in), 1/sqrt(fan in)), embeddings: N(0, 1) with a zero row
-    for padding, normalisation: ones and zeros, as torch has them.  The network's own
-    method `initialise(generator)`, called last, fills layers of other kinds and may change any.
+    Convolutions and dense layers: U(-1/sqrt(fan in), 1/sqrt(fan in)).  Embeddings: N(0, 1) with a zero row
+    for padding.  Normalisation: ones and zeros, as in torch.  The network's own method
+    `initialise(generator)` is called last; it fills layers of other kinds and may change any.
 
-    Raises:
-        SettingsError: a tensor was left unfilled.
+    Raises SettingsError: a tensor was left unfilled.
     """
     with torch.no_grad():
         for tensor in (*module.parameters(), *module.buffers()):
@@ -49,8 +48,8 @@ def _fill(part: nn.Module, generator: torch.Generator) -> None:
         bound = 1 / math.sqrt(part.weight[0].numel())
         for parameter in (part.weight, part.bias):
             if parameter is not None:
-                # Multiples of 2^-24, then one rounding at a time: uniform_(-bound, bound) fuses two on some
-                # processors.
+                # Multiples of 2^-24, with one rounding per step: on some processors uniform_(-bound, bound)
+                # fuses two steps.
                 parameter.uniform_(generator=generator).mul_(2 * bound).sub_(bound)
     elif isinstance(part, nn.Embedding):
         part.weight.normal_(generator=generator)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 SMALLEST = 32
-"""Least height and width, in pixels, of inputs of the networks' CIFAR forms."""
+"""Minimum height and width, in pixels, of inputs of the networks' CIFAR variants."""
 
 
 def padded(x: Tensor) -> Tensor:
@@ -23,12 +23,12 @@ def padded(x: Tensor) -> Tensor:
 
 
 def normalisation(kind: str, channels: int, device: torch.device) -> nn.Module:
-    """`batch`: batch normalisation.  `group`: group normalisation (Wu and He 2018) with at most 32 groups,
-    which keeps no running statistics and mixes no samples.  Both map (B, channels, H, W) to the same shape
-    and have 2 parameters a channel.
+    """The normalisation layer of a kind, (B, channels, H, W) to the same shape, 2 parameters per channel.
 
-    Raises:
-        ValueError: another kind.
+    "batch" is batch normalisation.  "group" is group normalisation (Wu and He 2018) with at most 32 groups;
+    it keeps no running statistics and does not mix samples.
+
+    Raises ValueError: another kind.
     """
     if kind == "batch":
         return nn.BatchNorm2d(channels, device=device)

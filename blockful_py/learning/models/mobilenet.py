@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNetV2 (Sandler et al. 2018) in its form for small images."""
+"""MobileNetV2 (Sandler et al. 2018) in its variant for small images."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ STAGES = (
     (6, 160, 3, 2),
     (6, 320, 1, 1),
 )
-"""Expansion, maps, blocks, and the stride of the first block (the second stage has 2 on ImageNet)."""
+"""Expansion, maps, blocks, and stride of the first block (the ImageNet variant's second stage has 2)."""
 
 FEATURES = 1280
 
 
 class InvertedResidual(nn.Module):
-    """1x1 convolution to `expansion` times as many maps, 3x3 each map by itself, 1x1 back; with a shortcut
-    (a 1x1 convolution where the number of maps changes) at stride 1."""
+    """A 1x1 convolution to `expansion` times as many maps, a depthwise 3x3 one, and a 1x1 one back.
+
+    At stride 1 it has a shortcut, which is a 1x1 convolution if the number of maps changes.
+    """
 
     def __init__(
         self, maps: int, out: int, expansion: int, stride: int, norm: str, device: torch.device
@@ -59,8 +61,8 @@ class InvertedResidual(nn.Module):
 class MobileNetV2(nn.Module):
     """A 3x3 convolution, 17 inverted residuals, a 1x1 convolution, one dense layer.
 
-    2,296,922 parameters for colour images of 10 classes, as in kuangliu/pytorch-cifar, which has shortcuts
-    with weights that the ImageNet form (torchvision: 3,504,872 for 1,000 classes) lacks.
+    2,296,922 parameters for colour images of 10 classes, as in kuangliu/pytorch-cifar.  Its shortcuts have
+    weights, which the ImageNet variant lacks (torchvision: 3,504,872 for 1,000 classes).
     `norm` is "batch" or "group" (see `layers.normalisation`).
     """
 

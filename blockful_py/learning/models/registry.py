@@ -17,7 +17,10 @@ from blockful_py.learning.models.mobilenet import MobileNetV2
 from blockful_py.learning.models.resnet import ResNet18
 
 Builder = Callable[..., nn.Module]
-"""`(input_shape, class_count, device, **options)`; one that reads token ids has an option `vocabulary`."""
+"""Builds a network from `(input_shape, class_count, device, **options)`.
+
+A network that reads token ids has an option `vocabulary`.
+"""
 
 GROUP = "blockful.models"
 """Entry points of other packages' builders."""

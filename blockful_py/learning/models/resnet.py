@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet18 (He et al. 2016) in its form for small images."""
+"""ResNet18 (He et al. 2016) in its variant for small images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 
 
 class ResidualBlock(nn.Module):
-    """relu(x' + conv(relu(conv(x)))): x' is x, or a 1x1 convolution of it where the shape changes."""
+    """relu(x' + conv(relu(conv(x)))); x' is x, or a 1x1 convolution of x if the shape changes."""
 
     def __init__(self, maps: int, out: int, stride: int, norm: str, device: torch.device) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries a network on a few samples, before anything is deployed."""
+"""Tries a network on a few samples before deployment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ ROWS = 2
 def require_trainable(
     architecture: Architecture, samples: Samples, seed: int, by_gradient: bool = True
 ) -> None:
-    """Raises SettingsError, which says what to change, unless the network gives logits and can be trained.
+    """Checks that the network returns logits and can be trained.
 
     Args:
-        samples: of the data set, on the device that is to train.
-        by_gradient: whether it is trained here, and not by a program of the participants' own.
+        samples: samples of the data set, on the training device.
+        by_gradient: False if the participants' own program trains the network.
+
+    Raises SettingsError with the change to make.
     """
     stream = generator(seed, "trial")
     trial = _Trial(architecture.name, architecture.class_count)
@@ -34,8 +36,8 @@ def require_trainable(
         first, again = (trial.logits(module.eval(), x, "") for _ in range(2))
         if not torch.equal(first, again):
             raise SettingsError(
-                f"model {architecture.name!r} gives other logits each time in evaluation: make what it draws "
-                "depend on self.training, as functional.dropout(x, p, self.training) does."
+                f"model {architecture.name!r} gives different logits each time in evaluation: make its "
+                "random draws depend on self.training, as functional.dropout(x, p, self.training) does."
             )
         for rows, when in ((x, " in training"), (x[:1], " in training, one sample alone")):
             if by_gradient:
@@ -43,14 +45,14 @@ def require_trainable(
 
 
 class _Trial:
-    """A network's name, and the number of classes."""
+    """Trial of a network with a given name and number of classes."""
 
     def __init__(self, name: str, classes: int) -> None:
         self._name = name
         self._classes = classes
 
     def logits(self, module: nn.Module, x: Tensor, when: str) -> Tensor:
-        """What the network says of samples x (B, ...): float32 (B, classes)."""
+        """Logits of samples x (B, ...): float32 (B, classes).  Raises SettingsError for invalid ones."""
         try:
             said = module(x)
         except BlockfulError:
@@ -80,7 +82,7 @@ class _Trial:
         return said.detach() if not module.training else said
 
     def learns(self, module: nn.Module, x: Tensor, when: str) -> None:
-        """Takes the gradients of a loss on samples x (B, ...)."""
+        """Computes the gradients of a loss on samples x (B, ...).  Raises SettingsError if that fails."""
         said = self.logits(module, x, when)
         loss = functional.cross_entropy(said, torch.zeros(len(x), dtype=torch.int64, device=x.device))
         weights = [*trainable(module).values()]
@@ -97,7 +99,7 @@ class _Trial:
 
 
 def _found_in(said: Any) -> str:
-    """Where the first tensor is in what a network returned."""
+    """Describes the place of the first tensor in a network's return value."""
     if isinstance(said, tuple | list):
         index = next((i for i, each in enumerate(said) if isinstance(each, Tensor)), None)
         return "" if index is None else f", as [{index}] of it"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members that are processes of their own: reached, elected, asked."""
+"""Finds, elects and asks committee members that are separate processes."""

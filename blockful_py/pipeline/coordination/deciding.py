@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from blockful_py.committee.certificates import Executor
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.motions import Motion
 from blockful_py.errors import ContractError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.coordination.motions import carry_out
 from blockful_py.pipeline.run.contracts import Contracts
 
 OVERTAKEN = frozenset({"RequestNotWaiting", "ChunkOutOfOrder"})
-"""Refusals of a decision that another leader sent first."""
+"""Contract errors when another leader has sent the decision first."""
 
 
 def decide_request(contracts: Contracts, coordinator: Coordinator, number: int, admitted: bool) -> None:
-    """Admits a request, or dismisses it; does nothing where another leader's decision came first.
+    """Admits or dismisses a request; does nothing if another leader has sent the decision first.
 
     Raises QuorumError, with the members' reasons, when too few agree.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the federation file, as a party judges them before it agrees."""
+"""Checks a changed federation file before the party agrees to it."""
 
 from __future__ import annotations
 
@@ -7,32 +7,28 @@ from dataclasses import replace
 
 from blockful_py.errors import RefusedError
 from blockful_py.pipeline.run.catching_up import following
-from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.pipeline.run.directory import Party, RunDirectory
-from blockful_py.pipeline.run.filed import docket_of
-from blockful_py.pipeline.run.stores import Stores
+from blockful_py.pipeline.run.directory import Party
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.training_data import setup_of
-from blockful_py.record.catalogue import CatalogueReader
 from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES, FederationFile, uri_of_digest
 from blockful_py.record.file_change import Difference, differences, require_allowed
 from blockful_py.storage.cid import parse_cid
-from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
 
 
 class FileChanges:
-    """Judges new federation files beside the one that a party has."""
+    """Compares new federation files with the party's current one."""
 
-    def __init__(self, run: RunDirectory, contracts: Contracts, store: FileStore) -> None:
-        self._run = run
-        self._contracts = contracts
-        self._store = store
+    def __init__(self, opened: OpenedRun) -> None:
+        self._opened = opened
+        self._run = opened.run
+        self._store = opened.stores.live
 
     def review(self, digest: bytes) -> tuple[Difference, ...]:
-        """What a file changes, once it and the public files that it names are kept here.
+        """The changes that a file makes, after it and its public files have been stored here.
 
-        Raises RefusedError for a change that is not allowed; StorageError when a file cannot be had;
-        SettingsError or LearningError for rules that this party cannot go by.
+        Raises RefusedError for a change that is not allowed; StorageError when a file cannot be fetched;
+        SettingsError or LearningError for rules that this party cannot follow.
         """
         before, after = self._file(bytes.fromhex(self.require_party().federation)), self._file(digest)
         changed = differences(before, after)
@@ -42,20 +38,17 @@ class FileChanges:
         return changed
 
     def files(self, digest: bytes) -> dict[Uri, int]:
-        """The file and the public files that it names, each with the bytes that it may have."""
+        """The file and the public files that it names, each with its maximum size in bytes."""
         public = self._file(digest).public
         named = (parse_cid(public.measuring), parse_cid(public.initial))
         return {uri_of_digest(digest): MAX_BYTES, **dict.fromkeys(named, MAX_PUBLIC_BYTES)}
 
     def open_requests(self) -> tuple[int, ...]:
-        """Numbers of the admitted requests whose parts are yet to be made or carried out."""
-        archived = Stores.of(self._run, self._contracts).archive
-        catalogue = CatalogueReader(self._contracts.live, self._store, archived)
-        docket = docket_of(self._run.settings, self._contracts, catalogue, self._store)
-        return tuple(each.number for each in docket.admitted() if each.stage.is_open)
+        """Numbers of the admitted requests that are not completed yet."""
+        return tuple(each.number for each in self._opened.docket.admitted() if each.stage.is_open)
 
     def require_party(self) -> Party:
-        """Whose run it is.  Raises RefusedError for a laboratory's."""
+        """The party whose run it is.  Raises RefusedError for a laboratory's run."""
         if self._run.party is None:
             raise RefusedError("a laboratory has no federation file: change its settings instead.")
         return self._run.party

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public halves of group keys, kept in the run: the leader names cheaters by them."""
+"""Public halves of group keys, stored in the run, by which the leader identifies cheaters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blockful_py.whole_file import write_whole
 
 
 class GroupKeys:
-    """A folder with one file per key.  The folder may not exist yet."""
+    """A folder with one file per key.  The folder need not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -21,7 +21,7 @@ class GroupKeys:
         write_whole(self._path(key.key_id), codec.encode(key), parents=True)
 
     def find(self, key_id: bytes) -> CommitteeKey | None:
-        """The key, or None if it was not kept here.  Raises RunError when the file is damaged."""
+        """The key, or None if it is not stored here.  Raises RunError when the file is damaged."""
         path = self._path(key_id)
         try:
             key = codec.decode(CommitteeKey, path.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open motions: kept in the run until they are carried, reviewed by members, sent to the chains."""
+"""Open motions: stored in the run until carried, reviewed by members, sent to the chains."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NO_SALT = bytes(32)
 
 
 class OpenMotions:
-    """The motions that were made and not carried yet, one file each."""
+    """The motions that are not carried yet, one file each."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def find(self, epoch: int, matter: Matter, subject: bytes, key: Point | None = None) -> Motion:
-        """The open motion, or a new one, which the members' operators have yet to agree to.
+        """The open motion, or a new one, to which the members' operators have yet to agree.
 
-        Removes motions of past epochs, for which nobody can vote any more.  Raises StorageError when a new
-        one cannot be written.
+        Removes motions of past epochs, which can no longer be voted on.  Raises StorageError when a new one
+        cannot be written.
         """
         wanted = Motion.about(epoch, matter, subject, NO_SALT, key)
         for path in sorted(self._directory.glob("*.json")):
@@ -55,7 +55,7 @@ class OpenMotions:
 
 
 class OwnMotions:
-    """Members of this process agree to every motion of its one operator; a laboratory files no requests."""
+    """Motions as reviewed by members in this process, who agree to all motions of their one operator."""
 
     def __init__(self, contracts: Contracts) -> None:
         self._contracts = contracts
@@ -66,8 +66,11 @@ class OwnMotions:
 
 
 class AgreedMotions(OwnMotions):
-    """A member votes only for the motions that its operator has agreed to, and for a federation file only
-    that it holds and finds in order itself.  Whether a request is admitted it finds out alone."""
+    """Motions as reviewed by a member in its own process.
+
+    It votes for a motion only if its operator has agreed, and for a federation file only if it also holds the
+    file and finds it valid.  It decides on the admission of requests without its operator.
+    """
 
     def __init__(
         self,
@@ -76,16 +79,21 @@ class AgreedMotions(OwnMotions):
         review_file: Callable[[bytes], object],
         review_request: Callable[[int, bool], object],
     ) -> None:
-        """`review_file`: raises BlockfulError unless the federation may go on with the file of a digest.
-        `review_request`: raises BlockfulError unless a request is to be admitted, or dismissed."""
+        """Takes the two reviews that no operator makes.
+
+        `review_file`: raises BlockfulError unless the file with the digest is acceptable.  `review_request`:
+        raises BlockfulError unless the request is to be admitted (True) or dismissed (False).
+        """
         super().__init__(contracts)
         self._agreements = agreements
         self._review_file = review_file
         self._review_request = review_request
 
     def review(self, motion: Motion) -> bytes:
-        """Raises RefusedError unless the operator has agreed, otherwise as `review_file` or
-        `review_request`."""
+        """The leaf of the call that the motion allows.
+
+        Raises RefusedError unless the operator has agreed, otherwise as `review_file` or `review_request`.
+        """
         if motion.matter in REQUESTS:
             self._review_request(motion.request, motion.matter is Matter.ADMIT_REQUEST)
         elif not self._agreements.holds(motion):
@@ -96,7 +104,7 @@ class AgreedMotions(OwnMotions):
 
 
 def read_motion(path: Path) -> Motion:
-    """Raises SettingsError unless the file holds a motion."""
+    """Reads a motion from a file.  Raises SettingsError if the file is no motion."""
     try:
         return codec.decode(Motion, path.read_bytes().removesuffix(b"\n"))
     except OSError as error:
@@ -117,7 +125,7 @@ def executor_of(contracts: Contracts, motion: Motion) -> Contract:
 
 
 def carry_out(contracts: Contracts, motion: Motion, action: Action) -> None:
-    """Sends the decision.  Raises ContractError, NothingToChange among others."""
+    """Sends the decision.  Raises ContractError, for example NothingToChange."""
     subject = motion.subject
     match motion.matter:
         case Matter.BAR | Matter.READMIT:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data keys that members in other processes give to a registered reader, and the keyring of a participant."""
+"""Fetches data keys from members in other processes, for registered readers and participants."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
-from blockful_py.committee.service.messages import MessageKind, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import ReadRequest, WrappedKey
 from blockful_py.crypto import envelope
 from blockful_py.errors import KeyDestroyedError, RefusedError
 from blockful_py.keys.access import Access
@@ -25,9 +26,9 @@ from blockful_py.types import Uri
 def ask_members(
     contracts: Contracts, remote: RemoteCommittee, access: Access, keys: ReaderKeys, wanted: ReadRequest
 ) -> bytes:
-    """The data key of a current version, as most of the members give it that do not refuse a reader.
+    """The data key of a current version: the majority's answer among the members that give one.
 
-    Raises RefusedError with the members' reasons, KeyDestroyedError when none answers.
+    Raises RefusedError with the members' reasons, KeyDestroyedError when no member answers.
     """
     epoch = contracts.committee.current_epoch()
     roster = contracts.committee.roster(epoch)[0].members
@@ -59,9 +60,9 @@ class ReaderKeyring(RemoteKeyring):
         self._catalogue = catalogue
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """The keys of those files that are current versions' weights, one after the other.
+        """The keys of the files that are current versions' weights, asked for one by one.
 
-        Raises RefusedError with the members' reasons, KeyDestroyedError when none answers.
+        Raises RefusedError with the members' reasons, KeyDestroyedError when no member answers.
         """
         current = self._catalogue.read().with_weights.values()
         places = {placed.node.weights: ReadRequest(placed.position, placed.version) for placed in current}
@@ -75,14 +76,14 @@ class ReaderKeyring(RemoteKeyring):
 
 
 def _given(member: MemberClient, epoch: int, access: Access, keys: ReaderKeys, wanted: ReadRequest) -> bytes:
-    """The key that a member gives.  Raises EnvelopeError where it cannot be unwrapped, otherwise as `ask`."""
+    """The key that a member gives.  Raises EnvelopeError if it cannot be unwrapped, otherwise as `ask`."""
     answer = member.ask(MessageKind.READ_KEY, epoch, bytes(32), wanted)
     wrapped = codec.decode(WrappedKey, answer.message.body).wrapped
     return envelope.unwrap(wrapped, keys.encryption_secret, access.context(keys.account, wanted))
 
 
 def _of_most(answers: Collection[bytes | Refusal]) -> bytes:
-    """The key that most of those give who give one; errors as `ask_members`."""
+    """The most frequent key among the answers; errors as `ask_members`."""
     given = Counter(each for each in answers if not isinstance(each, Refusal))
     if given:
         return given.most_common(1)[0][0]

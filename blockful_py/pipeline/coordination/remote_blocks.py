@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes a party's files to the members, who keep what stands, so that their owner may switch off."""
+"""Pushes a party's files to the members, who keep all current files, so that their owner may switch off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockful_py.types import Uri
 
 
 class RemoteBlocks:
-    """The members of the current epoch, as keepers of blocks."""
+    """The members of the current epoch as keepers of blocks."""
 
     def __init__(
         self, contracts: Contracts, remote: Callable[[], RemoteCommittee], source: ContentStore
@@ -24,7 +24,7 @@ class RemoteBlocks:
         self._source = source
 
     def push(self, files: Sequence[Uri]) -> None:
-        """Raises QuorumError unless a quorum of members takes all blocks of the files."""
+        """Pushes all blocks of the files to the members.  Raises QuorumError unless a quorum accepts them."""
         epoch = self._committee.current_epoch()
         roster, quorum = self._committee.roster(epoch)
         reachable = self._remote().reachable(quorum).values()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A committee of members that are processes of their own: finds, leads and renews it."""
+"""A committee of members in separate processes: finds, leads and renews it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, identify
-from blockful_py.committee.service.messages import Empty, Identity, MessageKind
+from blockful_py.committee.service.messages import Empty, Identity
 from blockful_py.committee.service.remote import AbsentMember, RemoteMember, Tally
 from blockful_py.committee.succession import (
     Acknowledgement,
@@ -63,15 +64,15 @@ class ReachableMember:
 
 @dataclass(frozen=True, slots=True)
 class _Url:
-    """A member's URL; `inside` where it may lead to this host or a private network."""
+    """A member's URL; `inside` if it may lead to this host or a private network."""
 
     index: int
     url: str
     inside: bool
 
 
-class TransferTally:
-    """Counts the models fetched for a proposal once for all members: the median of their counts."""
+class DownloadCounter:
+    """Counts a proposal's model downloads once for all members: the median of their counts."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
@@ -87,10 +88,7 @@ class TransferTally:
 
 
 class RemoteCommittee:
-    """The members at the URLs of the settings.
-
-    `keys`: folder where the public halves of generated keys are kept, one file each.
-    """
+    """The members at the URLs of the settings; `keys`: folder for the generated public keys."""
 
     def __init__(
         self,
@@ -101,7 +99,9 @@ class RemoteCommittee:
         *,
         announced: bool = False,
     ) -> None:
-        """`announced`: members are also looked for where they said on the chain that they are."""
+        """Configures the committee; `announced` also looks for members at the URLs that they put on the
+        chain.
+        """
         committee = contracts.committee
         self._settings = settings
         self._contracts = contracts
@@ -132,11 +132,11 @@ class RemoteCommittee:
         return reachable
 
     def _is_inside(self, url: str) -> bool:
-        """Whether a URL may lead to this host or a private network: not where its member alone chose it."""
+        """Whether a URL may lead to this host or a private network: not if only the member chose it."""
         return url in self._settings.members or self._contracts.live.node.chain_id in DEVELOPMENT_CHAINS
 
     def _urls(self) -> tuple[str, ...]:
-        """Those of the settings, then others that the members and the elected have announced."""
+        """The URLs of the settings, then others that members and elected members have announced."""
         if not self._announced:
             return self._settings.members
         committee, participants = self._contracts.elected, self._contracts.participants
@@ -147,18 +147,18 @@ class RemoteCommittee:
         return tuple(dict.fromkeys((*self._settings.members, *(each.url for each in endpoints))))
 
     def coordinator(self, counter: Counter) -> Coordinator:
-        """Leads the members of the current epoch; members that do not answer count as absent."""
+        """Leads the members of the current epoch; unresponsive members count as absent."""
         contracts = self._contracts
         epoch = contracts.committee.current_epoch()
         roster, quorum = contracts.committee.roster(epoch)
         key = self.key(contracts.committee.key_id(epoch))
-        members = self._voters(roster.members, quorum, TransferTally(counter), self._excluded())
+        members = self._voters(roster.members, quorum, DownloadCounter(counter), self._excluded())
         live, archive = contracts.live, contracts.archive
         salt, leader = system_rng(16), self._signer.address
         return Coordinator(members, key, roster, self._domain, live, archive, at_once, salt, members, leader)
 
     def tell_lead(self, request: int) -> None:
-        """Tells the members that this one leads the request of a number.  Returns once a quorum knows."""
+        """Tells the members that this member leads the given request.  Returns once a quorum knows."""
         epoch = self._contracts.committee.current_epoch()
         roster, quorum = self._contracts.committee.roster(epoch)
         clients = enumerate(_of(self.reachable(quorum), roster.members), start=1)
@@ -204,7 +204,7 @@ class RemoteCommittee:
         return replace(generated, excluded=(*generated.excluded, *silent))
 
     def settle(self, election: ElectionState, members: tuple[bytes, ...]) -> bool:
-        """Has the elected confirm a key on chain.  False when no quorum of them holds shares of one key."""
+        """Has the elected confirm a key on chain; False if no quorum of them holds shares of one key."""
         reachable, quorum = self.reachable(), quorum_of(len(members))
         identities = [
             each.identity
@@ -231,7 +231,7 @@ class RemoteCommittee:
     def appoint(self, generated: Generated) -> None:
         """Starts the next epoch on the home chain with the members that generated its key.
 
-        Raises QuorumError when one of them does not prove that it has the secret of its voting key.
+        Raises QuorumError if a member does not prove possession of its voting secret.
         """
         charter, key = generated.charter, generated.key
         proven = {
@@ -258,9 +258,9 @@ class RemoteCommittee:
         )
 
     def follow(self, founders: Sequence[SuccessionVoter], founding_key: bytes) -> None:
-        """Advances the mirror to the home chain's epoch, each step certified by the epoch before.
+        """Advances the mirror to the home chain's epoch; each epoch certifies its successor.
 
-        `founders` vote when the outgoing key is theirs, `founding_key`.
+        `founders` vote if the outgoing key is theirs, `founding_key`.
         """
         committee, mirror = self._contracts.committee, self._contracts.mirror
         for epoch in range(mirror.current_epoch(), committee.current_epoch()):
@@ -274,13 +274,13 @@ class RemoteCommittee:
             try:
                 mirror.advance(epoch + 1, following, action)
             except ContractError:
-                if mirror.current_epoch() <= epoch:  # otherwise another leader was quicker
+                if mirror.current_epoch() <= epoch:  # otherwise another leader was first
                     raise
 
     def acknowledge(self) -> None:
-        """Has the home chain told that the mirror is at the epoch in force, unless it knows.
+        """Tells the home chain, unless it knows, that the mirror has reached the current epoch.
 
-        Raises QuorumError when too few members of that epoch see it there.
+        Raises QuorumError when too few members of that epoch confirm it.
         """
         committee, mirror = self._contracts.elected, self._contracts.mirror
         epoch = committee.current_epoch()
@@ -293,18 +293,15 @@ class RemoteCommittee:
         try:
             committee.acknowledge(action.certificate)
         except ContractError:
-            if committee.acknowledged() < epoch:  # otherwise another leader was quicker
+            if committee.acknowledged() < epoch:  # otherwise another leader was first
                 raise
 
     def key(self, key_id: bytes) -> CommitteeKey:
-        """The public half of a group key, from the run's own file or else from the members.
-
-        Raises RunError when neither has it.
-        """
+        """The public half of a group key, from the run or else from members.  Raises RunError if unknown."""
         return self._keys.find(key_id) or self._told(key_id)
 
     def _told(self, key_id: bytes) -> CommitteeKey:
-        """The key that f + 1 of the current 3 f + 1 members send alike, so that one of them is honest."""
+        """The key that f + 1 of the current 3 f + 1 members agree on, one of whom must be honest."""
         committee = self._contracts.committee
         epoch = committee.current_epoch()
         members = committee.roster(epoch)[0].members
@@ -324,7 +321,7 @@ class RemoteCommittee:
                 return key
         raise RunError(
             f"this run did not see the group key 0x{key_id.hex()} generated, and fewer than {enough} members "
-            "of its epoch say what it is: start them, or generate a new key with `blockful committee keygen` "
+            "of its epoch send it: start them, or generate a new key with `blockful committee keygen` "
             "(appointed members) or `rotate` (elected ones)."
         )
 
@@ -361,7 +358,10 @@ class RemoteCommittee:
 
 
 def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) -> RemoteCommittee:
-    """Raises SettingsError when the members live in the commands' own process."""
+    """The committee of a run, led with the secret `leader`.
+
+    Raises SettingsError if the members live in the commands' own process.
+    """
     if run.settings.committee.roster == "appointed":
         raise SettingsError(
             f"the committee of {run.path} is appointed and lives in the commands' own process: "
@@ -375,7 +375,7 @@ def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) ->
 def _of(
     reachable: Mapping[str, ReachableMember | BlockfulError], members: Sequence[bytes]
 ) -> list[MemberClient]:
-    """Clients of those of `members` that answer."""
+    """Clients of the responsive members among `members`."""
     return [
         each.client
         for each in reachable.values()
@@ -384,9 +384,9 @@ def _of(
 
 
 def _reasons(reachable: Mapping[str, ReachableMember | BlockfulError]) -> str:
-    """The errors of the URLs where no member answers."""
+    """The errors of the unresponsive URLs."""
     return "; ".join(str(each) for each in reachable.values() if not isinstance(each, ReachableMember))
 
 
 def _uncounted(proposal: bytes, member: int, downloads: int) -> None:
-    """Successions fetch no models."""
+    """Ignores the count, since successions fetch no models."""

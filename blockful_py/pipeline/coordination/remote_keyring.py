@@ -12,15 +12,9 @@ from typing import TypeVar
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.key_custody import MAX_KEYS, delivery_context
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import MemberClient
-from blockful_py.committee.service.messages import (
-    DeliveredKey,
-    Empty,
-    KeyDelivery,
-    KeyRequest,
-    MessageKind,
-    Versions,
-)
+from blockful_py.committee.service.messages import DeliveredKey, Empty, KeyDelivery, KeyRequest, Versions
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
@@ -38,7 +32,7 @@ NO_SUBJECT = bytes(32)
 
 @dataclass(frozen=True, slots=True)
 class AskedMember:
-    """A member of the current epoch that answers."""
+    """A responsive member of the current epoch."""
 
     epoch: int
     index: int
@@ -55,7 +49,10 @@ class PeerKeyring:
         self._store = store
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """Raises FormatError for a lent key that does not decrypt its file, once it has stored the others."""
+        """The keys of the files, borrowed from peers and stored if missing here.
+
+        Raises FormatError for a borrowed key that does not decrypt its file, after storing the other keys.
+        """
         own = self._vault.find([uri.digest for uri in uris])
         found = {uri: own[uri.digest] for uri in uris if uri.digest in own}
         missing = [uri for uri in uris if uri not in found]
@@ -79,10 +76,12 @@ class PeerKeyring:
 
 
 class RemoteKeyring:
-    """The keyring of the current epoch's members, which it asks all at once."""
+    """The keyring of the current epoch's members, all asked at once."""
 
     def __init__(self, contracts: Contracts, remote: Callable[[], RemoteCommittee]) -> None:
-        """`remote`: called when the members are asked, since only who leads has a key to ask them under."""
+        """Asks `remote` for the members only when needed, since only a leader has the secret to sign
+        questions.
+        """
         committee = contracts.committee
         self._committee = committee
         self._remote = remote
@@ -91,7 +90,7 @@ class RemoteKeyring:
         self._absent: tuple[str, ...] = ()
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """The keys that any members have, MAX_KEYS in a message; the reason for the others is theirs."""
+        """The keys that any members have, MAX_KEYS a message, and the members' reason for missing ones."""
         wanted = tuple(dict.fromkeys(uris))
         found: dict[Uri, bytes] = {}
         reasons: set[str] = set()
@@ -104,8 +103,8 @@ class RemoteKeyring:
     def _borrow(self, wanted: Collection[Uri], found: dict[Uri, bytes], reasons: set[str]) -> None:
         """Adds the keys that members lend to `found`.
 
-        Each lends all that it has, so what is then missing is asked of those that have not lent yet.  Where
-        members lend different keys, that of most of them counts.
+        Each member lends all its keys, so missing keys are then asked of members that have not lent yet.  If
+        members lend different keys for a file, the majority's counts.
         """
         secret = curve.random_scalar(system_rng)
         lenders: set[int] = set()
@@ -123,7 +122,7 @@ class RemoteKeyring:
                     found[uri] = keys.most_common(1)[0][0]
 
     def _lent(self, seat: AskedMember, borrow: KeyRequest, secret: int) -> dict[Uri, bytes]:
-        """What a member lends of the keys asked for.  Raises MessageError for none of them."""
+        """The requested keys that a member lends.  Raises MessageError if it lends none."""
         answer = seat.client.ask(MessageKind.LEND_KEYS, seat.epoch, NO_SUBJECT, borrow)
         delivery, wanted = codec.decode(KeyDelivery, answer.message.body), {*borrow.versions}
         lent = {each.version: each.wrapped for each in delivery.keys if each.version in wanted}
@@ -135,11 +134,11 @@ class RemoteKeyring:
         }
 
     def holds(self, uri: Uri) -> bool:
-        """The leader holds no keys."""
+        """Always False, since the leader holds no keys."""
         return False
 
     def deliver(self, keys: Mapping[Uri, bytes]) -> None:
-        """Raises QuorumError unless a quorum accepts them; the others get them from their peers."""
+        """Delivers keys to a quorum, or raises QuorumError; absent members get them from peers later."""
 
         def keep(seat: AskedMember) -> None:
             wrapped = tuple(
@@ -185,8 +184,7 @@ class RemoteKeyring:
     def ask_all(
         self, question: Callable[[AskedMember], Answer], needed: int, but: Collection[int] = ()
     ) -> dict[int, Answer | Refusal]:
-        """Answers by index in the roster, of all members `but` some; finds the members again when too few
-        answer because some could not be reached."""
+        """Answers by roster index, of all members except `but`; looks up unreachable members again."""
         answers = at_once(self._seats(but), question, needed)
         refusals = [answer for answer in answers.values() if isinstance(answer, Refusal)]
         gone = self._absent or any(isinstance(each.reason, UnreachableError) for each in refusals)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leads an election to its end: phases, key generation, succession on the archive chain.
 
-Every step reads the chain and does the next missing thing, so any caller can continue a rotation.
+Each step reads the chain and takes the next missing action, so any caller can continue a rotation.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Pause = Callable[[ElectionState], None]
 """Waits a little before the next look at the election."""
 
 Tell = Callable[[str], None]
-"""Is called with a description of each phase."""
+"""Called with a description of each phase."""
 
 NOT_YET = {"TooEarly", "TooLate", "WrongPhase"}
-"""Refusals of a step that another caller already made, or that is too early."""
+"""Contract errors of a step that another caller has taken, or that is too early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Rotated:
 
 
 class Goal(Closable):
-    """The target epoch of a rotation, kept in a file so that an interrupted rotation can continue.
+    """The target epoch of a rotation, stored in a file so that an interrupted rotation can continue.
 
-    One process at a time holds it; the lock beside the file ends with the process, whatever ends that.
+    One process at a time holds it; the lock beside the file ends with the process, even after a crash.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises RunError, which names the leader, while another rotation is led in this run directory."""
+        """Locks the goal.  Raises RunError, naming the leader, while another process leads a rotation."""
 
         def held(holder: str) -> RunError:
             return RunError(
@@ -66,7 +66,7 @@ class Goal(Closable):
         self._lock = FileLock(path.with_suffix(".lock"), held)
 
     def begin(self, epoch: int) -> int:
-        """The open goal, or `epoch` as a new one."""
+        """The stored goal, or `epoch` as a new one."""
         try:
             return int(json.loads(self._path.read_text())["epoch"])
         except FileNotFoundError:
@@ -95,7 +95,7 @@ class Rotation:
         self._excluded: tuple[str, ...] = ()
 
     def run(self, pause: Pause, tell: Tell) -> Rotated:
-        """Steps until the epoch is in force; calls `tell` for each phase.
+        """Takes steps until the epoch is in force; calls `tell` for each phase.
 
         Raises:
             ContractError: an election cannot be opened yet (TooEarly).
@@ -116,7 +116,7 @@ class Rotation:
         return Rotated(self._goal, roster.members, roster.threshold, key_id, self._excluded)
 
     def step(self) -> ElectionState:
-        """Takes the steps that are possible at once; returns the election after them."""
+        """Takes the currently possible step; returns the election after it."""
         election = self._committee.election()
         if election.phase is Phase.IDLE:
             self._open()
@@ -151,7 +151,7 @@ class Rotation:
         return True
 
     def _confirm(self, election: ElectionState) -> None:
-        """Generates a key, unless a quorum holds one of this attempt, and has it confirmed."""
+        """Has a key confirmed; generates one first unless a quorum holds a key of this attempt."""
         members = self._committee.elected()
         if self._remote.settle(election, members) or self._moved_on(election):
             return
@@ -205,7 +205,7 @@ def rotate(
 
 
 def _acknowledge(remote: RemoteCommittee, tell: Tell) -> None:
-    """Frees the stake of the committees before; what cannot be had at once is left to the members."""
+    """Frees the stake of earlier committees; leaves it to the members if too few agree now."""
     try:
         remote.acknowledge()
     except QuorumError as error:
@@ -213,9 +213,9 @@ def _acknowledge(remote: RemoteCommittee, tell: Tell) -> None:
 
 
 def found_followers(nodes: Nodes, contracts: Contracts, directory: Path) -> Contracts:
-    """Deploys QuorumMirror, beginning with the epoch in force, and ArchiveRegistry.
+    """Deploys QuorumMirror, starting with the epoch in force, and ArchiveRegistry.
 
-    Nobody has to trust the deployer: `open_contracts` compares the mirror's rosters with the home chain's.
+    The deployer need not be trusted: `open_contracts` compares the mirror's rosters with the home chain's.
     """
     committee = contracts.committee
     epoch = committee.current_epoch()
@@ -236,9 +236,9 @@ def a_second(election: ElectionState) -> None:
 
 
 def skipping(committee: CommitteeContract, members: int) -> Pause:
-    """A pause that ends a phase in which all have acted, on a development chain; elsewhere, a second.
+    """A pause that skips, on development chains, the rest of a phase in which all members have acted.
 
-    `members`: how many are expected to stand for election.
+    On other chains it waits a second.  `members`: expected number of candidates.
     """
 
     def pause(election: ElectionState) -> None:

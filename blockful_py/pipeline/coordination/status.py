@@ -32,10 +32,10 @@ class MemberStatus:
     Attributes:
         ready: the member has a seat in the current epoch and a share of its key, and was not slashed.
         elected: it is elected in the open election.
-        account: pays for its transactions; None when no member answers.
-        short: chains on which the account cannot pay for a transaction as large as a block, with its balance
-            in wei.
-        problem: why no member answers; None when one does.
+        account: pays for its transactions; None if no member answers.
+        short: chains on which the account cannot pay for a transaction as large as a block, with its
+            balance in wei.
+        problem: why no member answers; None if one does.
     """
 
     url: str
@@ -50,7 +50,7 @@ class MemberStatus:
 
 @dataclass(frozen=True, slots=True)
 class CommitteeStatus:
-    """`archive_epoch` is None before the first epoch, `election` for appointed members."""
+    """A committee's status; `archive_epoch` is None before epoch 1, `election` for appointed members."""
 
     epoch: int
     archive_epoch: int | None
@@ -94,7 +94,7 @@ def status_of(
 
 
 def _block_cost(node: Node) -> int:
-    """Price of a block's gas, in wei."""
+    """Cost of all gas of a block, in wei."""
     return int(node.latest_block()["gasLimit"], 16) * int(node.rpc.call("eth_gasPrice"), 16)
 
 

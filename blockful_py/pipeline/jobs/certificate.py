@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes erasure certificates from the chains alone, so that they can be made at any later time."""
+"""Issues erasure certificates from the chains alone, at any time after the erasure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from blockful_py.committee.certificates import actions_under
-from blockful_py.committee.leaves import archive_leaves, redaction_leaves
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
+from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
+from blockful_py.ledger.protocols import Store
 from blockful_py.monitoring import request_id
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.contracts import Contracts
@@ -57,7 +57,7 @@ def issue(
 ) -> ErasureCertificate:
     """The certificate of a completed request, signed by a quorum of the current epoch.
 
-    Raises RunError when no current model was replaced for it, QuorumError when too few members sign.
+    Raises RunError if no current model was replaced for it, QuorumError if too few members sign.
     """
     statement = state(context, request)
     epoch = context.contracts.committee.current_epoch()
@@ -79,7 +79,7 @@ def issue(
 
 
 def latest_request(catalogue: Catalogue) -> Request:
-    """The newest request that a model on the chain was replaced for.  Raises RunError when there is none."""
+    """The newest request for which a model on the chain was replaced.  Raises RunError if no model was."""
     requests = [each.node.redaction.request for each in catalogue.models.values() if each.node.redaction]
     if not requests:
         raise RunError("no model of this run was replaced: unlearn something first.")
@@ -87,7 +87,7 @@ def latest_request(catalogue: Catalogue) -> Request:
 
 
 def state(context: FederationContext, request: Request) -> CertificateStatement:
-    """The statement to be signed.  Raises RunError when no current model was replaced for the request."""
+    """The statement to be signed.  Raises RunError if no current model was replaced for the request."""
     contracts, catalogue = context.contracts, context.record.catalogue.read()
     changed = {
         name: placed
@@ -99,8 +99,8 @@ def state(context: FederationContext, request: Request) -> CertificateStatement:
             "no model's current version came of this request, so there is nothing to certify: "
             "it has replaced none so far, or later requests replaced them again."
         )
-    standing = context.docket.of(request) if context.run.party is not None else None
-    reachable = catalogue if standing is None else standing.record
+    status = context.docket.of(request) if context.run.party is not None else None
+    reachable = catalogue if status is None else status.record
     starts = tuple(start.name for start in request.starts)
     affected = {*starts, *reachable.graph.descendants(starts)}
     history = export_history(contracts.archive)
@@ -151,7 +151,7 @@ def _committee(contracts: Contracts, decisions: Sequence[CertifiedDecision]) -> 
 
 
 def _decisions(contracts: Contracts, entries: Sequence[ReplacedModel]) -> tuple[CertifiedDecision, ...]:
-    """The decisions behind the entries as both contracts logged them, oldest first: whoever called them.
+    """The decisions behind the entries, by any leader, as both contracts logged them, oldest first.
 
     Raises RunError when the nodes no longer have the events.
     """
@@ -177,7 +177,7 @@ def _decision(
     certificate: Certificate,
     archive: Sequence[ArchivedChunk],
 ) -> CertifiedDecision:
-    """Raises RefusedError when the certificate does not cover all that was executed."""
+    """A decision for the certificate.  Raises RefusedError if its votes do not cover all executed calls."""
     records = archive_leaves(contracts.archive, archive)
     replaced_models = redaction_leaves(contracts.live, live)
     actions = actions_under(certificate, (records, replaced_models))

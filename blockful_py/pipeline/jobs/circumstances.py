@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a federation when a request is made, for the choice of its method."""
+"""Collects the circumstances of a request, from which its method is chosen."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def circumstances_of(
     forget: Forget,
     paradigm: Paradigm,
 ) -> Circumstances:
-    """What is known of a request.
+    """The circumstances of a request.
 
-    Raises UnknownModelError for an unknown start; as `RequestHistory` where an archived version is missing.
+    Raises UnknownModelError for an unknown start; as `RequestHistory` if an archived version is missing.
     """
     settings = context.run.settings
     graph = catalogue.graph
@@ -52,7 +52,7 @@ def circumstances_of(
 
 
 def _taught(context: FederationContext, models: Iterable[PlacedNode], forget: Forget) -> bool:
-    """Whether the owner of one of the models holds what is to be forgotten."""
+    """Whether the owner of one of the models holds data to be forgotten."""
     holding = set(forget.owners()) or {
         user.index for user in context.setup.users if len(forget_set(forget, user))
     }
@@ -60,9 +60,9 @@ def _taught(context: FederationContext, models: Iterable[PlacedNode], forget: Fo
 
 
 def _made_by_a_line(context: FederationContext, changed: Sequence[PlacedNode]) -> bool:
-    """Whether a request had any version of one of these models made by `clean_line`."""
+    """Whether any version of one of these models was made by `clean_line`."""
     if not changed:
-        return False  # the archive need not be read
+        return False  # saves reading the archive
     history = context.history
     requests = chain.from_iterable(map(history.requests, changed))
     return any(named_method(request.method)[0] == CleanLine.name for request in requests)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from blockful_py.committee.protocols import Clock
 from blockful_py.engine.journal import Journal
@@ -25,11 +24,10 @@ from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
 from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
-from blockful_py.pipeline.run.contracts import EVENTS, Contracts, clock_for
+from blockful_py.pipeline.run.contracts import Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.pipeline.run.filed import docket_of
 from blockful_py.pipeline.run.identities import Identities
-from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.pipeline.run.stores import Stores
@@ -41,7 +39,7 @@ from blockful_py.types import Uri
 from blockful_py.unlearning.model_job import Changer, change_here
 
 HandOut = Callable[[Sequence[Uri]], None]
-"""Raises QuorumError unless a quorum of members has the files."""
+"""Pushes files to the members.  Raises QuorumError unless a quorum has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,18 +47,16 @@ class FederationContext:
     """Chains, stores, data and keys of one federation.
 
     Attributes:
+        opened: chains, stores and record.
         setup: data, users and training settings.
         keys: data keys of weights.
         accounts: accounts of the users.
-        hand_out: has files reach the members, where these do not read the same store.
-        changer: has the models changed that a method changes apart.
+        hand_out: pushes files to the members, unless they read the same store.
+        changer: applies a method's changes of single models.
     """
 
-    run: RunDirectory
-    contracts: Contracts
+    opened: OpenedRun
     setup: TrainingSetup
-    stores: Stores
-    record: RecordReaders
     keys: WeightKeys
     accounts: Accounts
     leader: Leader
@@ -72,48 +68,53 @@ class FederationContext:
     @classmethod
     def of(
         cls,
-        run: RunDirectory,
-        nodes: Nodes,
-        contracts: Contracts,
-        secret: int | None = None,
+        opened: OpenedRun,
         participant: ReaderKeys | None = None,
     ) -> FederationContext:
-        """`secret`: a member's voting secret, to lead as that member; the run's own if None.
-        `participant`: keys of the participant whose run it is, which leads with its account's.
+        """The context of an opened run, led with the run's secret; `participant`: keys of its participant.
 
         Raises SettingsError or LearningError when the settings do not fit the data or the chains.
         """
-        if participant is not None:
-            secret = participant.account_secret
+        run, nodes, contracts, stores = opened.run, opened.nodes, opened.contracts, opened.stores
         identities = identities_in(run, nodes)
-        leader = Leader(run, contracts, identities, secret)
-        stores = Stores.of(run, contracts, secret=secret)
-        record = RecordReaders.of(
-            contracts.live,
-            contracts.archive,
-            stores.live,
-            stores.archive if run.party else None,
-            run.path / EVENTS,
-        )
+        leader = Leader(run, contracts, identities, opened.secret)
         keyring = leader.keyring()
         if participant is not None:
             access = Access(contracts.live, contracts.readers, stores.live, run.settings.access)
-            keyring = ReaderKeyring(contracts, leader.remote, access, participant, record.catalogue)
+            keyring = ReaderKeyring(contracts, leader.remote, access, participant, opened.record.catalogue)
         new_key = identities.data_key if identities and nodes.place.own else random_keys
         auditors = AuditorKeys(run.auditors, contracts.archive)
         return cls(
-            run=run,
-            contracts=contracts,
+            opened=opened,
             setup=setup_of(run, stores.live),
-            stores=stores,
-            record=record,
             keys=WeightKeys(new_key, keyring, auditors),
-            accounts=_accounts(run, identities, secret),
+            accounts=_accounts(run, identities, opened.secret),
             leader=leader,
             clock=clock_for(nodes, contracts),
             journal=run.opened_journal(),
             hand_out=_hand_out(contracts, leader, stores),
         )
+
+    @property
+    def run(self) -> RunDirectory:
+        return self.opened.run
+
+    @property
+    def contracts(self) -> Contracts:
+        return self.opened.contracts
+
+    @property
+    def stores(self) -> Stores:
+        return self.opened.stores
+
+    @property
+    def record(self) -> RecordReaders:
+        return self.opened.record
+
+    @property
+    def docket(self) -> Docket:
+        """The filed requests of a federation of machines."""
+        return self.opened.docket
 
     @property
     def weights(self) -> SealedWeights:
@@ -130,14 +131,9 @@ class FederationContext:
         """The earlier requests on the record."""
         return RequestHistory(self.record, self.stores.archive)
 
-    @cached_property
-    def docket(self) -> Docket:
-        """The filed requests of a federation of machines."""
-        return docket_of(self.run.settings, self.contracts, self.record.catalogue, self.stores.live)
-
     @property
     def admission(self) -> RequestAdmission:
-        """This party's own look at requests that are not decided."""
+        """This party's own review of undecided requests."""
         settings, participants = self.run.settings, self.contracts.participants
         return RequestAdmission(participants, self.docket, settings.committee.attested, self.run.allowed_code)
 
@@ -166,7 +162,7 @@ def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
 
 
 def _accounts(run: RunDirectory, identities: Identities | None, secret: int | None) -> Accounts:
-    """A party's run that is opened without its keys has none: it can be read and verified."""
+    """The accounts of the run's users; a party's run opened without keys has none and is read-only."""
     if run.party is None:
         return accounts_of(run.settings, identities)
     return OwnAccount(None, 0) if secret is None else OwnAccount(run.party.user, secret)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has the run's engine carry out the trainings, changes and measurements of the open job."""
+"""Runs the trainings, changes and measurements of the open job on the run's engine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from blockful_py.unlearning.change_task import TaskChanger
 
 @contextmanager
 def on_engine(context: FederationContext) -> Iterator[FederationContext]:
-    """The context with what tasks can do on the engine of the settings; the same where that is `here`,
-    where nothing has to be handed over.  A job is open.
+    """The context with tasks run on the engine of the settings; unchanged for the engine `here`.
 
-    Raises EngineError where the engine does not answer, MissingExtraError without its package.
+    A job must be open.  Raises EngineError if the engine does not answer, MissingExtraError without its
+    package.
     """
     engine = context.run.settings.engine
     if engine.kind == "here":
@@ -37,10 +37,7 @@ def on_engine(context: FederationContext) -> Iterator[FederationContext]:
 
 
 def clear_tasks(run: RunDirectory) -> None:
-    """Deletes what tasks were given and what came of them: samples and weights that are not sealed.
-
-    Raises RunError where that fails.
-    """
+    """Deletes tasks' inputs and results: unsealed samples and weights.  Raises RunError on failure."""
     try:
         with suppress(FileNotFoundError):
             shutil.rmtree(run.tasks)

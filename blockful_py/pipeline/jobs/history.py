@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import RunError
 from blockful_py.forget import Forget
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, Request, parse_node
 from blockful_py.types import Position
 
 Forgets = tuple[Forget, ...]
-"""Oldest first, without duplicates."""
+"""Forgotten data, oldest request first, without duplicates."""
 
 
 class RequestHistory:
@@ -23,7 +23,7 @@ class RequestHistory:
     """
 
     def __init__(self, record: RecordReaders, store: Store) -> None:
-        """`store`: that of the archive."""
+        """Reads the record; `store`: the archive's store."""
         self._catalogue = record.catalogue
         self._store = store
         self._archived = {
@@ -31,8 +31,10 @@ class RequestHistory:
         }
 
     def earlier_forgets(self, placed: Iterable[PlacedNode], request: Request) -> dict[str, Forgets]:
-        """By model, the data that this request must not train it on: data that other requests made the model
-        forget, and data that its owner opted out of."""
+        """By model, the data on which this request must not train it.
+
+        This is data that other requests made the model forget, and data that its owner opted out of.
+        """
         owners = self._opted_out(request)
         return {
             each.node.name: _once(
@@ -45,8 +47,7 @@ class RequestHistory:
         }
 
     def opted_out(self) -> dict[int, Forgets]:
-        """By user, the data that completed requests made models of its own forget: no model is trained on
-        it again."""
+        """By user, the data that completed requests made its own models forget; never trained on again."""
         return self._opted_out(None)
 
     def requests(self, placed: PlacedNode) -> Iterator[Request]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored increments: sealed into the live store when models are published, read back for a request.
+"""Stored increments: sealed into the live store on publication of models, read back for a request.
 
-Each has a data key of its own.  The members keep it with the key of the model's version and destroy both
-together; the archive gets neither the file nor the key (docs/explanation/erasure.md).
+Each has its own data key.  The members keep it with the key of the model's version and destroy both together;
+the archive gets neither the file nor the key (docs/explanation/erasure.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Stored = Mapping[int, Mapping[str, StoredIncrement]]
 
 @dataclass(frozen=True, slots=True)
 class SealedIncrements:
-    """Sealed increments that are to be stored, and their entries in the statements, by model."""
+    """Sealed increments to store, and their entries in the statements, by model."""
 
     files: tuple[SealedFile, ...]
     statements: Mapping[str, tuple[Increment, ...]]
@@ -60,7 +60,7 @@ class IncrementMaker:
     """Makes the increments that owners store with each wave of models."""
 
     def __init__(self, setup: TrainingSetup, catalogue: Catalogue, store: SealedWeights) -> None:
-        """Starts from the clean models of the catalogue; skips those that cannot be read."""
+        """Starts from the clean models of the catalogue; skips unreadable ones."""
         self._setup = setup
         self._clean: dict[int, dict[str, Weights]] = {}
         if setup.clean_references:
@@ -84,10 +84,10 @@ class IncrementMaker:
 
 
 class CurrentIncrements(Mapping[str, StoredIncrement]):
-    """Increments for the class that a request forgets, by model, as the current versions name them.
+    """The current versions' increments for the class that a request forgets, by model.
 
-    An increment is read, and compared with its CID, on first access.  An unusable one counts as not stored,
-    so that the request makes it; `unusable` holds the reason.
+    An increment is read, and compared with its CID, on first access.  An unusable one counts as missing, so
+    that the request makes it again; `unusable` has the reason.
     """
 
     def __init__(self, catalogue: Catalogue, forget: Forget, store: SealedWeights) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes certified proposals whose transactions the journal plans before the first is sent."""
+"""Executes certified proposals; the journal plans all their transactions before the first is sent."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from blockful_py.chain.settlement import (
     is_whole,
     send_missing,
 )
-from blockful_py.committee.certificates import unsigned
 from blockful_py.engine.jobs import Act, Job, PlannedStep, Step, StepState
 from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.errors import ContractError, NodeError, RunError
+from blockful_py.ledger.signed import unsigned
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.types import Certificate, Receipt
 
@@ -53,7 +53,7 @@ class JournaledExecution:
 
     Attributes:
         certify: the step that certified it.
-        tell: the step that hands it to the members; None where members live in this process.
+        tell: the step that hands it to the members; None if they live in this process.
         sends: its transactions, by chain and chunk.
     """
 
@@ -78,7 +78,7 @@ class JournaledExecution:
 
 
 def journaled_executions(job: Job) -> tuple[JournaledExecution, ...]:
-    """The certified and not withdrawn decisions of a job, in order."""
+    """The certified decisions of a job that were not withdrawn, in order."""
     certified = [
         step for step in job.valid if step.act is Act.CERTIFY and step.state is StepState.DONE and step.body
     ]
@@ -127,7 +127,7 @@ class JournaledExecutor:
     ) -> tuple[Executed, ...]:
         """Tells the members, then sends the calls that the contracts have not executed.
 
-        Drops the steps if a contract refuses the first call and nothing has changed.
+        Drops the steps if a contract refuses the first call and no state has changed.
         """
         if execution.tell is not None:
             with self._journal.taking(execution.tell):
@@ -144,9 +144,9 @@ class JournaledExecutor:
     def finish(self, job: Job, release: Release) -> tuple[str, ...]:
         """Sends the calls that a crash or a reorganised chain left unsent; returns descriptions of them.
 
-        A decision that can no longer run, because its epoch has ended or the chains have moved on, is
-        dropped; the committee decides again when the job is resumed.  One that the live chain holds in part
-        is kept, since no other decision could have the rest of its models replaced.
+        Drops a decision that can no longer run because its epoch has ended or the chains have moved on; the
+        committee decides again when the job is resumed.  Keeps a decision that the live chain has executed in
+        part, since no other decision could replace the rest of its models.
         """
         finished = []
         for execution in journaled_executions(job):
@@ -168,7 +168,7 @@ class JournaledExecutor:
         return tuple(finished)
 
     def confirm(self, job: Job) -> None:
-        """Raises NodeError when a chain no longer holds a transaction that was sent."""
+        """Checks that the chains still hold all sent transactions.  Raises NodeError if one is lost."""
         lost = [
             each.settlement.note
             for each in journaled_executions(job)
@@ -181,7 +181,7 @@ class JournaledExecutor:
             )
 
     def _missing(self, execution: JournaledExecution, release: Release) -> Iterator[Executed]:
-        """Sends the missing calls, and completes the journal for the calls that others sent."""
+        """Sends the missing calls, and records in the journal the calls that others sent."""
 
         @contextmanager
         def around(chain: str) -> Iterator[Record]:
@@ -197,7 +197,7 @@ class JournaledExecutor:
 
 @dataclass(slots=True)
 class _Sending:
-    """The steps of the calls to one chain, as they go."""
+    """Journals the calls to one chain as they are sent."""
 
     journal: Journal
     execution: JournaledExecution
@@ -224,7 +224,7 @@ class _Sending:
 
 
 def _fields(decision: Certificate) -> dict[str, Any]:
-    """What a log record says of a decision."""
+    """A decision's fields in a log record."""
     return {"proposal": decision.proposal, "epoch": decision.epoch}
 
 

@@ -49,8 +49,10 @@ class Leader:
         identities: Identities | None,
         secret: int | None = None,
     ) -> None:
-        """`identities`: None where no key derives from the seed.  `secret`: a member's voting secret, to lead
-        as that member; the run's own if None."""
+        """Leads with the run's own secret, or as the member with the voting secret `secret`.
+
+        `identities`: None if no key derives from the seed.
+        """
         self._secret = secret
         self._run = run
         self._contracts = contracts
@@ -58,21 +60,21 @@ class Leader:
 
     @property
     def secret(self) -> int:
-        """The secret that it leads under.  Raises SettingsError when there is none."""
+        """The secret that it leads with.  Raises SettingsError if it has none."""
         if self._secret is not None:
             return self._secret
         if self._identities is not None:
             return self._identities.leader()
         if self._run.party is not None and LEADER_KEY not in os.environ:
             raise SettingsError(
-                f"{self._run.path} is a participant's run, whose keys its user alone has: as that user take "
-                "a command of `blockful participant`, else give a laboratory's run."
+                f"{self._run.path} is a participant's run, and only its user has the keys: use `blockful "
+                "participant` as that user, or give a laboratory's run."
             )
         return leader_key()
 
     @property
     def has_secret(self) -> bool:
-        """Whether there is a secret to lead under."""
+        """Whether there is a secret to lead with."""
         return self._secret is not None or self._identities is not None or LEADER_KEY in os.environ
 
     @property
@@ -83,7 +85,7 @@ class Leader:
 
     @cached_property
     def _shares(self) -> tuple[KeyShare, ...]:
-        """Shares of the appointed members; an elected committee has none."""
+        """Shares of the appointed members; an elected committee has none here."""
         elected = self._run.settings.committee.roster == "elected"
         return () if elected else key_shares(self._run.settings, self._derived)
 
@@ -95,7 +97,8 @@ class Leader:
     def session(self, reviewer: ContentReviewer, counter: Counter) -> CommitteeSession:
         """The committee of the current epoch.
 
-        `reviewer`: of the members in this process.  `counter`: counts the models that remote members fetch.
+        `reviewer`: reviews for the members in this process.  `counter`: counts remote members' model
+        downloads.
         """
         live, settings = self._contracts.live, self._run.settings
         if self.is_local:
@@ -117,7 +120,7 @@ class Leader:
         return CommitteeSession(coordinator, proposer)
 
     def _opening_rng(self, height: int) -> Rng:
-        """The randomness of a block's openings."""
+        """The random generator of a block's openings."""
         if self._identities is None:
             return system_rng
         return self._identities.rng("openings", self._contracts.live.address, height)
@@ -130,7 +133,7 @@ class Leader:
         return AppointedKeyring(self._run.vaults, secrets)
 
     def remote(self) -> RemoteCommittee:
-        """The members that are processes of their own.  Raises SettingsError when the run has none."""
+        """The members in separate processes.  Raises SettingsError when the run has none."""
         return remote_committee_of(self._run, self._contracts, self.secret)
 
     def hand_over(self) -> Generated:

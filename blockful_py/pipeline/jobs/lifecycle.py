@@ -41,7 +41,7 @@ from blockful_py.types import Certificate
 _log = logging.getLogger(__name__)
 
 REFUSALS = (UnlearningError, LearningError, GraphError, CommitteeError, StorageError, ContractError)
-"""Errors that end a job of which nothing is half-done: a repetition would meet them again."""
+"""Errors that would recur on a repetition; they end a job unless it is half-done."""
 
 Answer = TypeVar("Answer")
 
@@ -57,16 +57,12 @@ class JobLifecycle:
     def job(self, kind: Kind, request: str, begun: Callable[[], bool]) -> Iterator[dict[str, Any]]:
         """Opens a job, or continues the open one of this kind; closes it when the block succeeds.
 
-        Yields the job's result, for the block to fill.
+        Yields the job's result, for the block to fill.  A refused job fails unless it is half-done.  A job
+        that stops for another reason, such as an unreachable node, stays open.  `begun`: whether a chain
+        shows a result of the job; called after a refusal.
 
-        A refused job of which nothing is half-done has failed.  A job that stops for another reason, for
-        example because a node is gone, stays open.  `begun`: whether a chain shows a result of the job;
-        called after a refusal.
-
-        The block works under the job's request id (`monitoring.request_id`).
-
-        Raises RunError when a job of another kind is open, or when transactions of a decision still wait
-        after `settle`.
+        The block works under the job's request id (`monitoring.request_id`).  Raises RunError when a job of
+        another kind is open, or when transactions of a decision are still unsent after `settle`.
         """
         job = self._journal.open_job()
         if job is None:
@@ -92,7 +88,7 @@ class JobLifecycle:
             _log.info("job %d is done", job.number)
 
     def settle(self) -> tuple[str, ...]:
-        """Sends the missing transactions of certified decisions; returns descriptions of those."""
+        """Sends the missing transactions of certified decisions; returns descriptions of them."""
         job = self._journal.open_job()
         if job is None:
             return ()
@@ -102,7 +98,7 @@ class JobLifecycle:
         return self._context.session(Counter()).coordinator.release(decision)
 
     def withdraw(self) -> None:
-        """Deletes the open job's stored files that no model points to; drops the steps behind them."""
+        """Deletes the open job's stored files that no model points to; drops the steps that stored them."""
         job = self._open()
         stored = {cid for step in job.steps if step.act is Act.STORE for cid in step.body.get("cids", ())}
         if stored:
@@ -112,8 +108,8 @@ class JobLifecycle:
     def confirm(self) -> None:
         """Asks both chains for every transaction sent.  Raises NodeError when one no longer holds it.
 
-        The events that come with them are read and kept, so that later changes are noticed.  A reorganisation
-        that took none of them is logged.
+        Also reads and keeps their events, so that later changes are noticed.  Logs a reorganisation that
+        removed none of the transactions.
         """
         with self._journal.taking(self._own(Act.CONFIRM, "both chains")):
             noticed = None
@@ -149,7 +145,7 @@ class JobLifecycle:
 
         Blocks that a training has published stay, as each is complete in itself.
 
-        Raises RunError when no job is open, or when a transaction of it may be on a chain.
+        Raises RunError if no job is open, or if one of its transactions may be on a chain.
         """
         job = self._journal.open_job()
         if job is None:
@@ -210,7 +206,7 @@ class JobLifecycle:
         return any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
 
     def _is_erasing(self) -> bool:
-        """Whether keys may be destroyed; the rest of the request then cannot be done in this job."""
+        """Whether keys may be destroyed, after which this job cannot do the rest of the request."""
         return any(s.act is Act.ERASE and s.state is not StepState.PLANNED for s in self._open().steps)
 
     def _own(self, act: Act, subject: str) -> Step:

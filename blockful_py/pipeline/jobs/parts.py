@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request among machines: each owner does its part with its own data, and a member gathers the parts.
+"""A request among machines: each owner does its part with its own data, and a member collects the parts.
 
-Parallel: the owners whose data the method needs hand in their new models, signed; whoever leads proposes
-them, with what follows from them, under one certificate.  Sequential: each owner in turn proposes its own
-model, once its references are replaced.  Either way members check what they would check of a laboratory's
-proposal.
+Parallel: the owners whose data the method needs hand in their signed new models; a leader proposes them and
+the models derived from them, under one certificate.  Sequential: each owner in turn proposes its own model,
+once its references are replaced.  Members check the same as in a laboratory's proposal.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ from blockful_py.unlearning.task import UnlearningTask
 _log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
-"""Trainings of an own part that does worse than before."""
+"""Maximum number of attempts to train an own part whose accuracy falls."""
 
 
 class OwnParts:
@@ -63,9 +62,9 @@ class OwnParts:
         self._redactor = Redactor(context, Counter(), Stopwatch())
         (self._user,) = context.setup.users
 
-    def due(self, standing: RequestStanding) -> tuple[str, ...]:
+    def due(self, status: RequestStanding) -> tuple[str, ...]:
         """Own models whose parts can be done now."""
-        return standing.due(self._account())
+        return status.due(self._account())
 
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
@@ -96,10 +95,11 @@ class OwnParts:
         return node
 
     def _unlearned(self, task: UnlearningTask, method: Method, node: ModelNode, request: Request) -> Weights:
-        """The new weights of a model: where they do worse than before on the rest, by more than chance
-        explains, the best there of ATTEMPTS, each with another seed.
+        """The new weights of a model.
 
-        A training that members spot-check has the seed that it committed to.
+        If they do worse on the retained data than before, by more than chance explains, trains again with
+        another seed, and returns the best of ATTEMPTS.  A training that members spot-check keeps its
+        committed seed.
         """
         name, left_out = node.name, {node.name: node.removed_beside(request.classes)}
         before = {} if node.is_withdrawn else {name: task.models[name].weights}
@@ -129,7 +129,7 @@ class OwnParts:
         name: str,
         checkable: CheckableTraining | None,
     ) -> UnlearningTask:
-        """One model's part: from its references as they stand and its owner's data."""
+        """The task of one model's part: its current references and its owner's data."""
         references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
         graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
         setup = self._context.setup
@@ -159,32 +159,32 @@ class OwnParts:
         return address_of(self._context.accounts.secret(self._user.index))
 
 
-class Gathering:
-    """Proposes what owners handed in, with what follows from it, and withdraws what they owe."""
+class PartCollector:
+    """Proposes owners' hand-ins and the models derived from them, and withdraws overdue models."""
 
     def __init__(self, context: FederationContext) -> None:
         self._context = context
         self._redactor = Redactor(context, Counter(), Stopwatch())
 
-    def replace(self, standing: RequestStanding) -> None:
-        """Has the models of a parallel request replaced; does nothing where they are.  A job must be open.
+    def replace(self, status: RequestStanding) -> None:
+        """Replaces the models of a parallel request, if any are left.  A job must be open.
 
         Raises RunError while parts are missing, UnlearningError for a part that is unusable.
         """
-        request, record, left = standing.request, standing.record, standing.missing
+        request, record, left = status.request, status.record, status.missing
         if not left:
             return
-        if not (standing.is_parallel and standing.stage.is_open and standing.is_complete):
+        if not (status.is_parallel and status.stage.is_open and status.is_complete):
             raise RunError(
-                f"request {standing.number} is {standing.stage} and waits for parts of {', '.join(left)}."
+                f"request {status.number} is {status.stage} and waits for parts of {', '.join(left)}."
             )
-        nodes = self._nodes(standing.newest_parts)
+        nodes = self._nodes(status.newest_parts)
         method = parse_method(request.method, self._context.run.allowed_code)
         follows: Mapping[str, Weights] = {}
         if is_recomputable(method):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
-                raise RunError(f"request {standing.number} is carried out in part: its decision comes first.")
+                raise RunError(f"request {status.number} is carried out in part: its decision comes first.")
             uris = {name: record[name].node.weights for name in left}
             weights = self._context.weights.on_demand(
                 [*uris.values(), *(nodes[name].weights for name in starts)]
@@ -195,18 +195,18 @@ class Gathering:
             follows = OnDemand((name for name in new if name not in nodes), new.__getitem__)
         self._redactor.replace(record, follows, request, (), nodes)
 
-    def withdraw(self, standing: RequestStanding) -> None:
-        """Has the models withdrawn whose owners did not answer in time.  A job must be open.
+    def withdraw(self, status: RequestStanding) -> None:
+        """Withdraws the models whose owners did not answer in time.  A job must be open.
 
-        Raises RunError where every owner has answered or still has time.
+        Raises RunError if every owner has answered or still has time.
         """
-        names, record = standing.unanswered(), standing.record
+        names, record = status.unanswered(), status.record
         if not names:
-            raise RunError(f"no model of request {standing.number} is to be withdrawn now.")
-        nodes = {name: withdrawn(record[name], standing.request) for name in names}
+            raise RunError(f"no model of request {status.number} is due for withdrawal now.")
+        nodes = {name: withdrawn(record[name], status.request) for name in names}
         live = self._context.stores.live
         self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
-        self._redactor.replace(record, {}, standing.request, (), nodes)
+        self._redactor.replace(record, {}, status.request, (), nodes)
 
     def _nodes(self, parts: Mapping[str, Uri]) -> dict[str, ModelNode]:
         """The nodes that were handed in.  Members check their statements and figures."""

@@ -51,10 +51,10 @@ class Publisher:
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
         """Publishes models whose references are all in `placed`; returns their positions and transactions.
 
-        `stored`: increments that are stored with them.  `versions`: those that the references had when the
-        models were trained, 0 where it names none.  A job must be open; its journal holds each step.
+        A job must be open; its journal holds each step.  `stored`: increments to store with them.
+        `versions`: the references' versions during training; 0 if not named.
 
-        Raises UnusableWeightsError, before anything is stored, for weights that members would refuse.
+        Raises UnusableWeightsError, before storing, for weights that members would refuse.
         """
         context = self._context
         form = form_of(context.setup.architecture)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the journal keeps of a completed request, and the request's outcome read from there and the record."""
+"""Keeps the outcome of a completed request in the journal, and reads it back."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def newest_request(context: FederationContext) -> tuple[Job, Request] | None:
 
 
 def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned] | None:
-    """The outcome of the newest request, if it asked for the same and nothing has changed the record since.
+    """The outcome of the newest request, if it is the same as `asked` and the record is unchanged since.
 
-    What it cost and how its keys were destroyed is not kept.
+    The journal does not keep the request's cost and the destruction of its keys.
     """
     newest = newest_request(context)
     if newest is None or not asks_the_same(newest[1], asked):
@@ -63,7 +63,7 @@ def recalled(context: FederationContext, asked: Request) -> tuple[Job, Unlearned
     catalogue = context.record.catalogue.read()
     nodes = replaced_for(catalogue, request)
     if sorted(nodes) != job.result.get("replaced"):
-        return None  # a chain went back
+        return None  # the chain was reorganised
     starts = tuple(start.name for start in request.starts)
     reached = {*starts, *catalogue.graph.descendants(starts)}
     try:

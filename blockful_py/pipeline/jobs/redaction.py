@@ -53,7 +53,7 @@ class RedactionOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Disclosed:
-    """What an owner shows of a training, sealed, and what its node says of it."""
+    """An owner's sealed disclosure of a training, and the entry for it in the node."""
 
     sealed: SealedFile
     said: SpotCheck
@@ -61,7 +61,7 @@ class Disclosed:
 
 @dataclass(slots=True)
 class _Stored:
-    """The new versions of one decision, as far as they are stored; their weights are in the store alone."""
+    """The new versions of one decision stored so far; their weights are only in the store."""
 
     subject: str
     decision: int | None = None
@@ -90,12 +90,15 @@ class Redactor:
         progress: Progress | None = None,
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> RedactionOutcome:
-        """Replaces the models named in `new`, and those `handed_in`, all under one certificate.
+        """Replaces the models in `new` and `handed_in`, all under one certificate.
 
         A job must be open; its journal holds each step.  The replaced versions' files stay until it ends.
-        `new` is asked for each model's weights once, a few models before they are stored.
-        `signed_by_owner`: models whose owners made the new weights and sign a new statement.  `handed_in`:
-        nodes that their owners made elsewhere, whose files are in the live store.  `disclosures`: by model.
+
+        Args:
+            new: read once per model, a few models at a time just before they are stored.
+            signed_by_owner: models whose owners made the new weights and sign a new statement.
+            handed_in: nodes that their owners made elsewhere, whose files are in the live store.
+            disclosures: by model.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
         stored, shown = _Stored(", ".join(names)), progress or Silent()
@@ -130,7 +133,7 @@ class Redactor:
                 (keys,) = self._context.journal.plan([PlannedStep(Act.KEYS, stored.subject)], stored.decision)
                 with self._context.journal.taking(keys):
                     self._context.keys.give(stored.keys)
-                    if disclosures:  # no auditor sees samples
+                    if disclosures:  # auditors must not see samples
                         keys_of = {each.sealed.uri: each.sealed.key for each in disclosures.values()}
                         self._context.keys.keyring.deliver(keys_of)
             with self._stopwatch("certify"):
@@ -155,7 +158,7 @@ class Redactor:
         signed_by_owner: Collection[str],
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
-        """By model, the sealed new weights and the node; nothing is stored.
+        """By model, the sealed new weights and the node, without storing them.
 
         Raises UnusableWeightsError for weights that members would refuse.
         """
@@ -242,7 +245,7 @@ class Redactor:
 
 
 def _files(placed: PlacedNode) -> Iterator[tuple[Uri, int]]:
-    """A version's node, and its weights if it has any, each with the bytes that it may have."""
+    """A version's node, and its weights if it has any, each with its maximum size in bytes."""
     yield placed.uri, MAX_NODE_BYTES
     for uri in placed.node.sealed[:1]:
         yield uri, MAX_SEALED_BYTES

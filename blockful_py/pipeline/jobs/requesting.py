@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes unlearning requests: drafts them, and signs them as the starts' owners."""
+"""Drafts unlearning requests, and signs them for the starts' owners."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def draft_request(
 ) -> Request:
     """An unsigned request; the settings supply the arguments that are None.
 
-    `under_way`: the open job's request, whose creation time the draft takes; where it asks for the same and
-    the method is to be chosen, its method as well.
+    `under_way`: the open job's request, whose creation time the draft takes.  If both ask for the same and
+    the method is to be chosen, the draft takes its method too.
 
     Raises:
         UnknownModelError: a start is not on the chain.
         WithdrawnError: a start is withdrawn.
         SettingsError: the method is unknown or does not work in the paradigm.
         UnknownClassError: the data has no such class.
-        UnlearningError: no start is named, a parallel request would reach a withdrawn model, or members could
-            not check the method's results.
+        UnlearningError: no start is named, a parallel request would reach a withdrawn model, or members
+            could not check the method's results.
     """
     settings = context.run.settings.unlearning
     if under_way is not None:
@@ -80,7 +80,7 @@ def draft_request(
 
 
 def advice_on(context: FederationContext, catalogue: Catalogue, request: Request) -> Advice:
-    """Why a request's method suits its situation, and what is not forgotten there, copies included."""
+    """Why a request's method suits its situation, and its limits, including copies that stay."""
     starts = [start.name for start in request.starts]
     now = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
     advice, dataset = advise(named_method(request.method)[0], now), context.setup.dataset

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An owner's side of a spot check: it commits to a training, then shows the intervals that are drawn."""
+"""An owner's side of a spot check: commits to a training, then discloses the drawn intervals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from blockful_py.unlearning.retrain import Retrain
 
 
 def samples_commitment(context: FederationContext, user: int) -> str | None:
-    """The entry of an owner's statements for its samples; None where it lets nobody see any."""
+    """The commitment to its samples in an owner's statements; None if it discloses no samples."""
     party, setup = context.run.party, context.setup
     if party is None or not party.discloses or setup.federation.trainer is not None:
         return None
@@ -55,8 +55,11 @@ class CheckableTraining:
         samples: str,
         share: float,
     ) -> None:
-        """`samples`: the owner's commitment to its samples, by the standing statement.  `share`: of the
-        intervals that it shows."""
+        """Prepares the training.
+
+        `samples`: the owner's commitment to its samples in the current statement.  `share`: share of the
+        intervals that it discloses.
+        """
         self._context = context
         self._catalogue = catalogue
         self._name = name
@@ -70,7 +73,7 @@ class CheckableTraining:
     def of(
         cls, context: FederationContext, catalogue: Catalogue, name: str, request: Request, method: Method
     ) -> CheckableTraining | None:
-        """None where the owner discloses nothing, or nobody could compute the training again."""
+        """The checkable training; None if the owner discloses nothing or others could not recompute it."""
         party, statement, setup = context.run.party, catalogue[name].node.statement, context.setup
         if party is None or not party.discloses or statement.samples is None or setup.federation.trainer:
             return None
@@ -81,15 +84,15 @@ class CheckableTraining:
         return cls(context, catalogue, name, request, statement.samples, party.discloses)
 
     def disclose(self, number: int, forgets: Sequence[Forget]) -> Disclosed | None:
-        """Commits to the training that was recorded, and discloses the intervals that are drawn then.
+        """Commits to the recorded training, and discloses the intervals that are then drawn.
 
         Args:
-            number: of the filed request.
-            forgets: what the training left out.
+            number: number of the filed request.
+            forgets: data that the training left out.
 
-        None where nothing was trained, as nothing is kept, and after the request's deadline.
+        Returns None if no sample was left to train on, or after the request's deadline.
 
-        Raises UnlearningError where the owner has committed to another training.
+        Raises UnlearningError if the owner has committed to another training.
         """
         if self.recorder.job is None:
             return None
@@ -120,7 +123,7 @@ class CheckableTraining:
         return Disclosed(sealed, said)
 
     def _commit(self, number: int, trace: bytes) -> HandIn | None:
-        """The hand-in of the trace, made where there is none; None where it is too late for one."""
+        """The hand-in of the trace, sent if missing; None if it is too late to send one."""
         participants, uri = self._context.contracts.participants, file_uri(trace)
         commitments = Commitments(participants, self._context.stores.live)
         found = commitments.first(self._catalogue, self._name)

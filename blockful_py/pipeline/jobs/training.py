@@ -19,9 +19,9 @@ from blockful_py.learning.federation import TrainedModel, Wave, train_federation
 from blockful_py.learning.scenario import from_those_there, next_of, without_users
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.jobs.event_publisher import EventPublisher
 from blockful_py.pipeline.jobs.increments import IncrementMaker, Stored
 from blockful_py.pipeline.jobs.publishing import Publisher
-from blockful_py.pipeline.jobs.telling import Telling
 from blockful_py.pipeline.review.statements import spent_of, training_of
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
@@ -35,14 +35,14 @@ Published = tuple[dict[str, Position], tuple[Executed, ...]]
 def load_model(placed: PlacedNode, store: SealedWeights) -> TrainedModel:
     """The current model of a node, its weights verified against their CID.
 
-    Raises WithdrawnError where there are no weights, StorageError when they cannot be read, KeyDestroyedError
-    when their key is gone, FormatError for an unusable node.
+    Raises WithdrawnError if it has no weights, StorageError when they cannot be read, KeyDestroyedError when
+    their key is gone, FormatError for an unusable node.
     """
     return trained_model(placed, store.read(placed.node.weights))
 
 
 def trained_model(placed: PlacedNode, weights: Weights) -> TrainedModel:
-    """The model of a node with weights that its owner gives it."""
+    """The model of a node, with the given weights."""
     statement = placed.node.statement
     return TrainedModel(
         name=statement.name,
@@ -83,12 +83,12 @@ def train_and_publish(
     curves: Path,
     stopwatch: Stopwatch,
     progress: Progress,
-    telling: Telling,
+    events: EventPublisher,
 ) -> tuple[Executed, ...]:
-    """Trains and publishes the models that the chain lacks; takes its current models as they are.
+    """Trains and publishes the models that the chain lacks; uses its current models unchanged.
 
-    Each wave is published by a thread while the next one is trained, which needs its models and not their
-    positions.  Where training fails or is interrupted, that wave is published first.
+    A thread publishes each wave while the next is trained, which needs the wave's models but not their
+    positions.  If training fails or is interrupted, the wave is published first.
 
     No model is trained on data that its owner `opted_out` of; users without retained data publish no more.
     Appends the learning curves to the file `curves`, and stores with each wave the increments that the setup
@@ -118,7 +118,7 @@ def train_and_publish(
                 positions, transactions = on_the_way.pop().result()
                 placed.update(positions)
                 executed.extend(transactions)
-                telling.published(list(positions))
+                events.published(list(positions))
                 advance(len(positions))
 
         try:
@@ -131,7 +131,7 @@ def train_and_publish(
                 published.update((model.name, model) for model in wave)
                 arrive()
                 keep_curves(curves, wave)
-                telling.trained(wave)
+                events.trained(wave)
                 on_the_way.append(aside.submit(copy_context().run, publish, wave, stored))
         finally:
             arrive()
@@ -145,12 +145,10 @@ def train_next(
     store: SealedWeights,
     awaited: AbstractSet[str] = frozenset(),
 ) -> tuple[Wave, Stored]:
-    """The next model of the one user whose data is here, with the bits that `train_and_publish` gives it, and
-    the increments to store with it.
+    """Trains the next model of the one user whose data is here; returns it and its increments.
 
-    It draws from the models that are published, without those that requests are about to replace (`awaited`):
-    who waits for the others asks for nothing before.  A model whose weights are unusable is drawn from no
-    more than a withdrawn one.
+    Gives the same bits as `train_and_publish`.  References are drawn from the published models, except models
+    that requests are about to replace (`awaited`) and models with withdrawn or unusable weights.
 
     Raises RunError when the user has no model to publish, otherwise as `train_and_publish`.
     """
@@ -172,10 +170,10 @@ def train_next(
 
 
 class CurrentModels(Mapping[str, TrainedModel]):
-    """The models as they stand, each fetched when it is needed.
+    """The current models, each fetched on first use.
 
     Attributes:
-        unusable: models whose weights turned out to be unusable, with the reason; they are there no more.
+        unusable: models removed from the mapping because their weights are unusable, with the reason.
     """
 
     def __init__(self, catalogue: Catalogue, store: SealedWeights) -> None:
@@ -185,7 +183,7 @@ class CurrentModels(Mapping[str, TrainedModel]):
         self._loaded: dict[str, TrainedModel] = {}
 
     def __getitem__(self, name: str) -> TrainedModel:
-        """Raises KeyError for an unknown name, otherwise as `load_model`."""
+        """The model.  Raises KeyError for an unknown name, otherwise as `load_model`."""
         if name not in self._loaded:
             try:
                 self._loaded[name] = load_model(self._placed[name], self._store)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carries an unlearning request through the graph, in either paradigm.
 
-Parallel (Algorithm 1): all new weights at once, one certificate for all models.
-Sequential (Algorithm 2): model by model in topological order, a certificate each.
+Parallel (Algorithm 1): all new weights at once, one certificate for all models.  Sequential (Algorithm 2):
+model by model in topological order, a certificate each.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from blockful_py.unlearning.proxy import available_proxy, balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
 
 PROXY_SAMPLES = 10
-"""Of each retained class, for the methods that read a proxy set."""
+"""Samples of each retained class, for methods that read a proxy set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Unlearned:
     Attributes:
         affected: starts and descendants, in topological order.
         nodes: new node of every replaced model, including those replaced before a crash.
-        skipped: norm of the update of each model that was left alone because the norm was under epsilon.
+        skipped: by unchanged model, the norm of its update, which was below epsilon.
         counted, formula: operations as counted, and by the paper's formula.
         depth_bound, depth_observed: theorem 1, in edges.
-        delta_norm: longest change of a start (L2), where changes are passed.
+        delta_norm: longest change of a start (L2), for methods that pass changes on.
         executed: transactions, in order.
         seconds: wall time by stage.
         cost: sample passes of the request.
@@ -59,7 +59,7 @@ class Unlearned:
         unusable: by model, why a stored increment of a current version was made again.
         erasure: outcome of the destruction of the replaced versions' keys; None before it.
         excluded: members that were excluded from its decisions, each with the reason.
-        advice: on its method.
+        advice: advice on its method.
     """
 
     paradigm: Paradigm
@@ -99,7 +99,7 @@ class Unlearner:
 
         Raises:
             UnlearningError, UnknownClassError, UnknownModelError: the request cannot be carried out.
-            QuorumError: the committee refused; no model was changed, or only earlier ones.
+            QuorumError: the committee refused it; no model was changed, or only earlier ones.
         """
         task = self._task(catalogue, request, method)
         if request.paradigm == Paradigm.PARALLEL:
@@ -140,7 +140,7 @@ class Unlearner:
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
         """A model before this request, read from the archive if the request has replaced it.
 
-        If that version is erased, which is a request's last step, the current model.
+        Erasure is a request's last step; once that version is erased, returns the current model.
         """
         model = load_model(placed, self._context.weights)
         redaction = placed.node.redaction
@@ -256,8 +256,7 @@ class Unlearner:
             yield step
 
     def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
-        """Downloads a model's references from the live chain and compares them with the weights that the
-        method aggregates."""
+        """Downloads a model's references from the live chain and compares them with the weights in use."""
         catalogue = self._context.record.catalogue.read()
         fetched = load_models(catalogue, task.graph.references(name), self._context.weights)
         for reference, model in fetched.items():

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What members check before they sign."""
+"""The reviews that members make before they sign."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a member admits a filed request: its first look, before anybody works for it."""
+"""A member's decision whether to admit a filed request, before any work on it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.types import Paradigm, RequestState
 
 UNREAD_BLOCKS = 7200
-"""Blocks of the live chain's node after which a request is dismissed whose file or method a member lacks."""
+"""Blocks of the live chain's node after which a member dismisses a request whose file or method it lacks."""
 
 
 class Ruling(Enum):
-    """What a member says of a request that is not decided."""
+    """A member's decision on an undecided request."""
 
     ADMIT = "admit"
     DISMISS = "dismiss"
@@ -33,18 +33,18 @@ class Ruling(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AdmissionVerdict:
-    """A member's ruling, and the reason where it does not admit the request."""
+    """A member's ruling, and the reason if it does not admit the request."""
 
     ruling: Ruling
     reason: str = ""
 
 
 class RequestAdmission:
-    """A member's look at requests that are not decided.
+    """A member's review of undecided requests.
 
-    It admits a request that the owners of its starts have signed, one of whom filed it, whose method members
-    sign for, and that takes no longer than the federation's rules allow.  An account has one open request at
-    a time, and the next one waits.  What can never be admitted is dismissed.
+    It admits a request that was filed by an owner of a start and signed by the owners of all starts, whose
+    method members sign for, and whose duration the federation's rules allow.  An account has one open request
+    at a time, and its next one waits.  Requests that can never be admitted are dismissed.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class RequestAdmission:
         attested: bool,
         methods: Collection[str],
     ) -> None:
-        """`attested`, `methods`: as for `ReviewSources`."""
+        """Takes `attested` and `methods` as `ReviewSources` does."""
         self._participants = participants
         self._docket = docket
         self._attested = attested
         self._methods = methods
 
     def review(self, number: int, admitted: bool) -> None:
-        """Raises RefusedError unless this member, too, would admit the request, or dismiss it."""
+        """Checks that this member would decide the same about the request.  Raises RefusedError if not."""
         wanted = Ruling.ADMIT if admitted else Ruling.DISMISS
         verdict = self.verdict(number)
         if verdict.ruling is not wanted:
@@ -72,8 +72,8 @@ class RequestAdmission:
     def verdict(self, number: int) -> AdmissionVerdict:
         """This member's ruling on a request.
 
-        Raises RefusedError where it is decided, RunError where nobody filed it, NodeError when the node
-        fails, StorageError while its file cannot be had, and may come.
+        Raises RefusedError if the request is decided, RunError if it was never filed, NodeError when the node
+        fails, StorageError while its file is missing but may still arrive.
         """
         filed = self._docket.entry(number)
         if filed.state is not RequestState.FILED:
@@ -81,7 +81,7 @@ class RequestAdmission:
         if not self._participants.participant(filed.by).since:
             return AdmissionVerdict(Ruling.DISMISS, "the account that filed it is no participant any more")
         try:
-            standing = self._docket.standing(filed)
+            status = self._docket.status(filed)
         except NodeError:
             raise
         except BlockfulError as error:
@@ -89,13 +89,13 @@ class RequestAdmission:
             if absent and not self._is_late(filed):
                 raise
             return AdmissionVerdict(Ruling.DISMISS, str(error))
-        code = standing.request.method.partition(" ")[0]
+        code = status.request.method.partition(" ")[0]
         if ":" in code and code not in self._methods and not self._is_late(filed):
             return AdmissionVerdict(
                 Ruling.WAIT, f"the operator of this member does not allow the code {code}"
             )
         try:
-            self._require_admissible(standing)
+            self._require_admissible(status)
         except NodeError:
             raise
         except BlockfulError as error:
@@ -106,34 +106,34 @@ class RequestAdmission:
         return AdmissionVerdict(Ruling.ADMIT)
 
     def _is_late(self, filed: Filed) -> bool:
-        """Whether whoever filed it has had the time to have it read."""
+        """Whether the time to deliver the request's file is over."""
         return self._participants.node.block_number() > filed.block_number + UNREAD_BLOCKS
 
-    def _require_admissible(self, standing: RequestStanding) -> None:
-        """Raises BlockfulError for a request that can never be carried out as it is."""
-        filed, request, record = standing.filed, standing.request, standing.record
+    def _require_admissible(self, status: RequestStanding) -> None:
+        """Checks a request.  Raises BlockfulError if it can never be carried out in this form."""
+        filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
         require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
         require_parts(request, method, record.graph)
-        require_starts(standing)
+        require_starts(status)
         owners = {record[start.name].node.statement.owner for start in request.starts}
-        _require("0x" + filed.by.hex() in owners, "it was filed by nobody who signed it")
+        _require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
         if any(each.request == request for each in self._docket.admitted()):
             raise RefusedError("the same request was admitted before")
-        gone = sorted(set(standing.affected) - record.with_weights.keys())
-        if standing.is_parallel:
+        gone = sorted(set(status.affected) - record.with_weights.keys())
+        if status.is_parallel:
             _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
-        _require(bool(standing.missing), "it reaches no model that has weights")
-        most = most_blocks(standing)
+        _require(bool(status.missing), "it reaches no model that has weights")
+        most = most_blocks(status)
         _require(
             filed.blocks <= most, f"it would be open for {filed.blocks} blocks, at most {most} are allowed"
         )
 
 
-def require_starts(standing: RequestStanding) -> None:
-    """Raises RefusedError unless the starts are models of the record whose owners own what is forgotten."""
-    request, record = standing.request, standing.record
+def require_starts(status: RequestStanding) -> None:
+    """Checks that the starts are recorded, and their owners own the data.  Raises RefusedError if not."""
+    request, record = status.request, status.record
     for start in request.starts:
         placed = record.models.get(start.name)
         _require(
@@ -145,13 +145,16 @@ def require_starts(standing: RequestStanding) -> None:
     _require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
 
 
-def most_blocks(standing: RequestStanding) -> int:
-    """Longest time that a request may take hand-ins: an owner's for each edge of the longest path, or its
-    starts' owners' alone where others hand in nothing."""
-    blocks = standing.rules.blocks
-    if standing.is_parallel:
+def most_blocks(status: RequestStanding) -> int:
+    """Maximum number of blocks in which a request accepts hand-ins.
+
+    Each edge of the longest path adds the time of one owner; in the parallel paradigm only the starts' owners
+    need time.
+    """
+    blocks = status.rules.blocks
+    if status.is_parallel:
         return blocks
-    depths = standing.record.graph.depth([start.name for start in standing.request.starts])
+    depths = status.record.graph.depth([start.name for start in status.request.starts])
     return blocks * (1 + max(depth.longest for depth in depths.values()))
 
 

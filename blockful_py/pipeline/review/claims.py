@@ -26,12 +26,11 @@ def measure_all(
 ) -> dict[str, ModelAccuracy]:
     """AD_f and AD_r of models on all users' training data and on the held-out test data.
 
-    Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples, as
-    far as the test data has them.
+    Held-out data has no samples of clients; there AD_f is measured on the classes of the client's samples
+    that the test data has.
 
     `left_out`: as for `measure`.
-
-    Raises LearningError where only a trainer reaches the users' samples.
+    Raises LearningError if only a trainer can access the users' samples.
     """
     if setup.federation.trainer is not None:
         raise LearningError(
@@ -69,12 +68,11 @@ def measure(
 ) -> dict[str, Claimed]:
     """The claims of models, by name: accuracies on the held-out test data, which is public.
 
-    There is no AD_f where that has no sample of the classes.  A model's claims do not depend on the models
-    that are measured with it.
+    AD_f is None if that data has no sample of the classes.  A model's claims do not depend on the other
+    models measured in the same call.
 
-    `left_out`: by model, classes that earlier requests removed: AD_r is measured without them, unless no
-    other class is there.
-    `before`: weights of the versions that models replace, by name, to be measured beside them.
+    `left_out`: by model, classes that earlier requests removed; AD_r is measured without them unless no other
+    class remains.  `before`: by model, weights of the version to be replaced, measured for comparison.
     """
     now, earlier = (_measured(setup, each, classes, left_out) for each in (models, before))
     return {

@@ -2,12 +2,12 @@
 """Reviews a proposal's content before a committee member signs.
 
 A publication: every node is signed by its owner and names the references that the block lists; its weights
-and stored increments exist and are usable, and no other model's.
+and stored increments exist, are usable, and are no copies of another model's.
 
-A redaction: the owners of its starts have signed the request; its models descend from the starts, and in
-the parallel paradigm none of the descendants is missing; every old version is in the archive; the new
-weights equal those that the member computes itself (passing), and the claimed accuracies equal those that
-it measures.
+A redaction: the owners of its starts have signed the request; its models descend from the starts, and in the
+parallel paradigm none of the descendants is missing; every old version is in the archive; the new weights
+equal the member's own computation (for methods that pass changes on), and the claimed accuracies equal its
+own measurements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Protocol
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import (
     BlockfulError,
     EarlyError,
@@ -32,6 +31,7 @@ from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_seale
 from blockful_py.learning.form import form_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.copies import KnownWeights
@@ -55,7 +55,7 @@ from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 
 GIVEN_UP_SECONDS = 3600
-"""After which a decision that is on the archive alone is no longer waited for."""
+"""Seconds after which reviews no longer wait for a decision that is only on the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class ReviewSources:
         store: the store of the live chain.
         attested: whether the member also signs results that only owners attest.
         methods: import paths of unlearning methods that the member's own settings name.
-        docket: the filed requests, among machines, where owners are participants of the registry; None in a
-            laboratory.
+        docket: the filed requests in a federation of machines, whose owners are registered participants;
+            None in a laboratory.
         known: weights that the member has read.
     """
 
@@ -100,22 +100,22 @@ class ReviewSources:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedContent:
-    """All that the weights and claims of a redaction are checked against.
+    """Key of a passed review of a redaction's weights and claims.
 
     Attributes:
         draft: digest of the draft, which names the new nodes.
-        standing: URIs of the nodes of all affected models as they stand; each names its references.
+        current: URIs of the current nodes of all affected models; each names its references.
     """
 
     draft: bytes
-    standing: frozenset[Uri]
+    current: frozenset[Uri]
 
 
 class ContentReviewer:
     """Reviews proposals; counts the models that it fetches, and keeps them for later reviews.
 
-    Members of one process share it: the weights and claims of a content that passed are not computed again
-    for the next of them.  All that may differ between two looks at the chains is checked each time.
+    Members of one process share it, so weights and claims of a passed content are computed only once.  All
+    checks that depend on the state of the chains are repeated for each member.
     """
 
     def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
@@ -156,15 +156,15 @@ class ContentReviewer:
             _require(listed == list(publication.references), f"model {node.name} lists other references")
 
     def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
-        """Where several lead, one of their clocks may be wrong."""
+        """Checks the proposal's times if several members lead, since one of their clocks may be wrong."""
         if self._sources.docket is not None:
             contracts = self._sources.contracts
             require_timely(archive, newest_time((self._live.node, contracts.archive.node)))
 
     def _require_finished(self) -> None:
-        """Where several lead, no decision comes between another's archive records and its live ones.
+        """Checks, if several members lead, that the last archived decision is also on the live chain.
 
-        One that nobody has finished for GIVEN_UP_SECONDS does not hold the others up.
+        A decision left unfinished for GIVEN_UP_SECONDS does not block the others.
         """
         records = self._sources.record.archive.read() if self._sources.docket is not None else ()
         if not records:
@@ -180,38 +180,38 @@ class ContentReviewer:
             raise EarlyError("the decision before is on the archive, and not yet on the live chain")
 
     def _check_registered(self, node: ModelNode, owner: bytes) -> None:
-        """The owner is a joined participant, and the model is one that it was to publish."""
+        """Checks that the owner is a joined participant and the model is one of its planned models."""
         entry = self._sources.contracts.participants.participant(owner)
         user, names = node.statement.user, self._sources.setup.federation.scenario.names
         _require(entry.since > 0, f"the owner of model {node.name} is no participant")
         _require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
         _require(node.name in names, f"there is no model {node.name} in this federation")
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
-        _require(planned == user, f"model {node.name} is that of user {planned}, not of {user}")
+        _require(planned == user, f"model {node.name} belongs to user {planned}, not to {user}")
 
     def _check_versions(self, node: ModelNode) -> None:
-        """The model was trained from its references as they stand."""
+        """Checks that the model was trained from the current versions of its references."""
         models = self._sources.record.catalogue.read()
         for each in node.statement.references:
-            standing = models[each.name].version
-            if each.version != standing:
+            current = models[each.name].version
+            if each.version != current:
                 raise EarlyError(
                     f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                    f"version {standing}: train it again"
+                    f"version {current}: train it again"
                 )
 
     def _require_not_awaited(self, node: ModelNode, docket: Docket) -> None:
-        """No request is about to replace what the model was trained from."""
+        """Checks that no request is about to replace a reference of the model."""
         references = {each.name for each in node.statement.references}
-        for standing in docket.admitted():
-            if waiting := sorted(references & standing.awaited):
+        for status in docket.admitted():
+            if waiting := sorted(references & status.awaited):
                 raise EarlyError(
-                    f"request {standing.number} is about to replace {', '.join(waiting)}, from which model "
+                    f"request {status.number} is about to replace {', '.join(waiting)}, from which model "
                     f"{node.name} was trained: train it once that is done"
                 )
 
     def _require_increments(self, node: ModelNode) -> None:
-        """One for each class at most, so that a node names few files."""
+        """Allows at most one increment for each class, which bounds the files that a node names."""
         labels, classes = [each.label for each in node.increments], self._architecture.class_count
         _require(
             len({*labels}) == len(labels) and all(label < classes for label in labels),
@@ -219,14 +219,14 @@ class ContentReviewer:
         )
 
     def _require_own(self, node: ModelNode) -> None:
-        """The weights are not another model's.  Copies that were changed, however little, are not noticed."""
+        """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
         known = self._sources.known
         weights = known.digest(node.weights, self._weights)
         for name, placed in self._sources.record.catalogue.read().models.items():
             other = None
-            with suppress(BlockfulError):  # what cannot be read is no fault of this proposal
+            with suppress(BlockfulError):  # unreadable models are not this proposal's fault
                 other = known.digest(placed.node.weights, self._weights)
-            _require(weights != other, f"the weights of model {node.name} are those of {name}")
+            _require(weights != other, f"model {node.name} has the weights of {name}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]
@@ -238,8 +238,8 @@ class ContentReviewer:
         self._require_timely(draft.archive)
         self._require_finished()
         method = self._reviewable(request)
-        standing = self._standing(request)
-        catalogue = self._sources.record.catalogue.read() if standing is None else standing.record
+        status = self._status(request)
+        catalogue = self._sources.record.catalogue.read() if status is None else status.record
         self._check_request(request, catalogue)
         self._check_archived([each.target for each in proposed])
         names = {each.node.name for each in proposed}
@@ -256,8 +256,8 @@ class ContentReviewer:
         self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
-            _require(len(withdrawn) == len(proposed), "models are withdrawn by a decision of their own")
-            review_withdrawal(withdrawn, standing)
+            _require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
+            review_withdrawal(withdrawn, status)
             return
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
         if content in self._reviewed:
@@ -265,19 +265,19 @@ class ContentReviewer:
         self._check_weights(request, method, proposed, catalogue, affected, draft.proposal)
         self._reviewed.add(content)
 
-    def _standing(self, request: Request) -> RequestStanding | None:
-        """Where a request stands that the committee has admitted; None in a laboratory, which files none."""
+    def _status(self, request: Request) -> RequestStanding | None:
+        """The state of an admitted request; None in a laboratory, which files no requests."""
         docket = self._sources.docket
         if docket is None:
             return None
-        standing = docket.of(request)
-        if standing is None:
+        status = docket.of(request)
+        if status is None:
             raise EarlyError("the request was not filed, or the committee has not admitted it")
         _require(
-            standing.stage in (RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT),
-            f"request {standing.number} is {standing.stage}",
+            status.stage in (RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT),
+            f"request {status.number} is {status.stage}",
         )
-        return standing
+        return status
 
     def _check_weights(
         self,
@@ -288,7 +288,7 @@ class ContentReviewer:
         affected: AbstractSet[str],
         purpose: bytes,
     ) -> None:
-        """Requires the new weights that the method gives where it is recomputed, and true claims."""
+        """Checks the claims, and the weights if the method can be recomputed."""
         names = {each.node.name for each in proposed}
         if request.paradigm == Paradigm.PARALLEL:
             gone = sorted(affected - catalogue.with_weights.keys())
@@ -310,16 +310,15 @@ class ContentReviewer:
         review_erasure(statement, chains, self._reachable, self._sources.store, self._sources.keyring)
 
     def _reachable(self, request: Request) -> Catalogue:
-        """The models that a request can reach, as they stand."""
-        standing = self._standing(request)
-        return self._sources.record.catalogue.read() if standing is None else standing.record
+        """The current models that a request can reach."""
+        status = self._status(request)
+        return self._sources.record.catalogue.read() if status is None else status.record
 
     def review_motion(self, motion: Motion) -> bytes:
         return self._motions.review(motion)
 
     def _have_keys(self, uris: Sequence[Uri]) -> None:
-        """Has the member's keyring fetch what it lacks at once; keys that it does not get are refused where
-        they are needed."""
+        """Has the keyring fetch all missing keys at once; a key still missing is refused on use."""
         with suppress(BlockfulError):
             self._sources.keyring.find(uris)
 
@@ -378,13 +377,13 @@ class ContentReviewer:
             (node.statement.training, node.statement.samples) == (current.training, current.samples),
             f"model {node.name} states another recipe of training, or other samples",
         )
-        standing = {each.name: catalogue[each.name].version for each in node.statement.references}
+        versions = {each.name: catalogue[each.name].version for each in node.statement.references}
         for each in node.statement.references:
             signed_now = node.statement != current
             _require(
-                not signed_now or each.version == standing[each.name],
+                not signed_now or each.version == versions[each.name],
                 f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                f"version {standing[each.name]}",
+                f"version {versions[each.name]}",
             )
         _require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
@@ -394,7 +393,7 @@ class ContentReviewer:
     def _recompute(
         self, method: Method, request: Request, proposed: Sequence[Proposed], catalogue: Catalogue
     ) -> None:
-        """Requires every new weight, bit for bit, to follow from the old ones and the announced starts."""
+        """Requires each new weight, bit for bit, to follow from the old ones and the announced starts."""
         starts = tuple(start.name for start in request.starts)
         announced = self._announced(starts, proposed)
         missing = [name for name in starts if name not in announced]
@@ -417,7 +416,7 @@ class ContentReviewer:
                 name = each.node.name
                 _require(
                     self._is_sealed(each, weights[name], keys),
-                    f"the new weights of {name} are not what {method.name} gives",
+                    f"the new weights of {name} differ from the result of {method.name}",
                 )
             self._measure(some, weights, request, catalogue)
 
@@ -438,7 +437,7 @@ class ContentReviewer:
             name = each.node.name
             if name in starts:
                 signed = parse_cid(each.node.statement.weights) == each.node.weights
-                _require(signed, f"the new weights of {name} are not those that its owner signed")
+                _require(signed, f"the new weights of {name} are not the ones that its owner signed")
                 with refusing(f"the new weights of {name}"):
                     announced[name] = self._weights.read(each.node.weights)
         return announced
@@ -450,9 +449,9 @@ class ContentReviewer:
         request: Request,
         catalogue: Catalogue,
     ) -> None:
-        """Requires true claims, of what an owner trained again beside the version before.
+        """Requires true claims; for models that owners retrained, also about the version before.
 
-        Of a version before that cannot be read any more, the owner's word is taken.
+        Accepts the owner's figures for a former version that can no longer be read.
         """
         left_out = {each.node.name: each.redaction.left_out for each in proposed}
         before, unreadable = {}, set[str]()

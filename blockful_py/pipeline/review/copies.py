@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recognises weights that stand on the record already, whatever seal they are under."""
+"""Recognises weights that are already on the record under another seal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KnownWeights:
         self._digests: dict[Uri, bytes] = {}
 
     def digest(self, uri: Uri, weights: SealedWeights) -> bytes:
-        """SHA-256 of the weights in a sealed file, which are read the first time.  Raises as `read`."""
+        """SHA-256 of the weights in a sealed file, which is read only once.  Raises as `read`."""
         if uri not in self._digests:
             self._digests[uri] = hashlib.sha256(to_bytes(weights.read(uri))).digest()
         return self._digests[uri]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
 from blockful_py.keys.sealing import Keyring
+from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import CheckedStatement, check_statement
 from blockful_py.record.certificates.document import parse_statement
@@ -25,13 +25,13 @@ from blockful_py.storage.cid import parse_cid
 def review_erasure(
     data: bytes, chains: Chains, reachable: Callable[[Request], Catalogue], store: Store, keyring: Keyring
 ) -> None:
-    """Raises RefusedError with the first claim of the statement that does not hold.
+    """Checks all claims of the statement.  Raises RefusedError for the first that does not hold.
 
     Besides the public checks of a certificate: the new versions are current; replaced and left-alone models
-    are all that descend from the starts; the live store has no file that the statement calls deleted; this
-    member has no key that it calls destroyed.
+    together are all descendants of the starts; the live store has no file listed as deleted; this member has
+    no key listed as destroyed.
 
-    `reachable`: the models that a request can reach, as they stand.
+    `reachable`: returns the current models that a request can reach.
     """
     try:
         checked = check_statement(parse_statement(data))

@@ -17,7 +17,7 @@ from blockful_py.types import Uri
 
 
 class FetchedWeights:
-    """Weights that members fetched for a purpose: one download serves all members, and memory holds few."""
+    """Weights that members fetch for a purpose, counted once per purpose; few are kept in memory."""
 
     def __init__(self, store: SealedWeights, counter: Counter) -> None:
         self._counter = counter
@@ -36,7 +36,7 @@ class FetchedWeights:
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turns errors into a refusal, except that of an unreachable store, which is no proposal's fault."""
+    """Turns errors into refusals, except an unreachable store's, which is not the proposal's fault."""
     try:
         yield
     except StoreUnreachableError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reviewer of a member that is a process of its own."""
+"""The reviewer of a member in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockful_py.pipeline.run.operations import Counter
 
 
 class FreshReviewer:
-    """A reviewer that keeps no weights between reviews; `counter` counts over all of them."""
+    """A reviewer that keeps no weights between reviews; `counter` counts over all reviews."""
 
     def __init__(self, sources: ReviewSources, motions: AgreedMotions) -> None:
         self._sources = sources

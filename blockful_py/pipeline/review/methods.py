@@ -17,7 +17,7 @@ from blockful_py.unlearning.method import Method, Need, Review
 from blockful_py.unlearning.registry import create_method
 
 TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
-"""Needs of methods that look at several users' data at once, which only a laboratory has."""
+"""Needs of methods that use several users' data at once, which only a laboratory has."""
 
 
 def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
 
 
 def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested: bool) -> None:
-    """Raises UnlearningError when members would refuse a method's results.
+    """Checks that members would sign a method's results.  Raises UnlearningError if not.
 
     `attested`: members also sign results that only the owners attest.
     """
@@ -76,12 +76,12 @@ def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested:
 
 
 def method_text(name: str, settings: dict[str, Any]) -> str:
-    """For example `gradient_ascent {"alpha":1.0,"epsilon":0.0}`."""
+    """A method and its settings as text, for example `gradient_ascent {"alpha":1.0,"epsilon":0.0}`."""
     return f"{name} {canonical_json(settings).decode()}"
 
 
 def named_method(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and settings of a request's method.  Raises SettingsError when the text names none."""
+    """Name and settings of a request's method.  Raises SettingsError if the text is no method."""
     name, _, document = text.partition(" ")
     try:
         settings = parse_json(document or "{}")
@@ -93,7 +93,7 @@ def named_method(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def parse_method(text: str, own: Collection[str] = ()) -> Method:
-    """The method of a request.  Raises SettingsError when the text names none.
+    """The method of a request.  Raises SettingsError if the text is no known method.
 
     `own`: import paths that the run's owner has named (`RunDirectory.allowed_code`).
     """
@@ -102,16 +102,16 @@ def parse_method(text: str, own: Collection[str] = ()) -> Method:
 
 
 def require_paradigm(method: Method, paradigm: Paradigm) -> None:
-    """Raises SettingsError when a method's results cannot be written in this paradigm."""
+    """Checks that a method supports the paradigm.  Raises SettingsError if not."""
     if paradigm not in method.paradigms:
         able = ", ".join(sorted(method.paradigms))
         raise SettingsError(f"method {method.name!r} works in paradigm {able}, not in {paradigm}.")
 
 
 def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> None:
-    """Raises UnlearningError for a request that owners cannot carry out each with its own data.
+    """Checks that each owner can do its part with only its own data.  Raises UnlearningError if not.
 
-    `method`: the one that the request names.
+    `method`: the method that the request names.
     """
     paradigm = Paradigm(request.paradigm)
     together = sorted(method.needs & TOGETHER)

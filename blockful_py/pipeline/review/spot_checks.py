@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reviews the spot check of a training: a commitment on the chain, and what its owner discloses of it."""
+"""Reviews the spot check of a training: its commitment on the chain and the owner's disclosure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
-from blockful_py.committee.protocols import Store
 from blockful_py.errors import RefusedError, StorageError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.aggregation import aggregate
@@ -18,6 +17,7 @@ from blockful_py.learning.intervals import can_be_replayed
 from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.ledger.protocols import Store
 from blockful_py.pipeline.review.fetched import refusing
 from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
@@ -37,12 +37,12 @@ class Commitments:
     """Commitments to trainings, as owners handed them in on the chain."""
 
     def __init__(self, participants: ParticipantRegistryContract, store: Store) -> None:
-        """`store`: of filed requests."""
+        """Reads the chain; `store` has the filed requests."""
         self._participants = participants
         self._store = store
 
     def first(self, catalogue: Catalogue, name: str) -> HandIn | None:
-        """As `first_commitment`."""
+        """The first commitment to the model's next version (see `first_commitment`)."""
         listed = [
             each
             for filed in self._participants.filed_requests()
@@ -52,14 +52,16 @@ class Commitments:
         return first_commitment(catalogue, name, listed)
 
     def _of(self, filed: FiledRequest, position: Position) -> list[HandIn]:
-        """Those for a model and a request that nobody knows to be parallel."""
+        """Hand-ins for a model, unless the request is known to be parallel."""
         handed_in = self._participants.hand_ins(filed.number)
         listed = [each for each in handed_in if each.position == position]
         return listed if listed and not self._is_part(filed) else []
 
     def _is_part(self, filed: FiledRequest) -> bool:
-        """Whether what is handed in for a request is a part of it: that of a parallel one.  One that nobody
-        can read hides no commitment."""
+        """Whether hand-ins of this request are parts (parallel only), not commitments.
+
+        False for an unreadable request, so that it cannot hide a commitment.
+        """
         try:
             data = self._store.read(filed.uri, MAX_REQUEST_BYTES)
             request = Request.model_validate_json(data)
@@ -69,7 +71,7 @@ class Commitments:
 
 
 def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
-    """Whether members can compute a training again: to the same bits, by the federation's recipe."""
+    """Whether members can repeat a training bit for bit, with the federation's settings."""
     spec = setup.federation
     recipe = replace(training, epochs=spec.training.epochs) == spec.training
     lengths = (spec.training.epochs, spec.training.epochs * spec.root_factor)
@@ -86,20 +88,21 @@ class SpotChecks:
         setup: TrainingSetup,
         weights: SealedWeights,
     ) -> None:
-        """`store`: of filed requests; `weights`: of the models as they stand."""
+        """Takes the store of filed requests and the current models' weights."""
         self._commitments = Commitments(participants, store)
         self._node = participants.node
         self._setup = setup
         self._weights = weights
 
     def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
-        """Raises RefusedError, which names the first thing that is wrong.
+        """Checks the spot check of a proposed version.  Raises RefusedError with the first fault.
 
-        A training that was committed to must be shown: an owner that sees what it would have to show does
-        not fall back to a result that is measured alone.
+        A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
+        fall back to a result that is only measured.
 
         Args:
-            node: of the proposed version; `result`: its weights.
+            node: node of the proposed version.
+            result: its weights.
         """
         placed, said = catalogue[node.name], node.spot_check
         committed = None

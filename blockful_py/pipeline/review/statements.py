@@ -28,7 +28,7 @@ def recorded_training(settings: TrainingSettings) -> dict[str, Any]:
 
 
 def recorded_privacy(privacy: Spent | None) -> Privacy | None:
-    """Privacy that a training spent, in the form of a statement."""
+    """Privacy spent by a training, in the form of a statement."""
     return None if privacy is None else Privacy(**asdict(privacy))
 
 
@@ -43,17 +43,17 @@ def training_of(statement: Statement) -> TrainingSettings:
 
 
 def spent_of(statement: Statement) -> Spent | None:
-    """Privacy that the training of a published model spent."""
+    """Privacy spent by the training of a published model."""
     return None if statement.privacy is None else Spent(**statement.privacy.model_dump())
 
 
 def retrained_privacy(
     statement: Statement, request: Request, owner: UserData, earlier: Iterable[Forget] = ()
 ) -> Privacy | None:
-    """Privacy that the owner spent when it made a request's new weights from its retained data.
+    """Privacy spent when the owner made a request's new weights from its retained data.
 
-    None when it trained without noise: only retraining adds noise, and a client without retained data does
-    not train.
+    None for a training without noise: only retraining adds noise, and a client without retained data does not
+    train.
 
     Args:
         owner: the owner's data before any request.
@@ -66,10 +66,7 @@ def retrained_privacy(
 
 
 def _retrains(request: Request) -> bool:
-    """Whether owners only train, with the statement's own settings, privacy included.
-
-    Of a method that is not built in, nobody knows.
-    """
+    """Whether the method only retrains, with the statement's own settings; False if it is not built in."""
     if named_method(request.method)[0] not in METHODS:
         return False
     method = parse_method(request.method)

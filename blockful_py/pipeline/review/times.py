@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a proposal's time is that of the chain: its leader's clock may be wrong."""
+"""Checks a proposal's times against the chains, since its leader's clock may be wrong."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.errors import EarlyError
 
 MAX_DRIFT = 15 * 60
-"""Seconds that the contracts take a time ahead of the chain's (MAX_DRIFT there)."""
+"""Seconds by which the contracts accept a time ahead of the chain's (MAX_DRIFT there)."""
 
 
 def require_timely(archive: Sequence[ArchiveChunk], newest: int) -> None:
-    """Raises EarlyError for a time that the contracts would refuse, or that would give up on it early.
+    """Checks the archive records' times.
 
-    `newest`: time of the chains' newest block, which may be old where blocks come with transactions only;
-    the member's own clock counts then.
+    Raises EarlyError for a time that the contracts would refuse, or that is so old that the decision would
+    soon be given up.
+
+    `newest`: time of the chains' newest block, which may be old if blocks come only with transactions; then
+    the member's own clock counts.
     """
     latest = max(newest, int(time.time())) + MAX_DRIFT
     for chunk in archive:
@@ -30,7 +33,7 @@ def require_timely(archive: Sequence[ArchiveChunk], newest: int) -> None:
 
 
 def _shown(seconds: int) -> str:
-    """A time of any size, as it may be a stranger's."""
+    """A time of any size, even one that no date can represent."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, ValueError, OSError):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run consists of: folder, stores, nodes, contracts, accounts, clock."""
+"""The parts of a run: folder, stores, nodes, contracts, accounts, clock."""

@@ -24,7 +24,7 @@ class Accounts(Protocol):
 
 
 class DerivedAccounts:
-    """Accounts that derive from the seed, for development chains only."""
+    """Accounts derived from the seed, for development chains only."""
 
     def __init__(self, identities: Identities) -> None:
         self._identities = identities
@@ -68,24 +68,23 @@ class AccountFolder:
 
 
 class OwnAccount:
-    """The account of the one user whose process this is."""
+    """The account of this process's one user."""
 
     def __init__(self, user: int | None, secret: int) -> None:
         self._user = user
         self._secret = secret
 
     def secret(self, user: int) -> int:
-        """Raises SettingsError for every other user."""
+        """The user's secret.  Raises SettingsError for every other user."""
         if user != self._user:
             raise SettingsError(f"the account of user {user} is not here: only its owner has it.")
         return self._secret
 
 
 def identities_in(run: RunDirectory, nodes: Nodes) -> Identities | None:
-    """The keys that a laboratory derives from its seed; None for a party's run, which derives none, and
-    outside development chains.
+    """The keys that a laboratory derives from its seed.
 
-    Raises SettingsError as `identities_of`.
+    None for a party's run, and outside development chains.  Raises SettingsError as `identities_of`.
     """
     if run.party is not None:
         return None
@@ -93,10 +92,7 @@ def identities_in(run: RunDirectory, nodes: Nodes) -> Identities | None:
 
 
 def accounts_of(settings: Settings, identities: Identities | None) -> Accounts:
-    """The accounts in the folder that the settings name, or else those that derive from the seed.
-
-    Raises SettingsError where there are neither.
-    """
+    """The accounts in the folder of the settings, or derived from the seed.  Raises SettingsError."""
     folder = settings.federation.accounts
     if folder is not None:
         return AccountFolder(Path(folder))

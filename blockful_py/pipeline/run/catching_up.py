@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings a party to the federation file that the chain names, once the committee has changed it."""
+"""Switches a party to a federation file that the committee has changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockful_py.storage.interface import FileStore
 from blockful_py.whole_file import write_whole
 
 Check = Callable[[RunDirectory], object]
-"""Raises BlockfulError when a party cannot work by a run as it would be."""
+"""Checks a run with its new settings.  Raises BlockfulError if the party cannot work with it."""
 
 
 def catch_up(
@@ -28,12 +28,12 @@ def catch_up(
     nodes: Nodes,
     check: Check = lambda run: None,
 ) -> RunDirectory | None:
-    """Brings a party to the federation file that the chain names; None where it has that one already.
+    """Switches a party to the federation file that the chain names; None if it has that file already.
 
-    The file is fetched from members where `store` lacks it.  What is the party's own stays.
+    Fetches the file from members if `store` lacks it.  Keeps the party's own settings.
 
-    Raises SettingsError when the file cannot be had, or this party cannot go by it; nothing has changed then,
-    and a file that the party cannot go by lies in its run directory (FILE), to be read and entered.
+    Raises SettingsError if the file cannot be fetched or used, and then changes no settings; an unusable file
+    is saved in the run directory (FILE), to be read and entered by hand.
     """
     digest = contracts.participants.file_digest()
     if run.party is None or digest in (None, bytes.fromhex(run.party.federation)):
@@ -62,10 +62,10 @@ def catch_up(
 
 
 def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[Settings, Party]:
-    """Settings and entry of a party under another federation file; what is the party's own stays.
+    """Settings and entry of a party under another federation file, with the party's own settings kept.
 
-    Raises SettingsError for a laboratory's run, for code that the party does not allow, or where the settings
-    do not fit together.
+    Raises SettingsError for a laboratory's run, for code that the party does not allow, or if the settings do
+    not fit together.
     """
     if run.party is None:
         raise SettingsError(f"{run.path} is a laboratory's run, and has no federation file.")

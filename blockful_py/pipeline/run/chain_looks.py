@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service last saw of its chains, for its metrics and its health."""
+"""A service's latest view of its chains, for its metrics and its health."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 LOOK_SECONDS = 5.0
-"""Between two looks."""
+"""Seconds between two looks."""
 STALE_SECONDS = 60.0
-"""A service whose last look is older does not reach its chains."""
+"""Age of the last look in seconds above which the chains count as unreachable."""
 AHEAD_SECONDS = 60
-"""A block that is further ahead of this machine's clock shows that the clock is behind."""
+"""Seconds by which a block must be ahead of this machine's clock to prove the clock slow."""
 
 
 class ChainLooks:
-    """The newest blocks of both chains and the committee's epoch, looked at every LOOK_SECONDS."""
+    """The newest blocks of both chains and the committee's epoch, read every LOOK_SECONDS."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ChainLooks:
         return self._now() >= self._at + LOOK_SECONDS
 
     def look(self, contracts: Contracts) -> None:
-        """Raises NodeError where a chain does not answer."""
+        """Reads both chains.  Raises NodeError if one does not answer."""
         sides = {"live": contracts.live.node}
         if contracts.followers is not None:
             sides["archive"] = contracts.archive.node
@@ -63,21 +63,21 @@ class ChainLooks:
             at = int(block["timestamp"], 16)
             self._heads.labels(name).set(int(block["number"], 16))
             self._times.labels(name).set(at)
-            if node.chain_id not in DEVELOPMENT_CHAINS:  # their clocks are set on
+            if node.chain_id not in DEVELOPMENT_CHAINS:  # development chains' clocks are moved forward
                 ahead = max(ahead, at - self._clock())
         self.epoch = contracts.committee.current_epoch()
         self._epochs.set(self.epoch)
         self._ahead, self._at = ahead, self._now()
 
     def reached(self) -> str | None:
-        """Why the chains count as not reached; None where they answered lately."""
+        """Why the chains count as unreachable; None if they answered lately."""
         age = self._now() - self._at
         if math.isinf(age):
             return "its chains have not answered yet"
         return f"its chains have not answered for {age:.0f} s" if age > STALE_SECONDS else None
 
     def clock_is_right(self) -> str | None:
-        """Why the machine's clock is wrong; None where no block shows that."""
+        """Why the machine's clock counts as wrong; None if no block disproves it."""
         if self._ahead <= AHEAD_SECONDS:
             return None
         return f"the newest block is {self._ahead:.0f} s ahead of this machine's clock: set the clock"

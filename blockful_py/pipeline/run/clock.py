@@ -12,7 +12,7 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 
 class WallClock:
-    """The machine's clock, or that of the chains where the machine's is behind both."""
+    """The machine's clock, or the chains' time if the machine's clock is behind both."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
@@ -27,7 +27,7 @@ class WallClock:
 
 
 class LogicalClock:
-    """Ticks one second at each reading and jumps instead of waiting.
+    """A clock that advances one second per reading and jumps instead of waiting.
 
     Two runs with one seed thus record the same times, so that they repeat every byte of the record and its
     gas.  For development chains only: the times mean nothing.
@@ -45,7 +45,7 @@ class LogicalClock:
 
 
 def newest_time(nodes: Sequence[Node]) -> int:
-    """Time of the newest block of the chain that is behind: both chains' contracts bound the times."""
+    """Newest block time of the slower chain, since both chains' contracts bound the times."""
     return min(node.timestamp() for node in nodes)
 
 
@@ -57,7 +57,7 @@ def tick(node: Node) -> None:
 
 
 def skip_to(node: Node, moment: int) -> bool:
-    """Sets the clock of a development node forward to `moment` (seconds); returns whether it is one."""
+    """Sets a development node's clock forward to `moment` (seconds); False for other nodes."""
     if not _is_set_by_us(node):
         return False
     with turn(node):

@@ -39,9 +39,9 @@ from blockful_py.settings import CommitteeSettings, Settings
 from blockful_py.types import Certificate
 
 EVENTS = "events"
-"""Folder of the past events that outlive what nodes prune."""
+"""Folder of past events, kept even after nodes prune them."""
 EPOCH_OF_TIME = 1_767_225_600
-"""2026-01-01T00:00:00Z: where the logical clock of a new devnet starts, in seconds."""
+"""2026-01-01T00:00:00Z, the start of a new devnet's logical clock, in seconds."""
 
 Opened = TypeVar("Opened", bound=Contract)
 
@@ -77,10 +77,7 @@ class Contracts:
         return self._followers().archive
 
     def require_unchanged(self) -> None:
-        """Compares what was read of both chains before with the chains.
-
-        Raises ReorganisedError, once, where settled blocks have changed.
-        """
+        """Compares both chains with the read blocks.  Raises ReorganisedError, once, for changed ones."""
         changed = []
         for contract in (self.live, *(() if self.followers is None else (self.followers.archive,))):
             try:
@@ -158,7 +155,7 @@ def deploy(nodes: Nodes, settings: Settings, directory: Path) -> Contracts:
 
 
 def rules_of(committee: CommitteeSettings) -> Parameters:
-    """The election's parameters, as the contract takes them."""
+    """The election's parameters in the contract's form."""
     rules = asdict(committee.election)
     minimum = rules.pop("minimum")
     del rules["founders"]
@@ -168,10 +165,10 @@ def rules_of(committee: CommitteeSettings) -> Parameters:
 def open_contracts(nodes: Nodes, directory: Path, kept: Path | None = None) -> Contracts:
     """The deployed contracts.
 
-    `directory`: of the deployments files.  `kept`: the folder in which past events of both chains are kept;
-    None for the one beside `directory`.
+    `directory`: folder of the deployments files.  `kept`: folder for past events of both chains, by default
+    beside `directory`.
 
-    Raises DeploymentError when one is missing or they do not fit together.
+    Raises DeploymentError if a contract is missing or they do not fit together.
     """
     kept = kept or directory.parent / EVENTS
     live = deployments.load(deployments.deployments_path(directory, nodes.live.chain_id), nodes.live)
@@ -211,7 +208,10 @@ def _opened(
 
 
 def _require_fitting(contracts: Contracts, directory: Path) -> None:
-    """Raises DeploymentError where a contract of a deployments file asks another committee or live chain."""
+    """Checks that the contracts name one another.
+
+    Raises DeploymentError if one names another committee or live chain than the deployments file.
+    """
     live, participants, readers = contracts.live, contracts.participants, contracts.readers
     followers = contracts.followers
     asked: list[tuple[Contract, bytes, Contract]] = [
@@ -234,10 +234,7 @@ def _require_fitting(contracts: Contracts, directory: Path) -> None:
 
 
 def _require_faithful(contracts: Contracts) -> None:
-    """Compares the mirror's rosters with the home chain's, so that nobody has to trust their deployer.
-
-    Raises DeploymentError.
-    """
+    """Checks the mirror's rosters, so that its deployer need not be trusted.  Raises DeploymentError."""
     committee, mirror = contracts.committee, contracts.mirror
     epochs = [epoch for epoch in range(1, mirror.current_epoch() + 1) if any(mirror.key_id(epoch))]
     wrong = [epoch for epoch in epochs if mirror.roster(epoch) != committee.roster(epoch)]
@@ -259,9 +256,8 @@ def appointed_committee(
 ) -> Coordinator:
     """The coordinator of members in this process, each with its own share and voting key.
 
-    `voted`: unsigned certificates that they voted for in an earlier process, as the run's journal has them.
-
-    Raises DeploymentError when the key of the chain's current epoch is not that of these members.
+    `voted`: unsigned certificates that they voted for in an earlier process, from the run's journal.
+    Raises DeploymentError if the key of the chain's current epoch is not the key of these members.
     """
     epoch = contracts.committee.current_epoch()
     if contracts.committee.key_id(epoch) != shares[0].public.key_id:

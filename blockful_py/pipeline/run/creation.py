@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims the folder of a new run: one process makes it, and removes nothing that it did not make."""
+"""Claims the folder of a new run for one process, and removes only files that this process created."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ FIRST = frozenset({"chains", "deployments"})
 
 @contextmanager
 def creating(path: Path) -> Iterator[None]:
-    """Holds the lead of a new run in the folder `path` until the block has made it.
+    """Holds the lease of a new run in the folder `path` until the block has made it.
 
-    Where the block fails, the parts of the run are removed, which the folder did not have before, and the
-    folders that were made here, as far as they are empty.
+    On failure, removes the parts of the run and the empty folders that this call created.
 
-    Raises RunError when the folder holds a run or a part of one, or another process makes one there.
+    Raises RunError when the folder holds a complete or partial run, or another process is making one there.
     """
     made, lease = _claimed(path)
     with lease:
@@ -37,7 +36,7 @@ def creating(path: Path) -> Iterator[None]:
 
 
 def claim_folder(path: Path) -> list[Path]:
-    """Makes a folder; returns it and the parents that were missing, innermost first.
+    """Makes a folder; returns it and its newly made parents, innermost first.
 
     Raises RunError when it exists, or another process makes it at the same time.
     """
@@ -51,14 +50,14 @@ def claim_folder(path: Path) -> list[Path]:
 
 
 def remove_empty(folders: Iterable[Path]) -> None:
-    """Removes folders, innermost first; leaves those that somebody else uses meanwhile."""
+    """Removes folders, innermost first; stops at a folder that another process uses."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
 
 
 def remove(path: Path, names: Iterable[str]) -> None:
-    """Removes entries of a folder, with all that they hold."""
+    """Removes entries of a folder, recursively."""
     for name in names:
         entry = path / name
         if entry.is_dir():
@@ -68,13 +67,13 @@ def remove(path: Path, names: Iterable[str]) -> None:
 
 
 def _claimed(path: Path) -> tuple[list[Path], Lease]:
-    """The folders that were made here, innermost first, and the lead of the run that the first is to hold."""
+    """The newly made folders, innermost first, and the lease of the run to be made."""
     while True:
         try:
             made = _missing_made(path)
             lease = Lease(path)
         except FileNotFoundError:
-            continue  # another process removed the folder that it had made
+            continue  # another process removed its folder again
         except OSError as error:
             raise _unusable(path, error) from None
         try:
@@ -87,7 +86,7 @@ def _claimed(path: Path) -> tuple[list[Path], Lease]:
 
 
 def _missing_made(path: Path) -> list[Path]:
-    """Makes a folder and its missing parents; returns those that it made, innermost first."""
+    """Makes a folder and its missing parents; returns the newly made ones, innermost first."""
     made: list[Path] = []
     for folder in (*reversed(path.parents), path):
         if folder.is_dir():

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory: all files that a federation keeps outside the chains.
 
-run.json            settings, places of the chains, and folders of modules that the settings name
-run.lock            locked by who makes the run, then by who leads a job; tells who that is
+run.json            settings, endpoints of the chains, and folders of modules that the settings name
+run.lock            held by the process that makes the run or leads a job; names that process
 deployments/        addresses of the contracts, one file per chain
 live/ archive/      the two stores
-arrivals/           blocks that other machines sent, of files that are not kept yet
+arrivals/           blocks sent by other machines, of files that are not kept yet
 vaults/             data keys of the appointed members, one folder per member
 curves.jsonl        learning curves, one line per model
 figures.json        figures before a request, until its report is written
 certificates/       erasure certificates, each a document and a page
 auditors/           data keys wrapped to the archive's auditors, one file per version
 motions/            open motions to the committee, one file each (usually absent)
-events/             past events of the chains, kept for when nodes prune them, one file per contract; and
-                    transactions of the live chain, which later processes read on from
+events/             past events of the chains, in case nodes prune them, one file per contract; and
+                    transactions of the live chain, from which later processes continue reading
 keys/               public halves of the generated group keys, one file each
 journal.sqlite      jobs and their steps, each written before it is taken
-tasks/              files of the open job's tasks, which workers share; gone when the job ends
+tasks/              files of the open job's tasks, shared with workers; deleted when the job ends
 chains/             databases of our own devnets
 """
 
@@ -35,7 +35,7 @@ from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.learning.plugins import folders
 from blockful_py.pipeline.run.finding import no_run
-from blockful_py.pipeline.run.nodes import Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints
 from blockful_py.settings import Settings
 from blockful_py.settings.code import code_of
 from blockful_py.whole_file import write_whole
@@ -65,14 +65,14 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """What a run directory of one participant or member adds; a laboratory's has none.
+    """A party's entry in its run directory; a laboratory's run has none.
 
     Attributes:
         federation: digest of the federation file, 32 bytes in hexadecimal.
         measuring, initial: CIDs of the public files (`record.federation_file`).
         user: the participant's number; None for a member.
         data: the participant's data: a file of samples, or the name of a data set.
-        discloses: share of the steps of a retraining whose samples the participant shows to members.
+        discloses: share of a retraining's steps whose samples the participant shows to members.
     """
 
     federation: str
@@ -88,13 +88,13 @@ class RunDirectory:
     """Paths of a run, its settings and its chains.
 
     Attributes:
-        identity: random, so that the journal of another run is told from this run's.
-        party: whose run it is, in a federation of machines.
+        identity: random, to tell apart the journals of different runs.
+        party: the run's party in a federation of machines; None in a laboratory.
     """
 
     path: Path
     settings: Settings
-    place: Place
+    place: ChainEndpoints
     identity: str = ""
     party: Party | None = None
 
@@ -102,7 +102,7 @@ class RunDirectory:
     def allowed_code(self) -> frozenset[str]:
         """Import paths of the code that the run's owner lets others name.
 
-        Among machines, the other sections of the settings come from others: there only `run.allow` counts.
+        Among machines, the other sections of the settings come from others, so only `run.allow` counts.
         """
         own = self.settings.run if self.party is not None else code_of(self.settings)
         return frozenset(own.allow)
@@ -157,26 +157,23 @@ class RunDirectory:
 
     @classmethod
     def create(
-        cls, path: Path, settings: Settings, place: Place | None = None, party: Party | None = None
+        cls, path: Path, settings: Settings, place: ChainEndpoints | None = None, party: Party | None = None
     ) -> RunDirectory:
-        """Writes the run.json of a folder that its maker has claimed (`creation`).
-
-        Raises RunError when it cannot be written.
-        """
-        place = place or Place.of(settings.chain, path / "chains")
+        """Writes the run.json of a claimed folder (`creation`).  Raises RunError if it cannot be written."""
+        place = place or ChainEndpoints.of(settings.chain, path / "chains")
         run = cls(path, settings, place, secrets.token_hex(16), party)
         run._write()
         return run
 
     def renewed(self, settings: Settings, party: Party) -> RunDirectory:
-        """The run under a new federation file; rewrites run.json where that changes it."""
+        """The run under a new federation file; rewrites run.json if that changes it."""
         run = replace(self, settings=settings, party=party)
         if run != self:
             run._write()
         return run
 
     def allowing(self, names: Iterable[str]) -> RunDirectory:
-        """The run whose owner lets others name this code, and no other; run.json remembers it."""
+        """The run with this code allowed and no other; written to run.json."""
         own = replace(self.settings.run, allow=tuple(dict.fromkeys(names)))
         run = replace(self, settings=replace(self.settings, run=own))
         run._write()
@@ -184,7 +181,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """Opens a run, and has this process find the modules that its settings name.
+        """Opens a run, and makes the modules that its settings name importable in this process.
 
         Raises RunError when it is missing or of another format.
         """
@@ -192,7 +189,7 @@ class RunDirectory:
         if document.get("format") != FORMAT:
             raise RunError(f"{path}/run.json is not of format {FORMAT}: train again with this version.")
         sys.path += [str(folder) for folder in document.get("modules", ()) if folder not in sys.path]
-        place = Place.from_json(document.get("chains", {}), path)
+        place = ChainEndpoints.from_json(document.get("chains", {}), path)
         settings = Settings.parse(document.get("settings", {}))
         try:
             party = Party(**document["party"]) if "party" in document else None

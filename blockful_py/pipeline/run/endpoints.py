@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where parties are reached, as the chain says it."""
+"""Publishes a party's URL on the chain."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from blockful_py.pipeline.run.contracts import Contracts
 
 
 def announce(contracts: Contracts, account: bytes, endpoint: Endpoint | None) -> bool:
-    """Has the chain say where the account of the contracts' signer is reached, or that it is not.
+    """Publishes the endpoint of the signer's account on the chain, or withdraws it if None.
 
-    False while the account is empty.  Raises ContractError, or NodeError where it has too little.
+    Returns False while the account is empty.  Raises ContractError, or NodeError if its balance is too low.
     """
     if not contracts.live.node.balance(account):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the run directory of one party from the federation file, once the chains agree with the file."""
+"""Makes a party's run directory from the federation file, after checking the file against the chains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blockful_py.settings import Settings
 from blockful_py.settings.code import require_allowed
 
 FILE = "federation.toml"
-"""The federation file, in the run directory of its founder, and of a party that could not go by it."""
+"""The federation file, in its founder's run directory, or saved in a run that could not use it."""
 RUN = "run"
 """The run directory in the folder of a founder or a member."""
 
@@ -38,20 +38,22 @@ def enter(
     own_data: str | None = None,
     own: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> RunDirectory:
-    """The run directory of a party at `path`, made or brought to this file.
+    """Makes a party's run directory at `path`, or updates it to this federation file.
 
-    `data`: the federation file.  `seed`, `user`, `own_data`: a participant's.  `own`: its own settings, by
-    section; the code that a run allows already stays where `own` names none.  None: of an observer, who runs
-    nothing that the file names.
+    Args:
+        data: the federation file.
+        seed, user, own_data: of a participant.
+        own: the party's own settings, by section; code that the run already allows stays unless `own` names
+            some.  None for an observer, who runs no code that the file names.
 
-    Raises SettingsError for another file than the federation's, for code that the party does not allow and
-    for code that is not there, DeploymentError where the chains hold other contracts, RunError when the
-    directory cannot be made; what is there stays as it is then.
+    Raises SettingsError if the file is not the federation's current one, or names code that the party does
+    not allow or does not have; DeploymentError if the chains hold other contracts; RunError if the directory
+    cannot be made.  On an error, existing files stay unchanged.
     """
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
     digest = uri_of(data).digest
-    _require_standing(_standing(file, nodes), digest)
+    _require_current(_current_digest(file, nodes), digest)
     before = RunDirectory.open(path) if (path / "run.json").exists() else None
     code = {} if before is None else asdict(before.settings.run)
     given = own or {}
@@ -70,7 +72,7 @@ def enter(
 
 
 def is_outdated(path: Path, data: bytes, nodes: Nodes) -> bool:
-    """Whether the run directory at `path` follows a federation whose file is no longer this one.
+    """Whether the run directory at `path` follows a federation that has replaced this file.
 
     Raises as `enter` for a file of other chains or contracts.
     """
@@ -79,11 +81,11 @@ def is_outdated(path: Path, data: bytes, nodes: Nodes) -> bool:
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
     _require_same(RunDirectory.open(path), file)
-    return _standing(file, nodes) not in (None, uri_of(data).digest)
+    return _current_digest(file, nodes) not in (None, uri_of(data).digest)
 
 
 def require_contracts(file: FederationFile, nodes: Nodes) -> None:
-    """Raises SettingsError for nodes of other chains, DeploymentError for other code at an address."""
+    """Checks the file's contracts.  Raises SettingsError for other chains, DeploymentError for other code."""
     by_chain = {str(node.chain_id): node for node in (nodes.live, nodes.archive)}
     strangers = sorted(file.contracts.keys() - by_chain.keys())
     if strangers:
@@ -116,7 +118,7 @@ def file_of(name: str, settings: Settings, public: PublicFiles, nodes: Nodes, di
     return FederationFile.of(name, settings, public, contracts).to_bytes()
 
 
-def _standing(file: FederationFile, nodes: Nodes) -> bytes | None:
+def _current_digest(file: FederationFile, nodes: Nodes) -> bytes | None:
     """Digest of the federation file on the chain; None before the federation is founded."""
     entries = file.contracts.get(str(nodes.live.chain_id), {})
     name = ParticipantRegistryContract.NAME
@@ -129,11 +131,11 @@ def _standing(file: FederationFile, nodes: Nodes) -> bytes | None:
     return ParticipantRegistryContract(nodes.live, address).file_digest()
 
 
-def _require_standing(standing: bytes | None, digest: bytes) -> None:
-    if standing not in (None, digest):
+def _require_current(current: bytes | None, digest: bytes) -> None:
+    if current not in (None, digest):
         raise SettingsError(
-            f"the federation's file is 0x{standing.hex()} on the chain, this party has 0x{digest.hex()}: "
-            "get the file that stands, and repeat with it."
+            f"the federation's file is 0x{current.hex()} on the chain, this party has 0x{digest.hex()}: "
+            "get the current file, and repeat with it."
         )
 
 
@@ -145,7 +147,7 @@ def renewed_under(run: RunDirectory, file: FederationFile, settings: Settings, p
 
 
 def _require_same(run: RunDirectory, file: FederationFile) -> None:
-    """Raises SettingsError unless the file has the contracts that the run knows; it may have further ones."""
+    """Checks that the file names at least the run's known contracts.  Raises SettingsError if not."""
     for path in sorted(run.deployments.glob("*.json")):
         known = deployments.read(path)
         entries = file.contracts.get(str(known.chain_id), {})

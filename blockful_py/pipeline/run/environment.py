@@ -2,4 +2,4 @@
 """Environment variables that jobs and commands read."""
 
 PASSPHRASE = "BLOCKFUL_PASSPHRASE"  # noqa: S105
-"""Names the passphrase of the key files that a job or a command decrypts."""
+"""Environment variable with the passphrase of the key files that a job or command decrypts."""

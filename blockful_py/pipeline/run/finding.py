@@ -15,10 +15,7 @@ RUN_FILE = "run.json"
 
 
 def located(path: Path) -> Path:
-    """The run directory that a path names: itself, or of a demo's folder that of the parallel paradigm.
-
-    Raises RunError when there is no run.
-    """
+    """The run directory at a path; in a demo's folder, its parallel run.  Raises RunError without one."""
     named = followed(path)
     for run in (named, named / Paradigm.PARALLEL):
         if (run / RUN_FILE).exists():
@@ -27,23 +24,23 @@ def located(path: Path) -> Path:
 
 
 def followed(path: Path) -> Path:
-    """The folder that a path names, where a text file stands for a link (`point_latest`)."""
+    """The folder that a path names; a text file may replace a link (`point_latest`)."""
     if path.name == LATEST and path.is_file():
         return path.parent / path.read_text(encoding="utf-8").strip()
     return path
 
 
 def no_run(path: Path) -> RunError:
-    """The error that says where a run could be instead."""
+    """The error for a path without a run, with advice where one could be."""
     inside = sorted(str(file.parent) for file in path.glob(f"*/{RUN_FILE}"))
     advice = f"it holds {' and '.join(inside)}" if inside else "start one with `blockful train`"
     return RunError(f"there is no run in {os.fspath(path)}: {advice}; say which with --run.")
 
 
 def point_latest(run: Path) -> Path | None:
-    """Lets `latest`, beside a run in a folder `runs`, name that run; returns it, None for a run elsewhere.
+    """Points the link `latest` in a folder `runs` to the run in it; returns the link, or None elsewhere.
 
-    It is replaced in one step: a relative symbolic link, or a text file where there are no links.
+    It is replaced atomically: a relative symbolic link, or a text file on systems without links.
 
     Raises RunError if neither can be written, or `latest` is a directory of its own.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of users, members and the leader that derive from the seed: for development chains only.
+"""Keys of users, members and the leader derived from the seed, for development chains only.
 
-Whoever knows the seed knows every key.  On other chains there are none (`identities_of`), and `Identities`
+The seed reveals every key.  On other chains no key derives from it (`identities_of`), and `Identities`
 refuses them, so that no real record depends on a public number.
 """
 
@@ -17,7 +17,7 @@ from blockful_py.errors import SettingsError
 from blockful_py.settings import Settings
 
 LEADER_KEY = "BLOCKFUL_LEADER_KEY"
-"""Environment variable with the private key that leads a committee where no key derives from the seed."""
+"""Environment variable with the leader's private key, on chains where no key derives from the seed."""
 DEVELOPMENT_CHAINS = frozenset({1337, 1338, 31337, 31338})
 """Chain ids of Ganache, Anvil and Hardhat, and the second one of a pair."""
 
@@ -26,7 +26,7 @@ class Identities:
     """Accounts of one federation, derived from `seed`."""
 
     def __init__(self, seed: int, chain_ids: tuple[int, ...]) -> None:
-        """Raises SettingsError for a chain that is not a development chain."""
+        """Derives the root of all keys.  Raises SettingsError for a chain that is not a development chain."""
         for chain_id in chain_ids:
             if chain_id not in DEVELOPMENT_CHAINS:
                 raise SettingsError(
@@ -47,7 +47,7 @@ class Identities:
         return curve.random_scalar(self._root.derive("leader"))
 
     def data_key(self, content: bytes) -> bytes:
-        """The data key of a content; a seed repeats it bit for bit.
+        """The data key of a content, reproducible from the seed.
 
         It also derives from the content, so that the seed alone does not decrypt a sealed file.
         """
@@ -61,10 +61,10 @@ class Identities:
 def identities_of(
     settings: Settings, chain_ids: Sequence[int], more: Sequence[str] = ()
 ) -> Identities | None:
-    """The keys that derive from the seed; None where a chain is no development chain.
+    """The keys derived from the seed; None unless all chains are development chains.
 
-    Raises SettingsError where such a chain's keys would derive from the seed; it lists what to configure.
-    `more`: what else is missing there.
+    Raises SettingsError, listing the missing settings, if the settings would need derived keys on a real
+    chain.  `more`: further missing settings to list.
     """
     real = sorted(set(chain_ids) - DEVELOPMENT_CHAINS)
     if not real:
@@ -86,7 +86,7 @@ def identities_of(
 
 
 def leader_key() -> int:
-    """The secret of LEADER_KEY.  Raises SettingsError without one."""
+    """The secret in LEADER_KEY.  Raises SettingsError without one."""
     text = os.environ.get(LEADER_KEY, "")
     try:
         secret = int.from_bytes(bytes.fromhex(text.removeprefix("0x")))

@@ -21,10 +21,10 @@ KINDS = {Paradigm.PARALLEL: Kind.PARALLEL, Paradigm.SEQUENTIAL: Kind.SEQUENTIAL}
 
 
 class Lease(Closable):
-    """The lead of a run, which one process has at a time; it ends with the process, whatever ends that."""
+    """The exclusive right to lead a run; it ends with the process, even after a crash."""
 
     def __init__(self, run: Path) -> None:
-        """Raises RunError, which names the holder, when another process leads in this run directory."""
+        """Takes the lease.  Raises RunError, naming the holder, if another process has it."""
 
         def held(holder: str) -> RunError:
             return RunError(
@@ -35,10 +35,11 @@ class Lease(Closable):
         try:
             self._lock = FileLock(run / LOCK, held)
         except FileNotFoundError:
-            raise  # there is no such folder
+            raise  # the folder does not exist
         except OSError as error:
             raise RunError(
-                f"{run / LOCK} cannot be written ({error.strerror}): only who may write to the run leads it."
+                f"{run / LOCK} cannot be written ({error.strerror}): leading a run needs the right "
+                "to write to it."
             ) from None
 
     @classmethod
@@ -46,7 +47,7 @@ class Lease(Closable):
         return FileLock.is_free(run / LOCK)
 
     def discard(self) -> None:
-        """Gives the lead up and removes its file, if it was made here, of a run that does not come to be."""
+        """Gives up the lease of a run that is not completed; deletes the lock file if newly made."""
         if self._lock.made:
             self._lock.discard()
         self.close()
@@ -76,14 +77,14 @@ def request_of(job: Job) -> Request | None:
 
 
 def training_text(rounds: int | None) -> str:
-    """The request text of a training job; `rounds` None means those of the settings."""
+    """The request text of a training job; `rounds` is None for the settings' number."""
     return "" if rounds is None else json.dumps({"rounds": rounds})
 
 
 def rounds_of(job: Job | None, rounds: int | None) -> int | None:
-    """The rounds that a training is to reach: those of the open job, otherwise `rounds`.
+    """The number of rounds that a training is to reach: the open job's, otherwise `rounds`.
 
-    Raises RunError when the open training was asked for others, or its record cannot be read.
+    Raises RunError when the open training has another number of rounds, or its record cannot be read.
     """
     if job is None or job.kind is not Kind.TRAIN:
         return rounds
@@ -103,7 +104,7 @@ def rounds_of(job: Job | None, rounds: int | None) -> int | None:
 
 
 def require_same(unfinished: Request, request: Request) -> None:
-    """Raises RunError unless both requests ask for the same."""
+    """Checks that two requests ask for the same.  Raises RunError if not."""
     if not asks_the_same(unfinished, request):
         starts = ", ".join(start.name for start in unfinished.starts)
         raise RunError(
@@ -114,7 +115,7 @@ def require_same(unfinished: Request, request: Request) -> None:
 
 
 def asks_the_same(one: Request, other: Request) -> bool:
-    """Whether two requests are alike but for their times and signatures."""
+    """Whether two requests differ only in their times and signatures."""
     return _asks(one) == _asks(other)
 
 

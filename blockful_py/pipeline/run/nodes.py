@@ -29,8 +29,8 @@ LOCK = "chains.lock"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The places of the chains: URLs, or the folder with the databases of our own devnets.
+class ChainEndpoints:
+    """The endpoints of both chains: URLs, or the folder with the databases of our own devnets.
 
     Attributes:
         databases: the folder; None for URLs.
@@ -49,10 +49,10 @@ class Place:
     devnet: str = "ganache"
 
     @classmethod
-    def of(cls, settings: ChainSettings, databases: Path) -> Place:
-        """The place that the settings name.  Without a kind of devnet, it is Ganache where that is installed.
+    def of(cls, settings: ChainSettings, databases: Path) -> ChainEndpoints:
+        """The endpoints that the settings name; by default devnets, of Ganache if it is installed.
 
-        Raises SettingsError when they have only one URL, or wait for confirmations of devnets of our own.
+        Raises SettingsError if only one URL is set, or confirmations are set for devnets of our own.
         """
         urls = (settings.live_url, settings.archive_url)
         if not any(urls):
@@ -77,7 +77,7 @@ class Place:
         return self.databases is not None
 
     def to_json(self, base: Path) -> dict[str, Any]:
-        """For run.json; the databases as a path relative to `base`."""
+        """The entry for run.json; the databases as a path relative to `base`."""
         document: dict[str, Any] = {"live": self.live_chain_id, "archive": self.archive_chain_id}
         if self.databases is not None:
             return {**document, "databases": os.path.relpath(self.databases, base), "devnet": self.devnet}
@@ -90,7 +90,7 @@ class Place:
         }
 
     @classmethod
-    def from_json(cls, document: dict[str, Any], base: Path) -> Place:
+    def from_json(cls, document: dict[str, Any], base: Path) -> ChainEndpoints:
         try:
             databases = document.get("databases")
             return cls(
@@ -108,13 +108,13 @@ class Place:
 
 
 class Nodes(Closable):
-    """Both nodes, with an account that pays on each.  Closing it stops the nodes that it started."""
+    """Both nodes, with a paying account on each.  Closing it stops the nodes that it started."""
 
-    def __init__(self, place: Place, account: Signer | None = None, *, shared: bool = False) -> None:
+    def __init__(self, place: ChainEndpoints, account: Signer | None = None, *, shared: bool = False) -> None:
         """Starts or reaches the nodes.
 
-        `account` pays on nodes reached by URL, instead of that of SENDER_KEY.  `shared`: other commands may
-        use our own nodes meanwhile; closing waits for them.  Embedded chains are shared in any case.
+        `account` pays on nodes reached by URL, instead of the account of SENDER_KEY.  `shared`: other
+        commands may use our own nodes meanwhile; closing waits for them.  Embedded chains are always shared.
 
         Raises NodeError, ToolchainError or MissingExtraError when a node cannot be started or reached.
         """
@@ -151,8 +151,8 @@ class Nodes(Closable):
         self._stack.close()
 
 
-def _guest(stack: ExitStack, place: Place) -> ChainGuest | None:
-    """The nodes of an explorer that runs these chains and shares them."""
+def _guest(stack: ExitStack, place: ChainEndpoints) -> ChainGuest | None:
+    """The nodes of an explorer that runs these chains and shares them; None without one."""
     if place.databases is None:
         return None
     try:
@@ -164,12 +164,12 @@ def _guest(stack: ExitStack, place: Place) -> ChainGuest | None:
 
 
 def _payer(node: Node) -> Sender:
-    """As `Devnet.sender` of our own nodes."""
+    """The paying account of one of our own nodes, as in `Devnet.sender`."""
     return Sender(node, Signer.from_mnemonic(DEV_MNEMONIC, 0), gas_limit=GAS_LIMIT)
 
 
 def _devnets(
-    stack: ExitStack, place: Place, databases: Path, shared: bool
+    stack: ExitStack, place: ChainEndpoints, databases: Path, shared: bool
 ) -> tuple[Devnet, Devnet] | tuple[EmbeddedDevnet, EmbeddedDevnet]:
     ids = {"live": place.live_chain_id, "archive": place.archive_chain_id}
     if place.devnet == "embedded":
@@ -196,10 +196,7 @@ def _devnets(
 
 
 def _sole_user(databases: Path) -> FileLock:
-    """The right to run nodes on these databases, which only one process at a time can have.
-
-    Raises RunError, which names the process that has it.
-    """
+    """Locks these databases for one process's nodes.  Raises RunError, naming the holder of the lock."""
 
     def held(holder: str) -> RunError:
         return RunError(
@@ -217,7 +214,7 @@ def _sole_user(databases: Path) -> FileLock:
 
 
 def _urls(value: Any) -> Urls:
-    """URLs as JSON has them."""
+    """Converts URLs from JSON."""
     return tuple(map(str, value)) if isinstance(value, list) else value
 
 
@@ -230,7 +227,7 @@ def _connected(stack: ExitStack, url: Urls, chain_id: int, confirmations: int) -
 
 
 def paying_account(chain_ids: Iterable[int]) -> Signer | None:
-    """The account of SENDER_KEY; without one, on development chains, the first of their public mnemonic."""
+    """The account of SENDER_KEY; otherwise, on development chains, the first of their public mnemonic."""
     if key := os.environ.get(SENDER_KEY):
         return Signer(key)
     return Signer.from_mnemonic(DEV_MNEMONIC, 0) if DEVELOPMENT_CHAINS.issuperset(chain_ids) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the operations of the cost model where they happen."""
+"""Counts the operations of the cost model as they happen."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from blockful_py.costs import Operations
 class Counter:
     """Adds up operations; `total` is the count so far.
 
-    Transfers are models sent to or fetched from storage, as the paper counts them: one upload by the maker
-    of the new weights, one download by the committee, and the downloads of references that re-aggregation
-    needs.  Reads that only check an earlier download are not transfers.  Members that fetch the same model
-    at the same time count once.
+    Transfers are models sent to or fetched from storage, as the paper counts them: one upload by the maker of
+    the new weights, one download by the committee, and the downloads of references that re-aggregation needs.
+    Reads that only check an earlier download are not transfers.  Members that fetch the same model at the
+    same time count once.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Counter:
         self.total = replace(self.total, downloads=self.total.downloads + models)
 
     def certified(self, draft: RedactionDraft) -> None:
-        """Counts one consensus and the collisions that it decided on."""
+        """Counts one consensus and its collisions."""
         self.total = replace(
             self.total,
             consensus=self.total.consensus + 1,

@@ -9,7 +9,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 
 POCKET_MONEY = 10**17
-"""Wei that a development chain's first account gives an account without a balance, to pay for gas."""
+"""Wei that a development chain's first account gives an empty account, to pay for gas."""
 
 
 def provide(payer: Sender, interface: Interface, account: bytes) -> bool:

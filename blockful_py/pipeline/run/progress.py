@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of stages, and the time that they take."""
+"""Progress and duration of stages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Progress(Protocol):
     def stage(
         self, title: str, total: int | None, unit: str = "models"
     ) -> AbstractContextManager[Callable[[int], None]]:
-        """The context manager's value advances the stage by n steps of `total`; None if nobody counts them.
+        """Shows a stage; the context manager's value advances it by n steps of `total`, None if uncounted.
 
-        `unit`: name of the steps, in plural.  Stages follow one another: none begins within another.
+        `unit`: name of the steps, in plural.  Stages must not be nested.
         """
 
 

@@ -2,7 +2,7 @@
 """A run's own chains, which an explorer runs and other commands use meanwhile as its guests.
 
 chains.json      URLs of the nodes, as long as the explorer shares them
-chains.guests    locked by each guest together with others, and by the explorer alone once it ends
+chains.guests    shared lock of all guests; the explorer takes it exclusively before it ends
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ GUESTS = "chains.guests"
 
 
 class SharedChains(Closable):
-    """Tells other commands where the chains are.  Closing it waits until none of them uses the chains."""
+    """Tells other commands the chains' URLs.  Closing it waits until no command uses the chains."""
 
     def __init__(self, databases: Path, live: str, archive: str) -> None:
-        """Raises RunError when the folder cannot be written."""
+        """Shares the chains.  Raises RunError when the folder cannot be written."""
         self._path = databases / URLS
         self._guests = databases / GUESTS
         write_whole(self._path, json.dumps({"live": live, "archive": archive}))
@@ -46,7 +46,7 @@ class ChainGuest(Closable):
     """
 
     def __init__(self, databases: Path) -> None:
-        """Raises LookupError where nobody shares the chains, or whoever does is about to end."""
+        """Takes the guests' lock.  Raises LookupError if no explorer shares the chains, or it is ending."""
         self._held = -1
         try:
             self._held = _opened(databases / GUESTS)
@@ -64,7 +64,7 @@ class ChainGuest(Closable):
 
 
 def forget(databases: Path) -> None:
-    """Removes what an explorer left that was killed; for whoever has the chains now."""
+    """Removes the URLs that a killed explorer left; called by the chains' present owner."""
     (databases / URLS).unlink(missing_ok=True)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The two stores of a run: folders of its own, or the IPFS nodes that its settings name.
 
-A party's folders are filled from other machines' by CID, as files are needed.
+A party's folders are filled from other machines by CID, as files are needed.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Stores:
     ) -> Stores:
         """The stores of `run`.  Raises StorageError when one of them is unusable.
 
-        `arrived` is called for each block that a party's stores get from other machines.  `secret`: of the
-        voting key or account by which a party asks members, who have seats for those that they know; it asks
-        as a stranger without.
+        `arrived` is called for each block that a party's stores get from other machines.  `secret`: the
+        secret of a voting key or account for which members reserve slots; without one, the party asks as a
+        stranger.
         """
         storage = run.settings.storage
         if storage.api is not None and storage.archive_api is not None:
@@ -73,7 +73,7 @@ class PartyBlocks:
         self._arrivals = Arrivals(run.arrivals)
 
     def kept_block(self, uri: Uri) -> bytes:
-        """Raises BlockNotFoundError, IntegrityError or BusyError."""
+        """A block of a kept file.  Raises BlockNotFoundError, IntegrityError or BusyError."""
         for store in self._stores:
             if store.has_kept_block(uri):
                 return store.kept_block(uri)
@@ -93,10 +93,11 @@ def _as(contracts: Contracts, secret: int | None) -> Sign:
 
 
 def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
-    """Whom to ask for a block, as the chain has it now (`in_order`): members and joined participants.
+    """The machines to ask for a block, by the chain's present state (`in_order`).
 
-    Every account can announce any URL; it counts as a member's with the voting key that the account
-    registered, in the roster of this epoch, the one before or the next.  Nobody asks strangers.
+    These are members and joined participants, never strangers.  Every account can announce any URL; it counts
+    as a member's if the account registered its voting key and that key is in the roster of the previous, this
+    or the next epoch.
     """
     inside = contracts.live.node.chain_id in DEVELOPMENT_CHAINS
     listed = run.settings.committee.members
@@ -117,7 +118,7 @@ def machines_of(run: RunDirectory, contracts: Contracts) -> Machines:
 
 
 def _voting_keys(contracts: Contracts) -> set[bytes]:
-    """Addresses of the members of this epoch, of the one before, and of those elected for the next."""
+    """Addresses of the members of the previous and the current epoch, and of members elected for the next."""
     committee = contracts.elected
     epoch, keys = committee.current_epoch(), {*committee.elected()}
     for each in range(max(1, epoch - 1), epoch + 1):
@@ -128,10 +129,10 @@ def _voting_keys(contracts: Contracts) -> set[bytes]:
 def in_order(
     members: Iterable[Endpoint], participants: Mapping[bytes, Endpoint], listed: Sequence[str], inside: bool
 ) -> tuple[Machine, ...]:
-    """The members that have announced where they are reached, those at the `listed` URLs first; listed URLs
-    of members that have not, under any key; the participants, by account.
+    """Orders machines for requests: members, then participants by account.
 
-    An address of the asker's own network is asked only where it is listed, or `inside` is true.
+    Members with an announced endpoint come first, led by the `listed` URLs; then the remaining listed URLs,
+    with any key.  An address in the asker's own network is used only if it is listed, or `inside` is true.
     """
     known = [Machine(each.url, each.key, inside or each.url in listed) for each in dict.fromkeys(members)]
     known.sort(key=lambda machine: listed.index(machine.url) if machine.url in listed else len(listed))

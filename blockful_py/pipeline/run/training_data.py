@@ -25,9 +25,12 @@ from blockful_py.whole_file import OWN, write_whole
 
 
 def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
-    """Raises as `TrainingSetup.of` and `of_party`; StorageError when the store lacks the public files.
+    """The training setup of a run.
 
-    A party's settings come of a federation file: what they name is imported only if `require_allowed` passes.
+    A party's settings come from a federation file; code that they name is imported only if `require_allowed`
+    passes.
+
+    Raises as `TrainingSetup.of` and `of_party`; StorageError when the store lacks the public files.
     """
     party = run.party
     if party is None:
@@ -40,7 +43,7 @@ def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
 
 
 def require_usable(run: RunDirectory, data: str, store: FileStore) -> None:
-    """Raises as `setup_of` unless a participant, who may have no number yet, can work with this data."""
+    """Checks that a participant, perhaps without a number yet, can use this data.  Raises as `setup_of`."""
     if run.party is not None:
         party = replace(run.party, user=run.party.user or 1, data=data)
         setup_of(replace(run, party=party), store)
@@ -54,10 +57,10 @@ def _own(run: RunDirectory, party: Party, user: int) -> UserData:
 
 
 def convert(run: RunDirectory, file: Path, public: Path, store: FileStore, samples: Path) -> list[str]:
-    """Writes a party's own file as samples of the federation, readable by its user alone; says what it did.
+    """Converts a party's own file to samples of the federation, which only its user may read.
 
-    `public`: its public rows, if it handed out some.  Raises SettingsError where the federation has no rule
-    for such files, otherwise as `own_samples`.
+    Returns a report.  `public`: the party's published rows, if any.  Raises SettingsError if the federation
+    has no rule for such files, otherwise as `own_samples`.
     """
     party = run.party
     if party is None:
@@ -76,7 +79,7 @@ def convert(run: RunDirectory, file: Path, public: Path, store: FileStore, sampl
 
 
 def named(settings: Settings) -> Settings:
-    """The settings with the names of the parties whose files are the data set."""
+    """The settings with the names of the parties whose files form the data set."""
     if settings.learning.dataset != PARTIES:
         return settings
     words = enumerate(own_words(settings.learning), start=1)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasure certificates as in-toto statements, which other software reads and checks."""
+"""Erasure certificates as in-toto statements, which other software can read and check."""

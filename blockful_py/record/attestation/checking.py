@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks an attestation beside the erasure certificate that it is made from."""
+"""Checks an attestation against the erasure certificate that it was made from."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def check_attestation(
     """Subjects and predicate of an envelope that `key` signed for this certificate.
 
     `checked`: the certificate's checked statement.
-    Raises FormatError for what is no such envelope; VerificationError (`attestation`) unless the key signed
-    it, its predicate follows from the certificate, and its subjects are the new versions.
+    Raises FormatError if the bytes are no such envelope; VerificationError (`attestation`) unless the key
+    signed it, its predicate follows from the certificate, and its subjects are the new versions.
     """
     subjects, predicate = opened(data, key)
     expected = predicate_of(certificate, checked, predicate.issuer)
     differing = [
         name for name in ErasurePredicate.model_fields if getattr(predicate, name) != getattr(expected, name)
     ]
-    require(not differing, CHECK, "the predicate", f"{', '.join(differing)} is not what the certificate says")
+    require(not differing, CHECK, "the predicate", f"{', '.join(differing)} differs from the certificate")
     names = subject_names(certificate)
     weights = {clear_name(each.name) for each in certificate.statement.replaced if each.new_weights}
     found = {each.name: each.uri for each in subjects if each.name not in weights}
@@ -55,15 +55,15 @@ def check_attestation(
             nodes.get(each.name, each.sha256) == each.sha256,
             CHECK,
             f"subject {each.name}",
-            "its digest is not that of the node in the certificate",
+            "its digest differs from the node's in the certificate",
         )
     return subjects, predicate
 
 
 def require_subject(subjects: Sequence[Subject], path: Path) -> Subject:
-    """The subject that a file is.
+    """The subject with a file's digest.
 
-    Raises FormatError when it cannot be read, VerificationError (`attestation`) when it is none.
+    Raises FormatError when the file cannot be read, VerificationError (`attestation`) when it is no subject.
     """
     try:
         with path.open("rb") as file:
@@ -71,5 +71,5 @@ def require_subject(subjects: Sequence[Subject], path: Path) -> Subject:
     except OSError as error:
         raise FormatError(f"the weights {path} cannot be read: {error.strerror}.") from None
     found = [each for each in subjects if each.sha256 == digest]
-    require(bool(found), CHECK, str(path), f"its SHA-256 {digest} is of no subject")
+    require(bool(found), CHECK, str(path), f"its SHA-256 {digest} is no subject's")
     return found[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The predicate of an erasure certificate, and the subjects that it is about."""
+"""Derives the predicate and the subjects of an erasure certificate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.committee.erasure import erasure_digest
+from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.record.attestation.predicate import (
     AskedErasure,
     AskedStart,
@@ -30,11 +30,11 @@ from blockful_py.verdicts.outcome import AuditOutcome
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a statement is about.
+    """A subject of a statement.
 
     Attributes:
-        uri: `ipfs://` and the CID; empty for weights in the clear, which have none.
-        sha256: of the file's bytes, hex.
+        uri: `ipfs://` and the CID; empty for unencrypted weights, which have no CID.
+        sha256: digest of the file's bytes, in hexadecimal.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Subject:
 
 
 def subject_names(certificate: ErasureCertificate) -> dict[str, str]:
-    """URIs of what stands for the new versions, by name: sealed weights, or the node of a withdrawn model."""
+    """URIs of the new versions' files, by name: sealed weights, or the node of a withdrawn model."""
     return {
         **{
             sealed_name(each.name): ipfs(each.new_weights)
@@ -59,7 +59,7 @@ def subject_names(certificate: ErasureCertificate) -> dict[str, str]:
 
 
 def node_digests(certificate: ErasureCertificate) -> dict[str, str]:
-    """SHA-256 of the new nodes of withdrawn models, hex, by the subject's name."""
+    """SHA-256 of the new nodes of withdrawn models, in hexadecimal, by the subject's name."""
     nodes = {each.transaction.position: each.node for each in certificate.statement.record.models}
     return {
         node_name(each.name): sha256(nodes[each.position].encode()).hexdigest()
@@ -79,14 +79,14 @@ def sealed_name(model: str) -> str:
 
 
 def clear_name(model: str) -> str:
-    """The subject's name of a model's weights in the clear."""
+    """The subject's name of a model's unencrypted weights."""
     return f"{model}.safetensors"
 
 
 def predicate_of(
     certificate: ErasureCertificate, checked: CheckedStatement, issuer: IssuerStatement
 ) -> ErasurePredicate:
-    """`checked`: the certificate's checked statement."""
+    """The predicate; `checked`: the certificate's checked statement."""
     statement, endorsed, request = certificate.statement, certificate.endorsed, certificate.statement.request
     rosters = {each.epoch: each for each in statement.committee.rosters}
     owners = {start.position: checked.record.transactions[start.place()].owner for start in request.starts}
@@ -168,5 +168,5 @@ def ipfs(cid: str) -> str:
 
 
 def utc(seconds: int) -> str:
-    """RFC 3339, to the second."""
+    """A time in the format of RFC 3339, to the second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -47,7 +47,7 @@ def signed(subjects: Sequence[Subject], predicate: ErasurePredicate, key: Privat
 def opened(data: bytes, key: PublicKey) -> tuple[tuple[Subject, ...], ErasurePredicate]:
     """Subjects and predicate of an envelope.
 
-    Raises FormatError for bytes that are no envelope of such a statement, VerificationError (`attestation`)
+    Raises FormatError if the bytes are no envelope of such a statement, VerificationError (`attestation`)
     unless `key` signed it.
     """
     with needed_by(WHAT):
@@ -93,7 +93,7 @@ def _parsed(payload: bytes) -> tuple[tuple[Subject, ...], ErasurePredicate]:
 
 
 def _check(statement: dict[str, Any]) -> None:
-    """Raises ValueError, KeyError or TypeError for what in-toto's package takes for no statement."""
+    """Checks a statement with in-toto's package.  Raises ValueError, KeyError or TypeError."""
     with needed_by(WHAT):
         from in_toto_attestation.v1.resource_descriptor import ResourceDescriptor
         from in_toto_attestation.v1.statement import Statement

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The predicate of an erasure (docs/reference/erasure-predicate.md says what each field means).
+"""The predicate of an erasure (docs/reference/erasure-predicate.md explains each field).
 
-Everything outside `issuer` follows from the erasure certificate; `issuer` is the signer's own word.
+All fields outside `issuer` follow from the erasure certificate; `issuer` holds the signer's own statements.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PREDICATE_TYPE: Final = "urn:blockful:erasure/v1"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
-"""UTC, RFC 3339."""
+"""A time in UTC, RFC 3339."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class PredicatePart(Part):
-    """A part of the predicate; in JSON its fields are spelt like in-toto's own, `requestedOn`."""
+    """A part of the predicate; its JSON fields are spelt as in in-toto, for example `requestedOn`."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=True
@@ -45,10 +45,10 @@ class CertificateDescriptor(PredicatePart):
 
 
 class Endorsers(PredicatePart):
-    """Who signed the certificate.
+    """The committee members that signed the certificate.
 
     Attributes:
-        members: indices of those who signed, of `size`.
+        members: indices of the signers, out of `size`.
         statement: EIP-712 digest that they signed.
     """
 
@@ -69,7 +69,7 @@ class AskedStart(PredicatePart):
 
 
 class AskedErasure(PredicatePart):
-    """What was asked; one of `classes`, `clients` and `samples` is not empty."""
+    """The request; exactly one of `classes`, `clients` and `samples` is not empty."""
 
     starts: Annotated[tuple[AskedStart, ...], Field(min_length=1)]
     classes: tuple[int, ...]
@@ -97,7 +97,7 @@ class ErasedModel(PredicatePart):
 
 
 class AuditedModel(PredicatePart):
-    """An audit's figures of one model (`verdicts.figures.ModelFigures`), those on held-out data."""
+    """An audit's figures of one model on held-out data (`verdicts.figures.ModelFigures`)."""
 
     model: str
     forgotten: bool
@@ -121,14 +121,14 @@ class AttachedAudit(PredicatePart):
 
 
 class Controller(PredicatePart):
-    """Who answers for the erasure."""
+    """The party responsible for the erasure."""
 
     name: str
     contact: str | None
 
 
 class ResidualCopy(PredicatePart):
-    """A readable copy of what was erased.  `ends` is None for one that is kept without end."""
+    """A readable copy of erased data; `ends` is None if it is kept without limit."""
 
     what: str
     holder: str
@@ -136,11 +136,11 @@ class ResidualCopy(PredicatePart):
 
 
 class IssuerStatement(PredicatePart):
-    """What the signer says, and no certificate does.
+    """The signer's own statements, which no certificate contains.
 
     Attributes:
-        review: what members did about the new weights before they signed for them.
-        recipients_told: who was told of the erasure.
+        review: how members checked the new weights before they signed.
+        recipients_told: recipients of the data that were told of the erasure.
     """
 
     controller: Controller

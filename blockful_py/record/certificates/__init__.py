@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Erasure certificates: their document, and its checks."""
+"""Erasure certificates: the document and its checks."""

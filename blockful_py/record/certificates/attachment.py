@@ -13,7 +13,7 @@ from blockful_py.verdicts.outcome import AuditOutcome
 
 
 def attach(statement: CertificateStatement, outcome: AuditOutcome, secret: int) -> Attachment:
-    """An audit, signed by its issuer."""
+    """Signs an audit as its issuer."""
     audit = outcome.canonical().decode()
     digest = attachment_digest(statement.committee.domain, statement, audit)
     return Attachment(
@@ -24,7 +24,7 @@ def attach(statement: CertificateStatement, outcome: AuditOutcome, secret: int) 
 
 
 def check_attachment(statement: CertificateStatement, attachment: Attachment) -> None:
-    """Raises VerificationError (`audit`)."""
+    """Checks an attached audit.  Raises VerificationError (`audit`)."""
     subject = "the attached audit"
     try:
         outcome = AuditOutcome.from_json(parse_json(attachment.audit))

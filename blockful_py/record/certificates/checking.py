@@ -3,12 +3,12 @@
 
 The checks of the record and of the history come first (pipeline/proofs), then, in this order:
 
-    request    every model was replaced for this request, as its owners signed it
-    replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
-    decision   a quorum of the epoch voted for exactly these transactions, on both chains
-    erasure    what is said to be deleted, and the weights whose keys are, is what was replaced
-    committee  a quorum signed the statement
-    audit      the attached audit follows from its figures, is of these models, and is signed by its issuer
+request    every model was replaced for this request, as its owners signed it
+replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
+decision   a quorum of the epoch voted for exactly these transactions, on both chains
+erasure    deleted files, and weights with destroyed keys, belong to replaced versions
+committee  a quorum signed the statement
+audit      the attached audit follows from its figures, is of these models, and is signed by its issuer
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
-from blockful_py.committee.certificates import Executor, require_signed
-from blockful_py.committee.erasure import erasure_digest
 from blockful_py.crypto import merkle, signature
 from blockful_py.errors import BlockfulError, StorageError, VerificationError
+from blockful_py.ledger.erasure import erasure_digest
+from blockful_py.ledger.signed import Executor, require_signed
 from blockful_py.record.certificates.attachment import check_attachment
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members
 from blockful_py.record.certificates.document import CertificateStatement, ErasureCertificate, ReplacedModel
@@ -35,10 +35,10 @@ from blockful_py.types import ArchiveCall, ArchiveReason, RedactCall, StoredArch
 
 @dataclass(frozen=True)
 class CheckedStatement:
-    """A statement whose parts bear each other out.
+    """A statement whose parts are consistent.
 
     Attributes:
-        heads: of the archive after none, one, ... all of the records.
+        heads: heads of the archive after 0, 1, ... all of the records.
         rosters: identifiers by epoch.
     """
 
@@ -49,7 +49,7 @@ class CheckedStatement:
 
 
 def check_statement(statement: CertificateStatement) -> CheckedStatement:
-    """Raises VerificationError, which names the first check that fails."""
+    """Checks a statement.  Raises VerificationError, which names the first failed check."""
     record = check_record(statement.record)
     heads = check_history(statement.archive, [record.transactions[place] for place in record.nodes])
     records = archived(statement.archive)
@@ -58,13 +58,13 @@ def check_statement(statement: CertificateStatement) -> CheckedStatement:
         _check_replaced(statement, record, records)
         rosters = _check_decisions(statement, record, heads, records)
         _check_erasure(statement, record)
-    except StorageError as error:  # a CID that is none
+    except StorageError as error:  # an invalid CID
         raise VerificationError("replaced", "the certificate", str(error)) from None
     return CheckedStatement(statement, record, heads, rosters)
 
 
 def check_certificate(certificate: ErasureCertificate) -> CheckedStatement:
-    """As `check_statement`, and who signed it."""
+    """Checks a certificate: its statement as in `check_statement`, and the signatures."""
     checked = check_statement(certificate.statement)
     statement, endorsed = certificate.statement, certificate.endorsed
     members = _members(statement, endorsed.epoch, "committee")
@@ -108,13 +108,13 @@ def _check_request(statement: CertificateStatement, record: CheckedRecord) -> No
 def _check_replaced(
     statement: CertificateStatement, record: CheckedRecord, records: Sequence[StoredArchiveRecord]
 ) -> None:
-    """Each entry of `replaced` says what follows from the record and the archive, and nothing else."""
+    """Checks that each entry of `replaced` is exactly the one that record and archive give."""
     places = [each.position for each in statement.replaced]
     require(
         places == [str(place) for place in record.nodes],
         "replaced",
         "the certificate",
-        "the models that it lists are not those of its record",
+        "it lists other models than its record",
     )
     for each in statement.replaced:
         node = record.nodes[position(each.position)]
@@ -137,7 +137,7 @@ def _check_replaced(
         differing = [
             name for name in ReplacedModel.model_fields if getattr(each, name) != getattr(expected, name)
         ]
-        require(not differing, "replaced", subject, f"{', '.join(differing)} is not what its record says")
+        require(not differing, "replaced", subject, f"{', '.join(differing)} differs from its record")
         require(
             parse_node(each.before.encode()).statement.owner == node.statement.owner,
             "replaced",
@@ -147,9 +147,9 @@ def _check_replaced(
 
 
 def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord) -> ReplacedModel:
-    """The entry of a model, from its old node, its new node (and its URI), and the version before's record.
+    """A model's entry, from its old node, its new node and URI, and the archive's record of the old version.
 
-    Raises FormatError when the old node is none.
+    Raises FormatError when the old node is invalid.
     """
     redaction, old = node.redaction, parse_node(before.encode())
     if redaction is None:
@@ -205,7 +205,7 @@ def _check_decisions(
         sorted(decided) == sorted(each.position for each in statement.replaced),
         "decision",
         "the certificate",
-        "the models that were decided on are not those that were replaced",
+        "the decided models are not the replaced ones",
     )
     decided_at = max(chunk.timestamp for each in statement.decisions for chunk in each.archive)
     require(
@@ -245,7 +245,7 @@ def _check_votes(
 
 
 def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[str]:
-    """Positions of a transaction whose updates are what the record holds."""
+    """Checks that the record has the updates of a transaction; returns their positions."""
     for update in call.updates:
         transaction = record.transactions.get(update.position)
         require(
@@ -254,7 +254,7 @@ def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[s
             == (transaction.version, transaction.uri, transaction.opening),
             "decision",
             subject,
-            f"the model at {update.position} was decided to be something else",
+            f"the model at {update.position} was decided to be another one",
         )
     return [str(update.position) for update in call.updates]
 
@@ -270,7 +270,7 @@ def _check_archive(
         == [(each, call.timestamp) for each in call.records],
         "decision",
         subject,
-        f"the records from {call.first} on were decided to be others",
+        f"the records from {call.first} on are not the decided ones",
     )
 
 
@@ -280,15 +280,15 @@ def _check_erasure(statement: CertificateStatement, record: CheckedRecord) -> No
     gone = {each.old_node for each in statement.replaced} | sealed
     gone -= {each.new_node for each in statement.replaced}
     said = (
-        ("was deleted is not", statement.erasure.deleted, gone),
-        ("has lost its keys is not the weights of", statement.erasure.keys_destroyed, sealed),
+        ("files listed as deleted are not files of", statement.erasure.deleted, gone),
+        ("keys listed as destroyed are not keys of", statement.erasure.keys_destroyed, sealed),
     )
     for what, cids, possible in said:
         require(
             list(cids) == sorted(set(cids)) and set(cids) <= possible,
             "erasure",
             "the certificate",
-            f"what it says {what} the versions before",
+            f"{what} the versions before",
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a committee as certificates carry them: votes, and the transactions that they allow."""
+"""A committee's decisions in certificates: votes, and the transactions that they allow."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class VotingKey(Part):
 
 
 class Members(Part):
-    """Who votes in an epoch, and its group key."""
+    """The voters of an epoch, and its group key."""
 
     epoch: Small
     keys: Annotated[tuple[VotingKey, ...], Field(min_length=1, max_length=MAX_MEMBERS)]
@@ -69,7 +69,7 @@ class Members(Part):
 
     @property
     def quorum(self) -> int:
-        """How many of them decide."""
+        """Number of votes needed for a decision."""
         return self.roster().quorum
 
     @property
@@ -110,7 +110,7 @@ class Cosigned(Part):
 
 
 class LiveUpdate(Part):
-    """A replacement as it was decided."""
+    """A replacement, as decided."""
 
     position: Place
     version: Small
@@ -138,7 +138,7 @@ class LiveUpdate(Part):
 
 
 class LiveHeader(Part):
-    """A header as it was decided to be opened again."""
+    """A header's new opening, as decided."""
 
     height: Small
     version: Small
@@ -165,7 +165,7 @@ class CertifiedArchiveChunk(Part):
 
 
 class CertifiedDecision(Part):
-    """What a quorum of an epoch voted for, and the transactions, chunk by chunk, that this allowed.
+    """A decision of an epoch's quorum, and the transactions, chunk by chunk, that it allowed.
 
     Attributes:
         signed: the certificate for the archive, whose content covers the live chain's transactions as well.
@@ -189,7 +189,7 @@ class CertifiedDecision(Part):
         )
 
     def live_calls(self) -> tuple[RedactCall, ...]:
-        """Raises FormatError when a CID is none."""
+        """The transactions to the live chain.  Raises FormatError for an invalid CID."""
         return tuple(
             RedactCall(
                 tuple(each.update() for each in chunk.updates),
@@ -203,7 +203,7 @@ class CertifiedDecision(Part):
         )
 
     def archive_calls(self) -> tuple[ArchiveCall, ...]:
-        """Raises FormatError when a CID is none."""
+        """The transactions to the archive.  Raises FormatError for an invalid CID."""
         return tuple(
             ArchiveCall(
                 chunk.first,

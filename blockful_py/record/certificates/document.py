@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The erasure certificate: a statement that a quorum signed, and what its issuer attached to it."""
+"""The erasure certificate: a statement that a quorum signed, and the issuer's attachment."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class Committee(Part):
 
     @property
     def domain(self) -> eip712.Domain:
-        """Of votes."""
+        """EIP-712 domain of votes."""
         return eip712.Domain(self.chain_id, octets(self.contract))
 
 
 @dataclass(frozen=True, slots=True)
 class FiguresBefore:
-    """Accuracies of the version before, in [0, 1]; None where they are not known.
+    """Accuracies of the version before, in [0, 1]; None if unknown.
 
     Attributes:
-        ad_f, ad_r: on held-out data, as members measured them: AD_r for this request where its owner trained
-            it again, otherwise for the request before, as AD_f where that was to forget the same; or as
-            `measured_here`.
+        ad_f, ad_r: on held-out data, as members measured them (but see `measured_here`).  AD_r was measured
+            for this request if the owner retrained the model, otherwise for the request before.  AD_f was
+            measured for the request before, if that was to forget the same data.
         accuracy: on its owner's own test data, as the owner signed it.
-        measured_here: whether the machine that writes the page measured AD_f and AD_r; no member signed them.
+        measured_here: the machine that writes the page measured AD_f and AD_r; no member signed them.
     """
 
     ad_f: float | None
@@ -72,11 +72,11 @@ class FiguresBefore:
 
 
 class ReplacedModel(Part):
-    """A model that was replaced; accuracies on held-out data, in [0, 1], as members measured them again.
+    """A replaced model; its claims are accuracies on held-out data, in [0, 1], verified by members.
 
     Attributes:
-        old_node, new_node, old_weights, new_weights: CIDs.  A version without weights is withdrawn; it has no
-            claims.
+        old_node, new_node, old_weights, new_weights: CIDs.  A version without weights is withdrawn; it has
+            no claims.
         record: index of the archive's record of the version before.
         before: the bytes of the old node as text.
     """
@@ -95,11 +95,11 @@ class ReplacedModel(Part):
 
     @property
     def old(self) -> ModelNode:
-        """The old node.  Raises FormatError when it is none."""
+        """The old node.  Raises FormatError when it is invalid."""
         return parse_node(self.before.encode())
 
     def figures_before(self, forget: Forget) -> FiguresBefore:
-        """What the record says of the version before a request to forget this."""
+        """The recorded figures of the version before a request to forget this."""
         old = self.old
         if old.is_withdrawn:
             return FiguresBefore(None, None, None)
@@ -114,12 +114,12 @@ class ReplacedModel(Part):
 
 
 class Bytes(Part):
-    """What was done with bytes.
+    """Deleted files and destroyed keys.
 
     Attributes:
         deleted: CIDs of nodes and weights that the live store no longer has.
-        keys_destroyed: CIDs of sealed weights, and of what was stored with them, whose data keys the members
-            who signed no longer have.
+        keys_destroyed: CIDs of sealed weights, and of files stored with them, whose data keys the signing
+            members no longer have.
     """
 
     deleted: tuple[Cid, ...]
@@ -135,14 +135,14 @@ class Bytes(Part):
 
 
 class CertificateStatement(Part):
-    """What the members who signed found on the chains themselves.
+    """Facts that the signing members verified on the chains themselves.
 
     Attributes:
         request: as the owners of its starts signed it.
-        record: the models as they stand after the request.
+        record: the models in their state after the request.
         archive: records up to the time of the statement.
-        left_alone: affected models that were not replaced, their update being at most epsilon.
-        decisions: what the committee decided, and wrote to both chains.
+        left_alone: affected models that were not replaced because their update was at most epsilon.
+        decisions: the committee's decisions, as executed on both chains.
         decided: time of the last decision, seconds.
     """
 
@@ -169,10 +169,7 @@ class Endorsed(Part):
 
 
 class Attachment(Part):
-    """An audit that the issuer adds; the committee has not measured it.
-
-    `audit`: an AuditOutcome in its canonical spelling.
-    """
+    """An audit (AuditOutcome, canonical spelling) added by the issuer and not measured by the committee."""
 
     audit: str
     issuer: Address
@@ -180,7 +177,7 @@ class Attachment(Part):
 
 
 class ErasureCertificate(Part):
-    """The whole document; `attachment` is null where there is no audit."""
+    """The whole document; `attachment` is null without an audit."""
 
     statement: CertificateStatement
     endorsed: Endorsed
@@ -223,12 +220,12 @@ def _percent(share: float | None) -> str:
 
 
 def parse_certificate(data: bytes) -> ErasureCertificate:
-    """Raises FormatError, which names the field, for bytes that are no certificate."""
+    """Parses a certificate.  Raises FormatError, which names the invalid field."""
     return parsed(ErasureCertificate, data, "certificate")
 
 
 def parse_statement(data: bytes) -> CertificateStatement:
-    """Raises FormatError, which names the field, for bytes that are no statement."""
+    """Parses a statement of an erasure.  Raises FormatError, which names the invalid field."""
     return parsed(CertificateStatement, data, "statement of an erasure")
 
 
@@ -241,5 +238,5 @@ class ErasureAudit:
 
 
 def attachment_digest(domain: eip712.Domain, statement: CertificateStatement, audit: str) -> bytes:
-    """What the issuer signs: the statement and the audit, by their keccak256."""
+    """The digest that the issuer signs, of the statement and the audit by their keccak256."""
     return eip712.digest(domain, ErasureAudit(keccak(statement.to_bytes()), keccak(audit.encode())))

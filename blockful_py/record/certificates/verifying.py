@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies erasure certificates: against what is trusted, or against the chains."""
+"""Verifies erasure certificates against trust anchors or against the chains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blockful_py.record.proofs.fields import octets
 
 
 class CommitteeSource(Protocol):
-    """The Committee contract, for those who have a node of its home chain."""
+    """The Committee contract, read through a node of its home chain."""
 
     @property
     def chain_id(self) -> int: ...
@@ -38,7 +38,7 @@ class CommitteeSource(Protocol):
 
 
 class Executing(Protocol):
-    """A contract that says how far a proposal is executed."""
+    """A contract that reports the progress of a proposal's execution."""
 
     def progress(self, proposal: bytes) -> tuple[int, int]: ...
 
@@ -53,7 +53,7 @@ class ArchiveChainSource(ArchiveSource, Executing, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Both chains and the committee, for those who have nodes."""
+    """Both chains and the committee, read through nodes."""
 
     live: LiveChainSource
     committee: CommitteeSource
@@ -62,12 +62,12 @@ class Chains:
 
 @dataclass(frozen=True, slots=True)
 class CertificateOutcome:
-    """What a certificate shows.
+    """The result of a certificate's verification.
 
     Attributes:
-        trusted: height of the highest block whose hash was trusted.
-        covered: number of archive records that a trusted head covers; None where no head was given.
-        superseded: versions that stand on the chain by now, of models that were replaced again.
+        trusted: height of the highest block with a trusted hash.
+        covered: number of archive records that a trusted head covers; None without a given head.
+        superseded: current versions of models that were replaced again since.
     """
 
     checked: CheckedStatement
@@ -82,11 +82,10 @@ def verify_certificate(
     roster_ids: frozenset[bytes] = frozenset(),
     chains: Chains | None = None,
 ) -> CertificateOutcome:
-    """Checks a certificate against what is trusted, and what the chains say where they are given.
+    """Checks a certificate against trust anchors, and against `chains` if given.
 
-    `roster_ids`: identifiers of rosters that are trusted, 32 bytes each; a roster vouches for its group key.
-
-    Raises VerificationError, which names the first check that fails.
+    `roster_ids`: identifiers of trusted rosters, 32 bytes each; a roster vouches for its group key.
+    Raises VerificationError, which names the first failed check.
     """
     checked = check_certificate(certificate)
     superseded: Mapping[str, int] = {}
@@ -110,7 +109,7 @@ def verify_certificate(
 
 
 def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, int]:
-    """Checks that rosters and decisions are those of the contracts, and that the chain held the models.
+    """Checks that the contracts have the same rosters and decisions, and that the chain had the models.
 
     Returns the current versions of models that were replaced again since.  Raises VerificationError:
     `anchor`, `executed` or `current`.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trust anchors, which a verifier obtains independently of the document.
 
-Anybody can make a chain of blocks with hashes and keys of their own.  A document proves something to
-those who know the hash of one of its blocks (or of a later one) and the group keys of its epochs.
+Anybody can make a chain of blocks with their own hashes and keys.  A document is a proof only to a verifier
+who knows the hash of one of its blocks (or of a later one) and the group keys of its epochs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Anchors:
 
 
 class LiveSource(Protocol):
-    """The live chain, for those who have a node."""
+    """The live chain, read through a node."""
 
     @property
     def chain_id(self) -> int: ...
@@ -52,13 +52,13 @@ class LiveSource(Protocol):
 
 
 class KeySource(Protocol):
-    """Where an epoch's group key is registered."""
+    """The registry of the epochs' group keys."""
 
     def key_id(self, epoch: int) -> bytes: ...
 
 
 class ArchiveSource(Protocol):
-    """The archive chain, for those who have a node."""
+    """The archive chain, read through a node."""
 
     @property
     def chain_id(self) -> int: ...
@@ -72,10 +72,10 @@ class ArchiveSource(Protocol):
 
 
 def check_anchors(record: CheckedRecord, anchors: Anchors) -> int:
-    """Height of the highest block that is trusted.
+    """Height of the highest trusted block.
 
-    Raises VerificationError (`anchor`) unless the group keys are trusted, and a block that is not below any
-    model of the record; where the headers do not begin at genesis, the block before them as well.
+    Raises VerificationError (`anchor`) unless the group keys are trusted, and a block at or above every model
+    of the record is; if the headers do not begin at genesis, the block before them must be trusted too.
     """
     subject = "the record"
     for epoch, key_id in record.key_ids().items():
@@ -107,11 +107,10 @@ def check_anchors(record: CheckedRecord, anchors: Anchors) -> int:
 
 
 def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None:
-    """How many records a trusted head covers; None where no head was given.
+    """Number of records that a trusted head covers; None without a given head.
 
-    `heads`: after none, one, ... all of the records; empty for a document without them.
-
-    Raises VerificationError (`anchor`) for a given head that is none of this archive.
+    `heads`: heads after 0, 1, ... all of the records; empty for a document without records.
+    Raises VerificationError (`anchor`) for a given head that this archive does not have.
     """
     if not anchors.archive_heads:
         return None
@@ -121,8 +120,8 @@ def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None
         bool(trusted),
         "anchor",
         "the archive",
-        f"after its {len(heads) - 1} records the head is 0x{heads[-1].hex()}; the head that you trust is not "
-        "among those of this archive",
+        f"after its {len(heads) - 1} records the head is 0x{heads[-1].hex()}; this archive never "
+        "had the head that you trust",
     )
     return max(trusted)
 
@@ -130,8 +129,8 @@ def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None
 def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) -> Anchors:
     """The hashes and keys that the live chain has for a record.
 
-    Raises VerificationError (`anchor`) where the record is of another chain or contract, or of blocks or
-    keys that the chain does not have.
+    Raises VerificationError (`anchor`) if the record is of another chain or contract, or of blocks or keys
+    that the chain does not have.
     """
     _require_same((record.chain_id, record.address), (live.chain_id, live.address), "live chain")
     height = live.height()
@@ -153,7 +152,7 @@ def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) 
 
 
 def check_current(record: CheckedRecord, live: LiveSource) -> None:
-    """Raises VerificationError (`current`) where the chain holds another version of a model by now."""
+    """Checks that the models are current.  Raises VerificationError (`current`) if one was replaced since."""
     positions = list(record.nodes)
     try:
         current = live.transactions(positions)
@@ -172,7 +171,7 @@ def check_current(record: CheckedRecord, live: LiveSource) -> None:
 def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive: ArchiveSource) -> Anchors:
     """The head that the archive chain's own records give at the history's length.
 
-    Raises VerificationError (`anchor`) where it is of another chain or contract, or longer.
+    Raises VerificationError (`anchor`) if the history is of another chain or contract, or longer.
     """
     _require_same(
         (history.chain_id, octets(history.contract)), (archive.chain_id, archive.address), "archive chain"
@@ -191,7 +190,7 @@ def anchors_in_archive(history: ArchiveHistory, heads: Sequence[bytes], archive:
             mine == (stored.record, stored.timestamp),
             "anchor",
             "the archive",
-            f"record {index} is not that of the chain",
+            f"record {index} differs from the chain's",
         )
     return Anchors(archive_heads=frozenset((heads[-1],)))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the parts of a record in a document are consistent, without trust anchors.
 
-The checks are those of `verify`, under the same names and in the same order, for all models at once.
+The checks have the names and the order of `verify`, and run for all models at once.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from blockful_py.types import Header, ModelTransaction, Point, Position, StoredA
 
 @dataclass(frozen=True)
 class CheckedRecord:
-    """A record whose parts fit together; whose it is, anchors must say.
+    """A record whose parts are consistent; only anchors prove its origin.
 
     Attributes:
-        address: of the LiveChain contract.
+        address: address of the LiveChain contract.
         headers: by height.
-        block_hashes: by height, the parent of the first header among them.
-        nodes: of the models, in the order of their positions.
+        block_hashes: by height, including the parent of the first header.
+        nodes: nodes of the models, in the order of their positions.
         keys: group keys by epoch.
     """
 
@@ -61,7 +61,7 @@ class CheckedRecord:
 
     @property
     def needed(self) -> int:
-        """Height of the highest block that a model or another transaction is in."""
+        """Height of the highest block with a model or another transaction."""
         return max(position.height for position in self.transactions)
 
     def key_ids(self) -> dict[int, bytes]:
@@ -69,7 +69,7 @@ class CheckedRecord:
 
 
 def check_record(record: LiveRecord) -> CheckedRecord:
-    """Raises VerificationError, which names the first check that fails."""
+    """Checks a record.  Raises VerificationError, which names the first failed check."""
     checker = _Checker(record)
     for step in (checker.shape, checker.content, checker.opening, checker.merkle, checker.header):
         step()
@@ -87,10 +87,10 @@ def check_record(record: LiveRecord) -> CheckedRecord:
 
 
 def check_history(history: ArchiveHistory, models: Sequence[ModelTransaction]) -> tuple[bytes, ...]:
-    """Heads after none, one, ... all of the records.
+    """Checks the archive's history; returns the heads after 0, 1, ... all of the records.
 
-    Raises VerificationError (`history`) unless the records hash to the head, and every version of the models
-    that was published or replaced is among them.
+    Raises VerificationError (`history`) unless the records hash to the head, and include every version of the
+    models that was published or replaced.
     """
     subject = "the archive"
     records = archived(history)
@@ -122,7 +122,7 @@ def check_history(history: ArchiveHistory, models: Sequence[ModelTransaction]) -
 
 
 def archived(history: ArchiveHistory) -> tuple[StoredArchiveRecord, ...]:
-    """The records by index.  Raises VerificationError (`history`) where a CID is none."""
+    """The records by index.  Raises VerificationError (`history`) for an invalid CID."""
     try:
         return tuple(each.stored(index) for index, each in enumerate(history.records))
     except StorageError as error:
@@ -144,7 +144,7 @@ class _Checker:
         self.nodes: dict[Position, ModelNode] = {}
 
     def shape(self) -> None:
-        """One order, nothing twice, nothing missing, nothing that is not needed."""
+        """Checks that all parts are in order, once each, complete and needed."""
         models = [each.transaction for each in self._record.models]
         for listed in (models, self._record.others):
             transactions = [self._transaction(each) for each in listed]
@@ -196,7 +196,7 @@ class _Checker:
             )
 
     def link(self) -> dict[int, bytes]:
-        """Block hashes by height; the first header's parent is genesis, or is for anchors to know."""
+        """Block hashes by height; anchors must know the first header's parent unless it is genesis."""
         first = self._record.first
         lowest = payload.genesis_block_hash(self.chain_id, self.address)
         if first > 1:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockful_py.committee.protocols import LiveLedger, Store
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import RunError
+from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.proofs.anchors import ArchiveSource
@@ -31,11 +31,10 @@ def export_record(
     positions: Sequence[Position],
     checkpoint: bytes | None = None,
 ) -> LiveRecord:
-    """The models at `positions` as they stand, which must verify.
+    """The current models at `positions`, which must verify.
 
-    `checkpoint`: hash of a block that whoever checks trusts; earlier headers are left out.
-
-    Raises RunError for a checkpoint that is no block of the chain, or not below all that is needed.
+    `checkpoint`: hash of a block that the verifier trusts; earlier headers are left out.
+    Raises RunError if the checkpoint is no block of the chain, or not below all needed blocks.
     """
     view = ChainView(live, rosters)
     models = {position: view.transaction(position) for position in sorted(positions)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of proofs and certificates: one spelling for each value, so that a document has one spelling."""
+"""Fields of proofs and certificates; each value, and so each document, has exactly one spelling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockful_py.errors import FormatError
 from blockful_py.types import Position
 
 MAX_BYTES = 16 << 20
-"""Of a proof or a certificate; one of 14 models has a few hundred thousand."""
+"""Maximum size of a proof or certificate in bytes; one of 14 models has a few hundred thousand."""
 
 Hash = Annotated[str, Field(pattern=r"^0x[0-9a-f]{64}$")]
 """32 bytes, or a number below 2^256."""
@@ -70,7 +70,7 @@ def parsed(kind: type[Document], data: bytes, what: str, limit: int = MAX_BYTES)
 
 
 def read_document(path: Path, what: str, parse: Callable[[bytes], T]) -> T:
-    """The document in a file; `parse` gets at most a byte more than a document may have.
+    """The document in a file; `parse` gets at most one byte more than the maximum size.
 
     Raises FormatError, which names the file, when it cannot be read or parsed.
     """

@@ -33,9 +33,9 @@ from blockful_py.types import ModelTransaction, StoredArchiveRecord, Uri
 
 
 class Proof(Part):
-    """Models of a live chain, with all that it takes to check them but their weights.
+    """Models of a live chain, with all data needed to check them except their weights.
 
-    `archive` is null where the proof was made without the history.
+    `archive` is null if the proof was made without the history.
     """
 
     format: Literal["blockful-proof/1"]
@@ -47,7 +47,7 @@ class Proof(Part):
 
 
 def parse_proof(data: bytes) -> Proof:
-    """Raises FormatError, which names the field, for bytes that are no proof."""
+    """Parses a proof.  Raises FormatError, which names the invalid field."""
     return parsed(Proof, data, "proof")
 
 
@@ -66,12 +66,12 @@ class Proven:
 
 @dataclass(frozen=True, slots=True)
 class ProofOutcome:
-    """What a proof shows.
+    """The result of a proof's verification.
 
     Attributes:
-        trusted: height of the highest block whose hash was trusted.
+        trusted: height of the highest block with a trusted hash.
         archived: number of records in its history; None without one.
-        covered: how many of them a trusted head covers; None where no head was given.
+        covered: number of them that a trusted head covers; None without a given head.
     """
 
     models: tuple[Proven, ...]
@@ -82,7 +82,7 @@ class ProofOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The chains, for those who have nodes."""
+    """The chains, read through nodes."""
 
     live: LiveSource
     keys: KeySource
@@ -96,12 +96,12 @@ def verify_proof(
     weights: Path | None = None,
     key: bytes | None = None,
 ) -> ProofOutcome:
-    """Checks a proof against what is trusted, and what the chains say where there are `sources`.
+    """Checks a proof against trust anchors, and against the chains if `sources` are given.
 
-    `weights`: file of the (one) model's weights, as they are stored: sealed.  With their data key, `key`, it
-    may also be the weights in the clear.
+    `weights`: file of the single model's sealed weights.  If their data key, `key`, is given, it may also be
+    the file of the unencrypted weights.
 
-    Raises VerificationError, which names the first check that fails.
+    Raises VerificationError, which names the first failed check.
     """
     record = check_record(proof.record)
     if weights is not None:
@@ -127,10 +127,10 @@ def verify_proof(
 
 
 def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -> None:
-    """Raises VerificationError (`content`) unless the file is that of the record's one model's weights.
+    """Checks a file of the weights of the record's one model.  Raises VerificationError (`content`).
 
-    Without their data key it must be the sealed file; with it, the sealed file, which the key must open, or
-    what is in it.
+    Without their data key it must be the sealed file; with the key, it may be the sealed file, which the key
+    must open, or its content.
     """
     require(len(record.nodes) == 1, "content", "the weights", "the proof is of more than one model")
     (node,) = record.nodes.values()
@@ -155,7 +155,7 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
 
 
 def _with_key(file: BinaryIO, uri: Uri, expected: Uri, key: bytes) -> Uri:
-    """The CID of the sealed file, given that or what is in it.  Raises EnvelopeError for another key."""
+    """The CID of the sealed file, given it or its content.  Raises EnvelopeError for another key."""
     if uri != expected:
         return file_uri(stream_of(seal(key, file)))
     for _ in unseal(key, iter(partial(file.read, SEGMENT), b"")):

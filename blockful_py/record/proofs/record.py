@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of a live chain and of its archive, as proofs and certificates carry them."""
+"""A part of a live chain and of its archive, as contained in proofs and certificates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from blockful_py.types import (
 )
 
 MAX_PATH = 32
-"""Hashes of a Merkle path: a block holds fewer than 2^32 models."""
+"""Maximum number of hashes of a Merkle path: a block holds fewer than 2^32 models."""
 
 
 class GroupKey(Part):
@@ -54,7 +54,7 @@ class GroupKey(Part):
 
 
 class BlockHeader(Part):
-    """A header as it stands; its height follows from its place."""
+    """A current header; its height follows from its place."""
 
     parent_hash: Hash
     ch: Hash
@@ -81,7 +81,7 @@ class BlockHeader(Part):
 
     @classmethod
     def of(cls, header: Header) -> BlockHeader:
-        """Raises RunError without the header's opening."""
+        """Converts a header.  Raises RunError without its opening."""
         return cls(
             parent_hash=of_octets(header.parent_hash),
             ch=of_number(header.ch),
@@ -95,7 +95,7 @@ class BlockHeader(Part):
 
 
 class Transaction(Part):
-    """A settled transaction as it stands, and its Merkle path, siblings from the bottom up."""
+    """A settled current transaction, and its Merkle path, siblings from the bottom up."""
 
     position: Place
     ch: Hash
@@ -109,7 +109,7 @@ class Transaction(Part):
     path: Annotated[tuple[Hash, ...], Field(max_length=MAX_PATH)]
 
     def transaction(self) -> ModelTransaction:
-        """Raises FormatError when the CID is none."""
+        """Converts it back.  Raises FormatError for an invalid CID."""
         return ModelTransaction(
             position=position(self.position),
             ch=number(self.ch),
@@ -124,7 +124,7 @@ class Transaction(Part):
 
     @classmethod
     def of(cls, transaction: ModelTransaction, path: tuple[bytes, ...]) -> Transaction:
-        """Raises RunError without the transaction's opening."""
+        """Converts a transaction.  Raises RunError without its opening."""
         return cls(
             position=str(transaction.position),
             ch=of_number(transaction.ch),
@@ -155,13 +155,13 @@ class Model(Part):
 
 
 class LiveRecord(Part):
-    """Models, what else their requests rest on, and the headers from one height on.
+    """Models, the transactions that their requests depend on, and the headers from one height on.
 
     Attributes:
         contract: the LiveChain contract.
-        first: height of the first header; 1 where the headers link to genesis.
+        first: height of the first header; 1 if the headers link to genesis.
         keys: group keys of the epochs whose openings are here.
-        models: those that the document is about.
+        models: the models that the document is about.
         others: transactions of starts, and of ancestors between a start and a model.
     """
 
@@ -184,7 +184,7 @@ class Archived(Part):
     timestamp: Seconds
 
     def stored(self, index: int) -> StoredArchiveRecord:
-        """Raises FormatError when the CID is none."""
+        """Converts it back.  Raises FormatError for an invalid CID."""
         reason = ArchiveReason[self.reason.upper()]
         record = ArchiveRecord(position(self.position), self.version, reason, parse_cid(self.cid))
         return StoredArchiveRecord(index, record, self.timestamp)
@@ -202,10 +202,7 @@ class Archived(Part):
 
 
 class ArchiveHistory(Part):
-    """The archive's records from the first to some length, and its head there.
-
-    `contract`: the ArchiveRegistry contract.
-    """
+    """The first records of the archive (the contract ArchiveRegistry), and its head after them."""
 
     chain_id: ChainId
     contract: Address

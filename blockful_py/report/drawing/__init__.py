@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry of the page's figures, from the report alone; templates draw it, a style sheet colours it."""
+"""Geometry of the page's figures, from the report alone; templates draw them, a style sheet colours them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An axis that shows what differs: it covers the whole range only where the values need the room."""
+"""An axis that magnifies differences: it covers the whole range only if the values need it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MAGNIFIED = 0.5
-"""Share of the possible range; values that span less get an axis of their own."""
+"""Share of the possible range below which the values' span gets its own axis."""
 NARROWEST = 0.05
-"""Share of the possible range that an axis spans at least, so that noise does not look like a difference."""
+"""Minimum share of the possible range on an axis, so that noise does not look like a difference."""
 STEPS = (1, 2, 2.5, 5, 10)
 MOST_TICKS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`least`, `most`: ends of the possible range; `low`, `high`: ends of the axis."""
+    """An axis from `low` to `high`, within the possible range from `least` to `most`."""
 
     least: float
     most: float
@@ -27,7 +27,7 @@ class Axis:
 
     @classmethod
     def over(cls, values: Iterable[float], least: float, most: float) -> Axis:
-        """An axis for values from `least` to `most`: the whole range, or the part of it that they span."""
+        """An axis for values within [least, most]: the whole range, or the part that they span."""
         known = list(values)
         whole = most - least
         if not known or max(known) - min(known) >= MAGNIFIED * whole:
@@ -43,7 +43,7 @@ class Axis:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the axis begins above the least possible value, so that lengths are no proportions."""
+        """Whether the axis begins above the least possible value, so that lengths are not proportional."""
         return self.low > self.least
 
     def at(self, value: float) -> float:
@@ -52,7 +52,7 @@ class Axis:
 
 
 def _step(least: float) -> float:
-    """The round number that is the smallest from `least` on."""
+    """The smallest round number that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * each for each in STEPS if power * each >= least * (1 - 1e-9))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars of the seconds and of the gas that each stage took; stages that did not run have none."""
+"""Bars of the seconds and gas of each stage; stages that did not run have no bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONCE = "once"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`kind`: "once" or the paradigm; `length`: in percent of the longest bar of the chart."""
+    """A bar; `kind` is "once" or the paradigm, `length` is in percent of the chart's longest bar."""
 
     kind: str
     value: float
@@ -29,7 +29,7 @@ class BarRow:
 
 
 def stage_names(names: Sequence[str]) -> list[str]:
-    """Names in the order they are shown: `STAGES` first, the rest by name."""
+    """Names in display order: `STAGES` first, the rest by name."""
     return [stage for stage in STAGES if stage in names] + sorted(set(names) - set(STAGES))
 
 

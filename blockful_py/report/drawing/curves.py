@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learning curves: loss and accuracy of each model's training by epoch, a panel a model."""
+"""Learning curves: training loss and accuracy by epoch, one panel per model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blockful_py.report.sections import LearningCurve
 WIDTH, HEIGHT = 100.0, 100.0
 """Size of a panel in its own units; the page stretches it."""
 LEAST_LOSS = 1e-4
-"""Nats below which a loss is drawn as this."""
+"""Minimum loss in nats that is drawn; smaller losses are raised to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`points`: the polyline; `values`: by epoch, as written; `last`: of the last epoch, in short."""
+    """A model's curve: its polyline, its values by epoch as text, and the last one in short."""
 
     model: ModelEntry
     points: tuple[tuple[float, float], ...]
@@ -28,7 +28,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class CurveBlock:
-    """One figure of all models; `low` and `high` are written at the ends of each panel's axis."""
+    """One figure of all models; `low` and `high` label the ends of each panel's axis."""
 
     title: str
     unit: str
@@ -38,7 +38,7 @@ class CurveBlock:
 
 
 def curve_blocks(report: Report) -> list[CurveBlock]:
-    """Losses on a logarithmic axis, accuracies from 0 to 100 %; nothing for a report without curves."""
+    """Losses on a logarithmic axis, accuracies from 0 to 100 %; empty for a report without curves."""
     shown = [(model, curve) for model in report.models if (curve := model.learning_curve) is not None]
     if not shown:
         return []
@@ -84,7 +84,7 @@ def curve_blocks(report: Report) -> list[CurveBlock]:
 
 
 def _points(values: Sequence[float], height: Callable[[float], float]) -> tuple[tuple[float, float], ...]:
-    """A single epoch is a level line."""
+    """Points of a polyline; a single epoch becomes a level line."""
     drawn = list(values) * 2 if len(values) == 1 else list(values)
     steps = max(len(drawn) - 1, 1)
     return tuple(

@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inheritance graph: a column for each length of the longest chain of references, oldest left."""
+"""The inheritance graph: one column per length of the longest chain of references, oldest on the left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockful_py.graph.layout import Place, layered_drawing
+from blockful_py.graph.layout import Point2D, layered_drawing
 from blockful_py.report.drawing.passages import passage
 from blockful_py.report.measures import left, ran
 from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
 
 LAYER, WIDE, ROW = 132.0, 172.0, 68.0
-"""Distances of layers, where figures have no decimals and where they have two, and of rows: what is written
-below a model has room where edges are level."""
+"""Distances between layers (for figures without and with two decimals) and between rows.
+
+They leave room for the text below a model, where edges are level.
+"""
 SIDE, TOP, BOTTOM = 52.0, 28.0, 44.0
 RADIUS = 17.0
 SHORT, MOST = 4, 11
-"""Letters of a name that fit into a node, and that are drawn at all."""
+"""Maximum letters of a name that fit into a node, and that are drawn at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnModel:
-    """A model.
+    """A drawn model.
 
     Attributes:
-        number: its place in the report.
-        label: its name, shortened where it is long; `inside`: whether it fits into the node.
+        number: its index in the report.
+        label: its name, possibly shortened; `inside`: whether it fits into the node.
         got: the figure before and after, in short; "" for an untouched model.
     """
 
@@ -44,7 +46,10 @@ class DrawnModel:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From a reference to an heir, by their places in the report; `carries` the forgetting on."""
+    """An edge from a reference to an heir, by their indices in the report.
+
+    `carries` tells whether it passes the forgetting on.
+    """
 
     reference: int
     heir: int
@@ -62,14 +67,14 @@ class Lineage:
 
 
 def lineage(report: Report) -> Lineage:
-    """The drawing, in CSS pixels; the same for the same report."""
+    """The drawing, in CSS pixels; equal reports give equal drawings."""
     drawing = layered_drawing({model.name: model.references for model in report.models})
     number = {model.name: place for place, model in enumerate(report.models)}
     roles = {model.name: role_of(model) for model in report.models}
     points = [*drawing.places.values(), *(point for route in drawing.routes.values() for point in route)]
     layer = LAYER if left(report).most == 100 else WIDE
 
-    def scaled(place: Place) -> Place:
+    def scaled(place: Point2D) -> Point2D:
         return round(SIDE + place[0] * layer, 1), round(TOP + place[1] * ROW, 1)
 
     nodes = []
@@ -98,7 +103,7 @@ def lineage(report: Report) -> Lineage:
 
 
 def _got(report: Report, model: ModelEntry) -> str:
-    """Before, after each paradigm."""
+    """The figure before, and after each paradigm."""
     if role_of(model) is Role.UNTOUCHED or not ran(report):
         return ""
     measure = left(report)
@@ -111,13 +116,13 @@ def _tip(report: Report, model: ModelEntry) -> str:
     role = role_of(model)
     lines = [f"{model.name}, user {model.user}: {role}" + (f", depth {model.depth}" if model.depth else "")]
     if role is Role.UNTOUCHED:
-        return "\n".join([*lines, "does not descend from a start, and is as before"])
+        return "\n".join([*lines, "does not descend from a start, and is unchanged"])
     measure = left(report)
     lines += [f"{measure.name} {state}: {measure.written(v)}" for state, v in passage(report, model, measure)]
     return "\n".join(lines)
 
 
-def _path(curve: Sequence[Place]) -> str:
-    """Cubic Bézier curves as SVG writes them."""
+def _path(curve: Sequence[Point2D]) -> str:
+    """SVG path of cubic Bézier curves."""
     (x, y), *points = curve
     return f"M{x:g},{y:g}C" + " ".join(f"{x:g},{y:g}" for x, y in points)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of every model before and after: a row a model, a mark a state."""
+"""Charts of a figure before and after: one row per model, one mark per state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BEFORE = "before"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """`state`: "before" or the paradigm; `at`: place on the axis in percent."""
+    """A mark; `state` is "before" or the paradigm, `at` the place on the axis in percent."""
 
     state: str
     value: float
@@ -23,7 +23,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class PassageRow:
-    """`heading`: of the group that begins here; None inside a group."""
+    """A row of a model; `heading` names the group that begins here, or is None inside a group."""
 
     model: ModelEntry
     heading: str | None
@@ -40,7 +40,7 @@ class PassageRow:
 
 @dataclass(frozen=True, slots=True)
 class PassageChart:
-    """`landmark`: a value to compare with, and what it is; None without one."""
+    """A chart; `landmark` is a reference value and its label, or None."""
 
     measure: Measure
     axis: Axis
@@ -50,12 +50,12 @@ class PassageChart:
 
 
 def passage_charts(report: Report) -> list[PassageChart]:
-    """What is left of what was to be forgotten, and what is left of the rest."""
+    """Charts of what remains of the forgotten data, and of the rest."""
     return [_chart(report, measure) for measure in (left(report), AD_R)]
 
 
 def passage(report: Report, model: ModelEntry, measure: Measure) -> list[tuple[str, float | None]]:
-    """The figure in every state of the run, None where it was not measured or the model was left alone."""
+    """The figure in every state of the run; None if it was not measured or the model was left alone."""
     after = [(paradigm.value, measure.of(model.after(paradigm))) for paradigm in ran(report)]
     return [(BEFORE, measure.of(model.before)), *after]
 
@@ -90,7 +90,7 @@ def _chart(report: Report, measure: Measure) -> PassageChart:
 
 
 def _landmark(report: Report) -> tuple[float, str]:
-    """Models that never learnt from the data say how hard its samples are; 0.5 where there are none."""
+    """The mean of models that never learnt from the data, which shows how hard its samples are; else 0.5."""
     outside = mean_outside(report, MEMBERSHIP)
     if outside is None:
         return 0.5, "0.500, as by chance"

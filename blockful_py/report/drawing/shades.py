@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose cells are shaded by a percentage: accuracy by class, and what each class is taken for."""
+"""Tables shaded by percentages: accuracy by class, and confusions of classes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from blockful_py.report.schema import Report
 from blockful_py.report.sections import READABLE_CLASSES, Accuracies
 
 SHADES = 10
-"""Steps from no shade to the full one; the style sheet has a colour for each."""
+"""Number of shades from none to full; the style sheet has a colour for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShadedCell:
-    """`value`: in percent; None where there is nothing to measure on."""
+    """A shaded cell; `value` is in percent, or None if there are no samples to measure on."""
 
     value: float | None
     shade: int
@@ -25,7 +25,7 @@ class ShadedCell:
 
 @dataclass(frozen=True, slots=True)
 class ShadedRow:
-    """`aside`: written after the cells; `model`: place of the row's model in the report, None without one."""
+    """A row; `aside` is text after the cells, `model` the index of its model in the report, or None."""
 
     name: str
     cells: tuple[ShadedCell, ...]
@@ -35,7 +35,7 @@ class ShadedRow:
 
 @dataclass(frozen=True, slots=True)
 class ShadedTable:
-    """A state of the models."""
+    """A table of one state of the models."""
 
     title: str
     rows: tuple[ShadedRow, ...]
@@ -47,8 +47,10 @@ def class_count(report: Report) -> int:
 
 
 def shown_classes(report: Report) -> tuple[int, ...]:
-    """Classes of the class tables, ascending: all, or `READABLE_CLASSES` of them, those that were to be
-    forgotten before those that lost most accuracy."""
+    """Classes shown in the class tables, ascending: all, or `READABLE_CLASSES` of them.
+
+    Classes to be forgotten have priority, then the classes that lost most accuracy.
+    """
     classes = range(class_count(report))
     if len(classes) <= READABLE_CLASSES:
         return tuple(classes)
@@ -62,8 +64,10 @@ def shown_classes(report: Report) -> tuple[int, ...]:
 
 
 def class_tables(report: Report) -> list[ShadedTable]:
-    """Accuracy of the starts and affected models on each of the `shown_classes`, and the calibration error;
-    nothing for a report without such figures."""
+    """Accuracy of the starts and affected models on the `shown_classes`, and the calibration error.
+
+    Empty for a report without these figures.
+    """
     shown = shown_classes(report)
     place = {model.name: number for number, model in enumerate(report.models)}
     models = [model for model in concerned(report) if model.before.calibration_error is not None]
@@ -90,7 +94,7 @@ def class_tables(report: Report) -> list[ShadedTable]:
 
 
 def confusion_tables(report: Report) -> list[ShadedTable]:
-    """Shares of each true class (row) by predicted class, in percent; nothing for a report without them."""
+    """Shares of each true class (row) by predicted class, in percent; empty for a report without them."""
     found = report.confusions
     if found is None:
         return []
@@ -103,7 +107,7 @@ def confusion_tables(report: Report) -> list[ShadedTable]:
 
 
 def _shares(row: Sequence[int]) -> tuple[ShadedCell, ...]:
-    """Cells below half a percent stay empty, so that those which matter stand out."""
+    """Cells of a row; cells below half a percent stay empty, so that the relevant ones stand out."""
     total = sum(row)
     if not total:
         return tuple(ShadedCell(None, 0, "") for _ in row)

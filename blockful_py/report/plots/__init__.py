@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots that commands write as PNG files; their bytes depend on the figures alone."""
+"""Plots that commands write as PNG files; their bytes depend only on the figures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Themes, figures and PNG bytes: the same drawing gives the same bytes, whatever the user's matplotlibrc."""
+"""Themes, figures and PNG bytes; equal drawings give equal bytes, regardless of the user's matplotlibrc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOTS_PER_INCH = 144
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours, after Okabe and Ito (2008): colour-blind readers tell them apart; shapes repeat them."""
+    """Colours after Okabe and Ito (2008), distinguishable when colour-blind; shapes repeat them."""
 
     paper: str
     ink: str
@@ -51,7 +51,7 @@ LIGHT = Theme(
 
 @contextmanager
 def figure(width: float, height: float, theme: Theme) -> Iterator[Figure]:
-    """A figure of that many inches, drawn and saved under matplotlib's own defaults and the theme."""
+    """A figure of this size in inches, drawn under matplotlib's defaults and the theme."""
     style: dict[str, Any] = {
         "font.family": ["DejaVu Sans"],
         "font.size": 9,
@@ -84,14 +84,14 @@ def png(drawn: Figure) -> bytes:
 
 
 def clear_frame(axes: Axes, keep: tuple[str, ...] = ()) -> None:
-    """Hide the axes' frame, except for the sides in `keep`, and the tick marks."""
+    """Hides the tick marks and the axes' frame, except for the sides in `keep`."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in keep)
     axes.tick_params(length=0)
 
 
 def heading(drawn: Figure, text: str, left: float, theme: Theme) -> None:
-    """Writes `text` over the whole figure, `left` inches from its left edge."""
+    """Writes `text` above the whole figure, `left` inches from its left edge."""
     width, height = drawn.get_size_inches()
     drawn.suptitle(
         text, x=left / width, y=1 - 0.12 / height, ha="left", va="top", fontsize=10, color=theme.ink

@@ -12,13 +12,13 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 
-CELL = 0.3  # inches, where accuracies are written in the cells
+CELL = 0.3  # inches, if the cells carry accuracies
 NUMBERED = 24
-"""Up to so many classes, accuracies are written in the cells."""
+"""Maximum number of classes whose cells carry accuracies."""
 
-PLAIN_WIDTH = 3.2  # inches of a panel whose cells hold no figures
+PLAIN_WIDTH = 3.2  # inches of a panel whose cells carry no figures
 MANY_MODELS, MOST_NAMED = 40, 80
-"""More make the rows lower; so many of them are named at most."""
+"""Number of models above which rows are lower, and maximum number of named rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,10 @@ class ClassPanel:
 def draw_classes(
     names: Sequence[str], panels: Sequence[ClassPanel], forget: Collection[int] = (), theme: Theme = LIGHT
 ) -> bytes:
-    """PNG: a panel a state, a row a model, a column a class, the darker the more accurate; calibration errors
-    on the right."""
+    """PNG: one panel per state, one row per model, one column per class; darker is more accurate.
+
+    Calibration errors are on the right.
+    """
     classes = len(panels[0].accuracies[0])
     inside = classes * CELL if classes <= NUMBERED else PLAIN_WIDTH
     step, left = inside + 0.6, 0.25 + 0.075 * max(4, *map(len, names))
@@ -88,12 +90,12 @@ def _draw(axes: Axes, panel: ClassPanel, forget: Collection[int], theme: Theme) 
 
 
 def frame_width(classes: int) -> float:
-    """Points of the lines around a class that is to be forgotten."""
+    """Width in points of the lines around a class to be forgotten."""
     return 1.2 if classes <= NUMBERED else 0.5
 
 
 def name_classes(axes: Axes, labels: Sequence[int], forget: Collection[int], theme: Theme) -> None:
-    """Names the columns' classes below; those to be forgotten are orange."""
+    """Labels the columns with their classes; classes to be forgotten are orange."""
     every = 1 if len(labels) <= NUMBERED else -(-len(labels) // 10)
     shown = range(0, len(labels), every)
     axes.set_xticks(shown, [str(labels[place]) for place in shown])

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 from blockful_py.report.plots.classes import NUMBERED, frame_width, name_classes
 
-CELL = 0.3  # inches, where shares are written in the cells
-SIDE = 4.2  # inches of a matrix whose cells hold no figures
+CELL = 0.3  # inches, if the cells carry shares
+SIDE = 4.2  # inches of a matrix whose cells carry no figures
 
 DRAWN = 100
 """Maximum number of classes in a matrix."""
 
 Cells = Sequence[tuple[int, int, int]]
-"""(true class, predicted class, samples) of the pairs that occur."""
+"""(true class, predicted class, samples) for each pair that occurs."""
 
 Reliability = Sequence[tuple[float, float, int]]
-"""(mean confidence, accuracy, samples), shares from 0 to 1, of each group of samples."""
+"""(mean confidence, accuracy, samples) of each bin; shares from 0 to 1."""
 
 
 def draw_confusions(
@@ -34,9 +34,10 @@ def draw_confusions(
     theme: Theme = LIGHT,
     reliability: Reliability | None = None,
 ) -> bytes:
-    """PNG: a matrix a state, each row the shares of a true class; on the right the reliability diagram.
+    """PNG: one matrix per state, whose rows are the shares of a true class, and a reliability diagram.
 
-    Of more than `DRAWN` classes it has those to be forgotten, then those with most mistakes, and says so.
+    With more than `DRAWN` classes, it shows the classes to be forgotten and the most mistaken ones, and says
+    so.
     """
     labels = _drawn([cell for cells in panels.values() for cell in cells], class_count, forget)
     classes = len(labels)
@@ -61,7 +62,7 @@ def draw_confusions(
 
 
 def _drawn(cells: Cells, class_count: int, forget: Collection[int]) -> list[int]:
-    """Classes that are drawn, ascending."""
+    """The drawn classes, ascending."""
     mistakes: Counter[int] = Counter()
     for truth, predicted, samples in cells:
         mistakes[truth] += samples * (truth != predicted)
@@ -70,8 +71,10 @@ def _drawn(cells: Cells, class_count: int, forget: Collection[int]) -> list[int]
 
 
 def _shares(cells: Cells, labels: Sequence[int]) -> NDArray[np.float64]:
-    """Percent of each true class (row) by predicted class (column), (classes, classes); a row whose class is
-    also taken for others than those drawn sums to less than 100."""
+    """Percent of each true class (row) by predicted class (column), shape (classes, classes).
+
+    A row sums to less than 100 if its class is also mistaken for classes that are not drawn.
+    """
     place = {label: number for number, label in enumerate(labels)}
     table, total = np.zeros((len(labels), len(labels))), np.zeros((len(labels), 1))
     for truth, predicted, samples in cells:

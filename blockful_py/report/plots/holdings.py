@@ -12,10 +12,10 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from blockful_py.report.plots.canvas import LIGHT, Theme, clear_frame, figure, heading, png
 
-CELL = 0.42  # inches, where counts are written in the cells
+CELL = 0.42  # inches, if the cells carry counts
 WIDEST, TALLEST = 13.0, 16.0  # inches
 NUMBERED = 24
-"""Up to so many classes, the counts are written in the cells."""
+"""Maximum number of classes whose cells carry counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Holdings:
     """Training samples by user (row) and class (column).
 
     Attributes:
-        title: what was shared out, and how.
+        title: data set and how it was divided.
         forget: classes to be forgotten.
-        holders: users of the starts, indexed from 1.
+        holders: users of the starts, from 1.
     """
 
     counts: Sequence[Sequence[int]]
@@ -35,7 +35,7 @@ class Holdings:
 
 
 def draw_holdings(holdings: Holdings, theme: Theme = LIGHT) -> bytes:
-    """PNG: a cell for each user and class, the darker the more samples; on the right each user's total."""
+    """PNG: a cell per user and class, darker for more samples; each user's total on the right."""
     counts = np.asarray(holdings.counts, dtype=np.int64)
     users, classes = counts.shape
     is_numbered = classes <= NUMBERED
@@ -80,7 +80,7 @@ def _number(axes: Axes, counts: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
 
 
 def _label(axes: Axes, users: int, classes: int, holdings: Holdings, theme: Theme) -> None:
-    """Names of users and classes; those that the request is about are bold, coloured and framed."""
+    """Labels users and classes; the request's are bold, coloured and framed."""
     every_class, every_user = (max(1, -(-count // 40)) for count in (classes, users))
     shown_classes = sorted({*range(0, classes, every_class)} | {c for c in holdings.forget if classes <= 40})
     axes.set_xticks(shown_classes, [str(label) for label in shown_classes])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The risk that too many members attack, over committee size and pool size."""
+"""The risk that too many members are malicious, over committee size and pool size."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from matplotlib.figure import Figure
 from blockful_py.report.plots.canvas import Theme, clear_frame, figure, png
 
 FLOOR = 1e-12
-"""Smaller risks are drawn as this one."""
+"""Minimum risk that is drawn; smaller risks are raised to it."""
 BAND = 2
-"""Powers of ten that share a colour."""
+"""Powers of ten per colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class RiskCurve:
-    """`risks[i]` is the risk of a committee of i + 1 drawn from `pool` candidates."""
+    """Risks by committee size: `risks[i]` is for i + 1 members drawn from `pool` candidates."""
 
     pool: int
     malicious: int
@@ -31,7 +31,10 @@ class RiskCurve:
 
 @dataclass(frozen=True, slots=True)
 class RiskPlot:
-    """`curve` is drawn alone, with `size` marked; `field` has pools ascending, of one malicious share."""
+    """Data of both panels: `curve` with `size` marked, and `field`.
+
+    `field` has ascending pools with one malicious share.
+    """
 
     rho: float
     size: int
@@ -86,7 +89,7 @@ def _sizes(axes: Axes, plot: RiskPlot, theme: Theme) -> None:
 def _pools(drawn: Figure, axes: Axes, plot: RiskPlot, theme: Theme) -> None:
     pools = [curve.pool for curve in plot.field]
     most = max(pools)
-    # (sizes, pools): NaN where a committee would be larger than its pool
+    # (sizes, pools): NaN for a committee larger than its pool
     exponents = np.full((most, len(pools)), np.nan)
     for column, curve in enumerate(plot.field):
         exponents[: len(curve.risks), column] = np.log10(np.maximum(curve.risks, FLOOR))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what requests did, and writes reports and certificate pages."""
+"""Measures the effect of requests, and writes reports and certificate pages."""

@@ -22,9 +22,7 @@ def keep(
 ) -> Path:
     """Writes `erasure-<time of the request>.json` and `.html`; returns the document's path.
 
-    `measured`: as for `page_of`.
-
-    Raises RunError when they cannot be written.
+    `measured` is as for `page_of`.  Raises RunError if they cannot be written.
     """
     path = folder / f"erasure-{certificate.statement.request.created}.json"
     write_whole(path, certificate.to_bytes(), parents=True)
@@ -38,9 +36,9 @@ def write_page(
     document: str,
     measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
 ) -> None:
-    """Checks that the certificate is consistent, and writes its page.  `measured`: as for `page_of`.
+    """Checks that the certificate is consistent and writes its page; `measured` is as for `page_of`.
 
-    Raises VerificationError for an inconsistent certificate, RunError when the file cannot be written.
+    Raises VerificationError for an inconsistent certificate, and RunError if the file cannot be written.
     """
     page = page_of(certificate, check_certificate(certificate), document, measured)
     write_whole(path, render_certificate(page, plain_language(page)).encode())

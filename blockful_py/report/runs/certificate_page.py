@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.committee.erasure import erasure_digest
 from blockful_py.forget import Forget
+from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel
@@ -27,9 +27,9 @@ def page_of(
     file: str,
     measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
 ) -> CertificatePage:
-    """`checked`: the certificate's checked statement; `file`: name of the document.
+    """The page of a certificate with its `checked` statement; `file` is the document's name.
 
-    `measured`: figures before the request, by model, where this machine measured them on held-out data.
+    `measured` has figures before the request, by model, that this machine measured on held-out data.
     """
     statement, record = certificate.statement, checked.record
     request = statement.request

@@ -12,7 +12,7 @@ from blockful_py.report.sections import READABLE_CLASSES, Confusions, Table
 def confusions(
     concerned: Iterable[str], before: Mapping[str, Quality], after: Mapping[str, Mapping[str, Quality]]
 ) -> Confusions | None:
-    """Sums over the `concerned` models, `after` by paradigm; None for too many classes."""
+    """Confusions summed over the `concerned` models, `after` by paradigm; None for too many classes."""
     names = tuple(concerned)
     if not names or len(before[names[0]].per_class) > READABLE_CLASSES:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole loop: train once, publish, then the same request in both paradigms from the same state.
+"""The whole loop: train once, publish, then run the same request in both paradigms.
 
 The paradigms share the two chains and the models.  Each has its own contracts and stores (`parallel/` and
-`sequential/` in the run directory), so that both start from the same state and leave a record each.
+`sequential/` in the run directory), so both start from the same state and each leaves its own record.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.creation import claim_folder, remove, remove_empty
 from blockful_py.pipeline.run.finding import point_latest
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.report.assets import page_assets
 from blockful_py.report.runs.measure import measured
@@ -35,13 +35,10 @@ from blockful_py.types import Paradigm
 def run_demo(settings: Settings, directory: Path, progress: Progress) -> Report:
     """Runs everything and writes report.json and report.html into `directory`.
 
-    Removes what it made if it fails before the report.
-
-    Raises:
-        RunError: the directory exists, the page is not built, or the report cannot be written.
-        BlockfulError: a stage failed.
+    If it fails before the report, removes everything it created.  Raises RunError if the directory exists,
+    the page is not built, or the report cannot be written, and BlockfulError if a stage fails.
     """
-    page_assets()  # a page that cannot be made is known before the training
+    page_assets()  # reports a missing page before the training
     made = claim_folder(directory)
     try:
         report = _run(settings, directory, progress)
@@ -64,7 +61,7 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
         TrainingSetup.of(settings).require_trainable()
         with ExitStack() as stack:
             with watch("setup"), progress.stage("start two chains, deploy the contracts", None):
-                nodes = stack.enter_context(Nodes(Place.of(settings.chain, directory / "chains")))
+                nodes = stack.enter_context(Nodes(ChainEndpoints.of(settings.chain, directory / "chains")))
                 federations = {
                     paradigm: Federation.create(settings, directory / paradigm, nodes=nodes, stopwatch=watch)
                     for paradigm in Paradigm

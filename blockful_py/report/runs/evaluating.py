@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quality of the models on the held-out test data, class by class."""
+"""Quality of the models on held-out test data, class by class."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from blockful_py.pipeline.run.progress import Progress, Silent
 def evaluate(
     federation: Federation, names: Sequence[str] | None = None, progress: Progress | None = None
 ) -> dict[str, Quality]:
-    """Quality of the current models, weights verified; of all models unless `names` lists some.
+    """Quality of the current models, with verified weights; of all models unless `names` lists some.
 
-    Raises UnknownModelError, StorageError.
+    Raises UnknownModelError and StorageError.
     """
     catalogue = federation.catalogue()
     wanted = tuple(names or catalogue.models)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the models before a request, kept beside the run until its report is whole.
+"""Figures of the models before a request, saved until its report is complete.
 
-The request destroys the versions that they were measured on, so a report that is made later needs them.
+The request destroys the measured versions, so a later report needs the saved figures.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FILE = "figures.json"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Accuracy and quality of one version of a model, and how well it tells what is to be forgotten."""
+    """Accuracy, quality and membership AUC of one version of a model."""
 
     version: int
     accuracy: ModelAccuracy
@@ -44,7 +44,7 @@ def figures_of(
     forget: Forget,
     left_out: Mapping[str, Collection[int]],
 ) -> dict[str, Figures]:
-    """The figures of these weights, which are of the current versions.  `left_out`: as for `measure`."""
+    """Figures of the current versions, whose weights are given.  `left_out`: as for `measure`."""
     accuracies = measure_all(setup, weights, forget, left_out)
     measured = qualities(setup.architecture, weights, setup.dataset.test)
     told = membership(setup, weights, forget)
@@ -55,14 +55,14 @@ def figures_of(
 
 
 def keep_figures(run: Path, forget: Forget, figures: Mapping[str, Figures]) -> None:
-    """Raises RunError, with advice, when there is no room for them: nothing was changed then."""
+    """Saves the figures of a request.  Raises RunError, before any change, if there is no room."""
     models = {name: asdict(each) for name, each in figures.items()}
     text = json.dumps({"forget": str(forget), "models": models}, sort_keys=True)
-    write_whole(run / FILE, text, advice="nothing was changed; make room, and ask again")
+    write_whole(run / FILE, text, advice="nothing was changed; make room and repeat the request")
 
 
 def kept_figures(run: Path, forget: Forget) -> dict[str, Figures]:
-    """The figures that were kept for a request to forget this; none where the file is gone or damaged."""
+    """The saved figures of a request to forget `forget`; empty if the file is missing or damaged."""
     try:
         document = parse_json((run / FILE).read_bytes())
         if document["forget"] != str(forget):
@@ -73,7 +73,7 @@ def kept_figures(run: Path, forget: Forget) -> dict[str, Figures]:
 
 
 def drop_figures(run: Path) -> None:
-    """The report is whole."""
+    """Deletes the saved figures once the report is complete."""
     (run / FILE).unlink(missing_ok=True)
 
 

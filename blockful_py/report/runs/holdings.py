@@ -9,7 +9,7 @@ from blockful_py.settings import Settings
 
 
 def holdings(settings: Settings, setup: TrainingSetup) -> Holdings:
-    """Training samples by user and class, as the settings divided them."""
+    """Training samples by user and class, divided as in the settings."""
     dataset = setup.dataset
     labels = range(dataset.class_count)
     return Holdings(

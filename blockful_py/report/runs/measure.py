@@ -21,9 +21,9 @@ from blockful_py.unlearning.audit import ModelAccuracy
 def measured(
     federation: Federation, unlearned: Unlearned, before: Mapping[str, ModelAccuracy], progress: Progress
 ) -> Branch:
-    """Measures the models that were replaced, and verifies the whole record.
+    """Measures the replaced models and verifies the whole record.
 
-    `before`: accuracies before the request, by model, for the certificate's page.
+    `before` has accuracies before the request, by model, for the certificate's page.
     """
     models = federation.models(progress)
     weights = {name: models[name].weights for name in unlearned.nodes}
@@ -44,8 +44,8 @@ def certified(
 ) -> str | None:
     """Writes the request's certificate into the run; returns its path relative to the run.
 
-    None when too few members signed it, or it could not be written.  The models are replaced nevertheless,
-    and `blockful certificate issue` asks the members again.
+    Returns None if too few members signed it, or it could not be written.  The models are replaced
+    nevertheless, and `blockful certificate issue` asks the members again.
     """
     try:
         certificate = federation.certify_erasure(unlearned.request)

@@ -16,10 +16,9 @@ from blockful_py.unlearning.audit.recognition import recognition
 def membership(
     setup: TrainingSetup, models: Mapping[str, Weights], forget: Forget
 ) -> dict[str, float | None]:
-    """How well each model tells the forgotten training samples from held-out ones of their classes (AUC).
+    """AUC with which each model tells forgotten training samples from held-out ones of their classes.
 
-    None where whole classes are forgotten: AD_f tells there, and held-out samples are to be forgotten too.
-
+    None if whole classes are forgotten: then AD_f shows it, and the held-out samples are to be forgotten too.
     Raises LearningError.
     """
     if forget.level is Level.CLASS:

@@ -38,7 +38,7 @@ PACKAGES = ("blockful", "web3", "torch", "coincurve", "numpy", "safetensors")
 class Branch:
     """One paradigm's outcome: the unlearning, the figures after it, and the verification of the record.
 
-    `certificate`: path of the erasure certificate, relative to the report; None without one.
+    `certificate` is the erasure certificate's path relative to the report, or None.
     """
 
     unlearned: Unlearned
@@ -69,7 +69,7 @@ def build_report(
     branches: Mapping[Paradigm, Branch],
     watch: Stopwatch,
 ) -> schema.Report:
-    """The report of a run with one or both paradigms; the seconds of the whole run are not known yet."""
+    """The report of a run with one or both paradigms; the total seconds are still missing."""
     request = next(iter(branches.values())).unlearned.request
     depth = published.catalogue.graph.depth(tuple(start.name for start in request.starts))
     return schema.Report(
@@ -139,7 +139,7 @@ def build_report(
 
 
 def versions(node: Node) -> dict[str, str]:
-    """Versions of Python, of the packages that affect the results, and of the node."""
+    """Versions of Python, of packages that affect the results, and of the node."""
     installed = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -211,7 +211,7 @@ def _method(unlearned: Unlearned) -> sections.MethodSection:
 
 
 def _accuracies(measured: ModelAccuracy, quality: Quality, membership: float | None) -> dict[str, Any]:
-    """In percent, but for the AUC."""
+    """Accuracies in percent; the AUC stays a share."""
     return {
         "ad_f": None if measured.test.ad_f is None else 100 * measured.test.ad_f,
         "ad_r": 100 * measured.test.ad_r,

@@ -36,13 +36,13 @@ from blockful_py.types import Paradigm
 
 @dataclass(frozen=True, slots=True)
 class FinishedRequest:
-    """A request that is done, and its report.
+    """A completed request and its report.
 
     Attributes:
         job: number of its job.
-        repeated: it was done before, and nothing was changed.
-        report: None where it could not be made.
-        problem: why the report could not be made or written; None where it was.
+        repeated: whether it was already complete, so that this call changed nothing.
+        report: None if it could not be made.
+        problem: why the report could not be made or written, or None.
     """
 
     job: int
@@ -62,11 +62,9 @@ def unlearn_once(
 ) -> FinishedRequest:
     """Unlearns, measures before and after, verifies everything, and writes the report into the run.
 
-    A `request` that its owners signed replaces the other arguments.  A request that is done already is not
-    carried out again; its report is made where it is missing.
-
-    Raises: as `Federation.unlearn`, while the request is not done.  A report that fails is no error: the same
-    call makes it again.
+    A `request` signed by its owners replaces the other arguments.  A request that is already complete is not
+    repeated; only a missing report is made.  Raises as `Federation.unlearn` while the request is not
+    complete.  A failed report is not an error: calling again makes it.
     """
     if request is not None:
         forget, paradigm = request.forget, Paradigm(request.paradigm)
@@ -108,7 +106,7 @@ def _carried_out(
     forget: Forget,
     request: Request | None,
 ) -> tuple[_Before, Unlearned]:
-    """Unlearns, with the figures before kept on the disk; a request that is refused leaves none."""
+    """Unlearns, with the figures before saved on disk; drops them if the request is refused."""
     befores: list[_Before] = []
 
     def prepare() -> None:
@@ -126,7 +124,7 @@ def _carried_out(
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The models as they were before a request, as far as it can still be told."""
+    """The models before a request, as far as they can still be reconstructed."""
 
     catalogue: Catalogue
     figures: dict[str, Figures]
@@ -135,8 +133,11 @@ class _Before:
     def read(
         cls, federation: Federation, forget: Forget, progress: Progress, done: Request | None = None
     ) -> _Before:
-        """`done`: the request, if it is done; otherwise the open job's may have replaced some models."""
-        catalogue, history = federation.catalogue(), federation.opened.context.history
+        """Reads the models' state before the completed request `done`, or else before the open job's.
+
+        The open job may have replaced some models already.
+        """
+        catalogue, history = federation.catalogue(), federation.context.history
         request = done or request_under_way(federation.run.journal)
         replaced = {} if request is None else replaced_for(catalogue, request)
         kept = kept_figures(federation.run.path, forget)
@@ -159,7 +160,7 @@ class _Before:
 
 
 def _whole_report(run: Path) -> Report | None:
-    """The report of the newest request; None where it is missing or was begun."""
+    """The complete report of the newest request; None if it is missing or incomplete."""
     try:
         return None if (run / FILE).exists() else read_report(run)
     except RunError:

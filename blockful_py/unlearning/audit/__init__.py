@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of what a model still knows, beside models that never knew it."""
+"""Measures of a model's remaining knowledge, compared with models that never had it."""
 
 from blockful_py.unlearning.audit.accuracy import (
     ForgetRetain,

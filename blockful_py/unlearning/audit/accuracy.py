@@ -23,9 +23,9 @@ class ForgetRetain:
     """Accuracy, from 0 to 1, on the forgotten classes and on the others.
 
     Attributes:
-        ad_f: None where there is no sample of the forgotten classes.
-        chance: AD_r up to which a model is no better than chance (`chance_level`).
-        samples: how many AD_r is measured on.
+        ad_f: None without samples of the forgotten classes.
+        chance: highest AD_r that chance explains (`chance_level`).
+        samples: number of samples behind AD_r.
     """
 
     ad_f: float | None
@@ -35,12 +35,12 @@ class ForgetRetain:
 
     @property
     def is_at_chance(self) -> bool:
-        """Whether the model is no better than chance on what it was to keep."""
+        """Whether the model is no better than chance on the retained classes."""
         return self.chance is not None and self.ad_r <= self.chance
 
     @classmethod
     def of(cls, ad_f: float | None, right: Tensor, labels: Tensor, kept: Tensor) -> ForgetRetain:
-        """With the AD_r of the samples `kept`, bool (n,); `right` is 1.0 where correct, float64 (n,)."""
+        """Adds the AD_r of the samples `kept`, bool (n,); `right` is 1.0 for hits, float64 (n,)."""
         return cls(ad_f, right[kept].mean().item(), chance_level(labels[kept]), int(kept.sum()))
 
 
@@ -67,7 +67,7 @@ def audit_accuracy(
         classes: the forgotten classes.
 
     Raises:
-        UnlearningError: one of the two sets has no sample of the classes, or none of any other.
+        UnlearningError: a set lacks samples of the forgotten classes, or of all others.
         LearningError: weights of another architecture.
     """
     on_train = forget_retain(architecture, models, train, classes, "train")
@@ -84,9 +84,9 @@ def forget_retain(
     scorer: Scorer = hits,
     left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> dict[str, ForgetRetain]:
-    """AD_f and AD_r of every model on one set, which errors call `which`; otherwise as `audit_accuracy`.
+    """AD_f and AD_r of every model on one set, named `which` in errors; otherwise as `audit_accuracy`.
 
-    `left_out`: by model, classes as for `retained`.
+    `left_out` lists, by model, classes to leave out of AD_r, as in `retained`.
     """
     forgotten = _among(samples.y, classes)
     if not bool(forgotten.any()) or bool(forgotten.all()):
@@ -106,8 +106,10 @@ def forget_retain(
 
 
 def retained(labels: Tensor, classes: Collection[int], left_out: Collection[int]) -> Tensor:
-    """Which samples AD_r is measured on, bool (n,): those of neither; with those `left_out` where no other
-    is there."""
+    """Mask of the samples for AD_r, bool (n,): all outside `classes` and `left_out`.
+
+    If that leaves none, `left_out` is ignored.
+    """
     others = ~_among(labels, classes)
     kept = others & ~_among(labels, left_out)
     return kept if bool(kept.any()) else others

@@ -17,15 +17,14 @@ from blockful_py.verdicts.outcome import AuditOutcome, row_from_json, row_to_jso
 def audit(
     bench: Bench, method: str, weights: Mapping[str, Weights], references: Sequence[Row] | None = None
 ) -> AuditOutcome:
-    """Audit the affected models after a method.
+    """Audits the affected models after a method.
 
     Args:
-        method: name and settings of the method, as the outcome states them.
-        weights: new state dicts by model; other models are taken as published.
-        references: `bench.references()`, where they were measured before.
+        method: name and settings of the method, for the outcome.
+        weights: new state dicts by model; models without new weights are audited as published.
+        references: result of `bench.references()`, if it was computed before.
 
-    Raises:
-        LearningError: weights of another architecture, or not finite.
+    Raises LearningError: weights of another architecture, or not finite.
     """
     row = bench.measure(method, weights)
     known = bench.references() if references is None else tuple(references)
@@ -41,8 +40,7 @@ def audit(
 
 
 def samples_digest(samples: AuditSamples) -> str:
-    """SHA-256, hex, over shapes, dtypes and bytes of inputs and labels of all parts there are, members by
-    name."""
+    """SHA-256, hex, over shapes, dtypes and bytes of inputs and labels of all parts, members by name."""
     parts: list[Samples] = [
         samples.forget_train,
         samples.forget_test,
@@ -60,5 +58,5 @@ def samples_digest(samples: AuditSamples) -> str:
 
 
 def _as_stated(row: Row) -> Row:
-    """The row rounded as in the document, so that its readers reach the same verdict."""
+    """The row rounded as in the document, so that readers of the document reach the same verdict."""
     return row_from_json(row_to_json(row))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures every method of one request against the same references."""
+"""Measures every method of a request against the same references."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, RE
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """A request, its samples and its gold models; `prepare` makes one.
+    """A request with its samples and gold models; built by `prepare`.
 
     Attributes:
         gold: state dicts of the affected models, retrained without the forgotten samples.
-        gold_cost: cost of their retraining, in sample passes.
+        gold_cost: cost of this retraining, in sample passes.
     """
 
     task: UnlearningTask
@@ -45,15 +45,14 @@ class Bench:
     _depth: Mapping[str, int]
 
     def references(self) -> tuple[Row, ...]:
-        """Rows `original`, `gold`, `gold2` and, where whole classes are forgotten, `head_mask`."""
+        """Rows `original`, `gold`, `gold2` and, if whole classes are forgotten, `head_mask`."""
         names = [name for name in REFERENCES if name != HEAD_MASK or self.samples.classes]
         return tuple(self.measure(name, self.reference(name)) for name in names)
 
     def reference(self, name: str) -> Mapping[str, Weights]:
-        """State dicts of a reference row's models, by name; each call for gold2 trains them.
+        """State dicts of a reference row's models, by name; every call for gold2 trains them.
 
-        Raises:
-            UnlearningError: there is no such row, or no head to mask at this level.
+        Raises UnlearningError: there is no such row, or no head to mask at this level.
         """
         original = self.task.weights(self.task.affected())
         if name == ORIGINAL:
@@ -68,10 +67,9 @@ class Bench:
         raise UnlearningError(f"an audit of {self.task.forget} has no reference row {name!r}.")
 
     def measure(self, method: str, weights: Mapping[str, Weights]) -> Row:
-        """Figures of every affected model; models without new weights are taken as published.
+        """Figures of every affected model; models without new weights are measured as published.
 
-        Raises:
-            LearningError: weights of another architecture, or not finite.
+        Raises LearningError: weights of another architecture, or not finite.
         """
         affected = self.task.affected()
         complete = {name: weights.get(name, self.task.models[name].weights) for name in affected}
@@ -116,17 +114,16 @@ class Bench:
 
 
 def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
-    """Train gold, and prepare the samples and lessons that all methods share.
+    """Trains gold, and prepares the samples and lessons that all methods share.
 
-    Raises:
-        UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
+    Raises UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
     """
     missing = sorted(set(task.graph.names) - task.models.keys())
     missing += [name for name in task.affected() if not len(samples.members.get(name, ()))]
     if missing:
         raise UnlearningError(
             f"the audit retrains the graph, and needs every model and its owner's data: {', '.join(missing)} "
-            "is not there."
+            "is missing."
         )
     meter = Meter()
     gold = retrained_graph(task, GOLD_SHIFT, meter)
@@ -134,7 +131,7 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
 
 
 def beside(task: UnlearningTask, samples: AuditSamples, gold: Mapping[str, Weights], cost: Cost) -> Bench:
-    """A bench whose gold is there: state dicts of all affected models, and what their retraining cost."""
+    """A bench with existing gold models: state dicts of all affected models, and their retraining's cost."""
     device = samples.forget_test.x.device
     says: dict[str, Floats] = {}
     lessons: dict[str, relearn.Lesson] = {}
@@ -149,9 +146,12 @@ def beside(task: UnlearningTask, samples: AuditSamples, gold: Mapping[str, Weigh
 
 
 def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module) -> relearn.Lesson | None:
-    """The same batches for every method.  A class is learnt as its held-out samples are classified correctly;
-    a client's data or single samples as their loss falls from gold's to the published model's.  None where
-    gold's loss is not the higher one."""
+    """The lesson of a model, with the same batches for every method.
+
+    For a class, the measure of learning is the share of its held-out samples classified correctly.  For a
+    client's data or single samples it is the fall of their loss from gold's to the published model's.  None
+    unless gold's loss is the higher one.
+    """
     stream = generator(task.seed, "relearn", name)
     batches = relearn.lesson_batches(samples.forget_train, samples.retain_train, relearn.STEPS, stream)
     if samples.classes:

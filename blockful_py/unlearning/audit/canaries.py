@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Canaries: samples that a model can only know by heart, planted in a user's data."""
+"""Canaries: samples planted in a user's data that a model can only memorise."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ from blockful_py.learning.streams import generator
 from blockful_py.unlearning.audit.samples import SHOWN
 
 CANARIES = 8
-"""Planted samples of each kind."""
+"""Number of planted samples of each kind."""
 
 MISLABELLED, UNUSUAL = "mislabelled", "unusual"
 
 Pair = tuple[Samples, Samples]
-"""Planted samples, and as many like them that nobody gets."""
+"""Planted samples, and as many similar ones that no user gets."""
 
 
 def plant(
     users: Sequence[UserData], owner: int, data: Dataset, seed: int
 ) -> tuple[tuple[UserData, ...], Forget, Mapping[str, Pair]]:
-    """Add canaries to the training data of the user with the index `owner`.
+    """Adds canaries to the training data of the user with the index `owner`.
 
-    Mislabelled ones have another label than their own, drawn from all others; unusual ones have their pixels
-    shuffled, each in an order of its own, and keep their label.  They are made of proxy samples that
-    methods do not get.
+    Mislabelled canaries have a wrong label, drawn from all others.  Unusual canaries keep their label but
+    have their pixels shuffled, each in an order of its own.  Both are made from proxy samples that methods do
+    not get.
 
     Args:
         data: the data set, of images, that the users share.
 
-    Returns all users, the request to forget the canaries, and each kind's planted samples with their like.
+    Returns all users, the request to forget the canaries, and each kind's planted and similar samples.
 
-    Raises:
-        LearningError: fewer than 4 x 8 spare proxy samples.
+    Raises LearningError: fewer than 4 x 8 spare proxy samples.
     """
     stream = generator(seed, "canaries")
     spare = _spare(data.proxy)
     if len(spare) < 4 * CANARIES:
         raise LearningError(
-            f"canaries are made of {4 * CANARIES} proxy samples beside the first {SHOWN} of each class; "
+            f"canaries are made of {4 * CANARIES} proxy samples after the first {SHOWN} of each class; "
             f"there are {len(spare)}: keep more data out of training."
         )
     parts = torch.split(torch.randperm(len(spare), generator=stream)[: 4 * CANARIES], CANARIES)
@@ -59,13 +58,13 @@ def plant(
 
 
 def mislabelled(samples: Samples, classes: int, stream: torch.Generator) -> Samples:
-    """Each sample with another label, all others being as likely."""
+    """Replaces each sample's label by another one, drawn uniformly."""
     shift = torch.randint(1, classes, (len(samples),), generator=stream).to(samples.y.device)
     return Samples(samples.x, (samples.y + shift) % classes)
 
 
 def unusual(samples: Samples, stream: torch.Generator) -> Samples:
-    """Each image with its pixels, in all channels alike, in a random order of its own."""
+    """Shuffles the pixels of each image in a random order of its own, the same in all channels."""
     flat = samples.x.flatten(2)  # (n, channels, pixels)
     orders = torch.stack([torch.randperm(flat.shape[2], generator=stream) for _ in range(len(samples))])
     shuffled = flat.gather(2, orders.to(flat.device).unsqueeze(1).expand_as(flat))
@@ -73,7 +72,7 @@ def unusual(samples: Samples, stream: torch.Generator) -> Samples:
 
 
 def _spare(proxy: Samples) -> Samples:
-    """All but the first samples of each class, which methods and the probe get."""
+    """All except the first samples of each class, which methods and the probe get."""
     taken = torch.zeros(len(proxy), dtype=torch.bool)
     for label in proxy.classes():
         taken[torch.nonzero(proxy.y == label).flatten()[:SHOWN].cpu()] = True

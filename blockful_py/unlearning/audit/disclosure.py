@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds what publishing figures tells about the data that they were measured on."""
+"""Bounds the information that published figures disclose about the measured data."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 DIGEST = re.compile(r"(0x)?[0-9a-f]{64}")
 
 SYMBOL_BITS = 4
-"""Ten digits, `-`, `+`, `.`, `e`, the end of a number, and a mark for what is no number: 16 symbols."""
+"""Bits per symbol, of 16: ten digits, `-`, `+`, `.`, `e`, the end of a number, and a mark for a non-number.
+"""
 
 
 def disclosed_bits(document: Any) -> int:
-    """Bits that the figures of a JSON document tell at most, for readers who know its layout and its texts.
+    """Upper bound, in bits, on the information in a JSON document's figures for readers who know the rest.
 
-    A number counts 4 bits a character and 4 for its end; null, a boolean or an infinity 12; a SHA-256 256.
-    Other texts (names, commands) and the lengths of lists count nothing: they must not depend on the data.
-
-    Documents of at most b bits make a guess of the data at most `2^b` times as likely to be right, on
-    average over documents: there are no more of them (min-entropy leakage, Smith 2009).
+    A number counts 4 bits per character and 4 for its end; null, a boolean or an infinity 12; a SHA-256 256.
+    Other texts (names, commands) and the lengths of lists count 0: they must not depend on the data. There
+    are at most 2^b documents of b bits.  A document therefore makes a correct guess of the data at most `2^b`
+    times as likely, on average over documents (min-entropy leakage, Smith 2009).
     """
     if isinstance(document, Mapping):
         return sum(map(disclosed_bits, document.values()))

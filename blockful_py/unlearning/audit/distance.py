@@ -10,8 +10,9 @@ from blockful_py.unlearning.audit.network import Floats
 
 
 def jensen_shannon(left: Floats, right: Floats) -> float:
-    """Mean over samples of `H((P + Q) / 2) - (H(P) + H(Q)) / 2` in nats: 0 for equal distributions,
-    ln 2 for disjoint ones (Lin 1991).
+    """Mean Jensen-Shannon divergence over samples, in nats: `H((P + Q) / 2) - (H(P) + H(Q)) / 2` (Lin 1991).
+
+    It is 0 for equal distributions and ln 2 for disjoint ones.
 
     Args:
         left, right: log-probabilities of the same n samples, float64 (n, classes), n at least 1.
@@ -22,6 +23,6 @@ def jensen_shannon(left: Floats, right: Floats) -> float:
 
 
 def weight_distance(left: Weights, right: Weights) -> float:
-    """L2 norm of the difference, (D,), of two models of one architecture."""
+    """L2 norm of the difference, (D,), between two models of one architecture."""
     difference = flatten(left).astype(np.float64) - flatten(right).astype(np.float64)
     return float(np.sqrt(np.square(difference).sum()))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an attack's decisions prove about epsilon.
+"""Bounds on epsilon proved by an attack's decisions.
 
-Models A and B are epsilon-indistinguishable where `P(A in T) <= e^epsilon P(B in T)` for every set T, and
-the other way round.  An attack with true positive rate p and false positive rate q therefore proves
+Models A and B are epsilon-indistinguishable if `P(A in T) <= e^epsilon P(B in T)` for every set T, and vice
+versa. An attack with true positive rate p and false positive rate q therefore proves
 `epsilon >= max(ln(p / q), ln((1 - q) / (1 - p)))`.
 """
 
@@ -20,13 +20,13 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class EpsilonBound:
-    """What one attack proves, with its confidence.
+    """Bounds on epsilon proved by one attack, at its confidence.
 
     Attributes:
-        low: epsilon is at least this.
-        high: a better count of the same attack would prove at most this; infinite where no false positive,
-            or no false negative, would be no surprise.  Nothing bounds what a better attack proves.
-        limit: the largest `low` that so many decisions can give.
+        low: lower bound on epsilon.
+        high: upper bound on the proof by a better count of the same attack; infinite if zero false positives,
+            or zero false negatives, would be no surprise.  A better attack may prove more.
+        limit: the largest `low` possible with this number of decisions.
     """
 
     low: float
@@ -37,11 +37,12 @@ class EpsilonBound:
 def rate_interval(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """Exact two-sided interval of a rate (Clopper and Pearson 1934).
 
-    Raises:
-        UnlearningError: no trial, or more hits than trials.
+    Raises UnlearningError: no trial, or more hits than trials.
     """
     if not 0 <= hits <= trials or trials < 1:
-        raise UnlearningError(f"a rate needs trials, and not more hits than those: {hits} of {trials}.")
+        raise UnlearningError(
+            f"a rate needs at least one trial and at most as many hits: {hits} of {trials}."
+        )
     rest = (1 - confidence) / 2
     low = float(betaincinv(hits, trials - hits + 1, rest)) if hits else 0.0
     high = float(betaincinv(hits + 1, trials - hits, 1 - rest)) if hits < trials else 1.0
@@ -56,18 +57,17 @@ def epsilon_bound(
     tests: int = 1,
     confidence: float = CONFIDENCE,
 ) -> EpsilonBound:
-    """Of one attack among `tests` attacks of which any may be reported (Bonferroni).
+    """Bounds from one attack among `tests` attacks, any of which may be reported (Bonferroni).
 
-    The decisions must be independent: one a model, by a rule that those models had no part in.
+    The decisions must be independent: one per model, by a rule fitted without these models.
 
     Args:
         true_positives: models of `unlearned` that the attack calls unlearned.
         false_positives: models of `never_knew` that it calls unlearned.
 
-    Raises:
-        UnlearningError: as `rate_interval`.
+    Raises UnlearningError as `rate_interval`.
     """
-    each = 1 - (1 - confidence) / (2 * tests)  # of two rates, in each of the tests
+    each = 1 - (1 - confidence) / (2 * tests)  # two rates in each of the tests
     p_low, p_high = rate_interval(true_positives, unlearned, each)
     q_low, q_high = rate_interval(false_positives, never_knew, each)
     perfect_p, perfect_q = rate_interval(unlearned, unlearned, each)[0], rate_interval(0, never_knew, each)[1]
@@ -79,7 +79,7 @@ def epsilon_bound(
 
 
 def _proved(p: float, q: float) -> float:
-    """`max(ln(p / q), ln((1 - q) / (1 - p)))`."""
+    """Lower bound on epsilon, `max(ln(p / q), ln((1 - q) / (1 - p)))`."""
     return max(_log_ratio(p, q), _log_ratio(1 - q, 1 - p))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact forgetting: the result does not depend on what is forgotten, in any bit."""
+"""Exact forgetting: no bit of the result depends on the forgotten samples."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from blockful_py.learning.weights import Weights, equal
 from blockful_py.unlearning.task import UnlearningTask
 
 NOISE = 0.01
-"""Standard deviation of what is added to each weight."""
+"""Standard deviation of the noise added to each weight."""
 
 
 def is_exact(
     task: UnlearningTask, unlearn: Callable[[UnlearningTask], Mapping[str, Weights]], seed: int = 0
 ) -> bool:
-    """Whether a method's new weights have the same bits where the forgotten samples, also those of earlier
-    requests, and all weights that they have reached, are others: then the new models tell nothing of these
-    samples, but how many there were and whose.
+    """Whether a method's new weights keep their bits when the forgotten data changes.
 
-    One trial, which finds any dependence that shows when everything changes; it proves nothing of code that
-    it does not reach.
+    The test replaces the forgotten samples, including earlier requests', and all weights that they have
+    reached.  If the new weights stay the same, they reveal only the number and the owners of these samples.
+    One trial finds any dependence that shows when everything changes; it proves nothing about code that it
+    does not reach.
 
     Args:
         unlearn: the method; returns state dicts by model.
-        seed: of the other samples and weights.
+        seed: seed of the replacement samples and weights.
     """
     return same_bits(unlearn(task), lambda: unlearn(with_others(task, seed)))
 
 
 def same_bits(found: Mapping[str, Weights], again: Callable[[], Mapping[str, Weights]]) -> bool:
-    """Whether `again` makes the same models; not where its weights are not finite."""
+    """Whether `again` computes the same models; False if its weights are not finite."""
     try:
         others = again()
     except LearningError:
@@ -46,8 +46,10 @@ def same_bits(found: Mapping[str, Weights], again: Callable[[], Mapping[str, Wei
 
 
 def with_others(task: UnlearningTask, seed: int = 0) -> UnlearningTask:
-    """The task where forgotten samples have other values, and published weights that they have reached have
-    noise added; what was stored at publication is left out."""
+    """The task with other values of forgotten samples, and noise on published weights that they have reached.
+
+    Trainings stored at publication are removed.
+    """
     stream = generator(seed, "others")
 
     def other(user: UserData) -> UserData:

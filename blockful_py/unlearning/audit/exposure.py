@@ -10,14 +10,14 @@ from blockful_py.unlearning.audit.network import Floats
 
 
 def auc(above: Floats, below: Floats) -> float:
-    """Probability that a score of `above` exceeds one of `below`, equal ones counted half (Mann and
-    Whitney 1947): 0.5 where scores do not separate the two.  NaN where a score is NaN.
+    """Probability that a score of `above` exceeds one of `below`; ties count half (Mann and Whitney 1947).
+
+    0.5 means that the scores do not separate the two.  NaN if a score is NaN.
 
     Args:
         above, below: scores, float64 (n,) and (m,).
 
-    Raises:
-        UnlearningError: one of the two is empty.
+    Raises UnlearningError: one of the two is empty.
     """
     if not (len(above) and len(below)):
         raise UnlearningError("an AUC needs samples on both sides.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KLoM: divergence of margins, unlearned against never-knew, by example (Georgiev et al. 2024)."""
+"""KLoM: divergence of margins between unlearned and never-knew models, by example (Georgiev et al. 2024)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from blockful_py.verdicts.statistics import LEVEL, Counts, Estimate
 BINS = 20
 CLIP = 100.0
 LEAST_SHARE = 1e-5
-"""Of models in a bin; a bin that models that unlearned leave empty counts as this."""
+"""Share of models assumed in bins that unlearned models leave empty."""
 
 NORMAL = float(ndtri((1 + LEVEL) / 2))
-"""Half a 95 % interval, in standard errors."""
+"""Half the width of a 95 % interval, in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Klom:
-    """Nats over n examples."""
+    """Summary of divergences over n examples, in nats."""
 
     mean: float
     p95: float
@@ -33,7 +33,7 @@ class Klom:
 
 
 def klom(unlearned: ArrayLike, never_knew: ArrayLike) -> Klom:
-    """Summary of `divergences`.  Raises as these."""
+    """Summary of `divergences`.  Raises as `divergences`."""
     found = divergences(unlearned, never_knew)
     worst = int(found.argmax())
     p95 = float(np.quantile(found, 0.95, method="inverted_cdf"))
@@ -41,17 +41,16 @@ def klom(unlearned: ArrayLike, never_knew: ArrayLike) -> Klom:
 
 
 def above_floor(unlearned: ArrayLike, floor: ArrayLike, never_knew: ArrayLike) -> Estimate:
-    """Mean KLoM of models that unlearned, less that of `floor`, models retrained from other seeds: nats.
+    """Mean KLoM of unlearned models minus the mean KLoM of `floor`, in nats.
 
-    With few models KLoM is far above 0 even for equal distributions; the difference is not.  The interval is
-    the jackknife's, position i of all three left out at once: a bootstrap's draws hold models twice, which
-    raises the KLoM of equal distributions alone.
+    `floor` holds models retrained from other seeds.  With few models KLoM is far above 0 even for equal
+    distributions; the difference is not.  The interval is the jackknife's, which leaves out position i of all
+    three at once.  A bootstrap would draw models twice, which raises only equal distributions' KLoM.
 
     Args:
         unlearned, floor, never_knew: margins, (S, n), S at least 4.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     models = len(require_shadows(unlearned, never_knew)[0])
     counts = np.vstack([np.ones(models, dtype=np.int64), 1 - np.eye(models, dtype=np.int64)])
@@ -62,17 +61,16 @@ def above_floor(unlearned: ArrayLike, floor: ArrayLike, never_knew: ArrayLike) -
 
 
 def divergences(unlearned: ArrayLike, never_knew: ArrayLike) -> Floats:
-    """`KL(never knew || unlearned)` of histograms of margins, by example: nats, float64 (n,).
+    """KLoM of each example, `KL(never knew || unlearned)` of histograms of margins: nats, float64 (n,).
 
-    As arXiv 2410.23232, appendix E.1: 20 equal bins over the range of both, margins clipped to +-100, empty
-    bins of the unlearned ones taken as 1e-5.  With few models it is far above 0 even for equal
-    distributions: compare with models retrained from other seeds (`above_floor`).
+    As in arXiv 2410.23232, appendix E.1: 20 equal bins over the range of both, margins clipped to +-100,
+    empty bins of the unlearned models set to 1e-5.  With few models the result is far above 0 even for equal
+    distributions: compare it with models retrained from other seeds (`above_floor`).
 
     Args:
         unlearned, never_knew: margins, (S, n), S at least 4.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     once = np.ones((1, len(np.asarray(unlearned))), dtype=np.int64)
     found: Floats = _by_draw(unlearned, never_knew, once)[0]
@@ -80,15 +78,17 @@ def divergences(unlearned: ArrayLike, never_knew: ArrayLike) -> Floats:
 
 
 def _by_draw(unlearned: ArrayLike, never_knew: ArrayLike, counts: Counts) -> Floats:
-    """Divergences by draw and example, (draws, n), where model i of either kind counts `counts[draw, i]`
-    times; the bins are those of all models."""
+    """Divergences by draw and example, (draws, n).
+
+    Model i of either kind counts `counts[draw, i]` times; the bins are computed from all models.
+    """
     known, strange = (np.clip(each, -CLIP, CLIP) for each in require_shadows(unlearned, never_knew))
     pairs = zip(known.T, strange.T, strict=True)
     return np.column_stack([_divergences(strangers, knowers, counts) for knowers, strangers in pairs])
 
 
 def _divergences(p: Floats, q: Floats, counts: Counts) -> Floats:
-    """`KL(p || q)` of two samples, by draw: (draws,)."""
+    """Divergence of two samples, `KL(p || q)`, by draw: (draws,)."""
     edges = np.histogram_bin_edges(np.concatenate([p, q]), BINS)
     of_p, of_q = (counts @ _members(each, edges) / counts.sum(1, keepdims=True) for each in (p, q))
     ratios = np.log(np.maximum(of_p, LEAST_SHARE) / np.maximum(of_q, LEAST_SHARE))
@@ -97,6 +97,6 @@ def _divergences(p: Floats, q: Floats, counts: Counts) -> Floats:
 
 
 def _members(values: Floats, edges: Floats) -> Floats:
-    """1 in the bin of each value: (S, bins)."""
+    """One-hot bin of each value: (S, bins)."""
     places = np.clip(np.searchsorted(edges, values, "right") - 1, 0, BINS - 1)
     return np.eye(BINS)[places]

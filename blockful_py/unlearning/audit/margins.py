@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Margins by model and example: what the attacks with shadow models read."""
+"""Margins by model and example: the input of attacks with shadow models."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from blockful_py.errors import UnlearningError
 from blockful_py.unlearning.audit.network import Floats
 
 LEAST_MODELS = 4
-"""Of each kind: two to fit a variance to, and two to decide on."""
+"""Minimum number of models of each kind: two to fit a variance, and two to decide on."""
 
 
 def margins(logits: ArrayLike, labels: ArrayLike) -> Floats:
-    """`log p_y - log(1 - p_y)` of the true label y, the logit-scaled confidence (Carlini et al. 2022).
+    """Logit-scaled confidence in the true label y, `log p_y - log(1 - p_y)` (Carlini et al. 2022).
 
     Args:
-        logits: of one model on n examples, or log-probabilities, (n, classes), at least 2 classes.
+        logits: logits or log-probabilities of one model on n examples, (n, classes), at least 2 classes.
         labels: true labels, (n,), whole numbers from 0.
 
     Returns float64 (n,).
 
-    Raises:
-        UnlearningError: shapes that do not fit, or a logit that is not finite.
+    Raises UnlearningError: shapes that do not fit, or a logit that is not finite.
     """
     said, asked = np.asarray(logits, dtype=np.float64), np.asarray(labels)
     if said.ndim != 2 or said.shape[1] < 2 or asked.shape != said.shape[:1]:
@@ -41,10 +40,9 @@ def margins(logits: ArrayLike, labels: ArrayLike) -> Floats:
 
 
 def require_shadows(unlearned: ArrayLike, never_knew: ArrayLike) -> tuple[Floats, Floats]:
-    """Both as float64 (S, n): margins of S models on the same n examples.
+    """Converts both to float64 (S, n): margins of S models on the same n examples.
 
-    Raises:
-        UnlearningError: other shapes, fewer than 4 models a kind, or a margin that is not finite.
+    Raises UnlearningError: other shapes, fewer than 4 models of a kind, or a margin that is not finite.
     """
     known, strange = np.asarray(unlearned, dtype=np.float64), np.asarray(never_knew, dtype=np.float64)
     if known.ndim != 2 or known.shape != strange.shape or len(known) < LEAST_MODELS or not known.shape[1]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Membership inference without labels: tells training samples from samples that the model never saw."""
+"""Membership inference without labels: separates training samples from samples that the model never saw."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blockful_py.unlearning.audit.network import Floats
 RIDGE = 1e-3
 STEPS = 50
 CLIP = 30.0
-"""Bound on the logit of the top probability: float32 logits carry no more."""
+"""Bound on the logit of the top probability; float32 logits are no more precise."""
 
 
 def label_free_features(log_probs: Floats) -> Floats:
@@ -32,14 +32,13 @@ def label_free_features(log_probs: Floats) -> Floats:
 def membership_rate(members: Floats, strangers: Floats, questioned: Floats) -> float:
     """Share of the questioned samples, from 0 to 1, that an attacker calls members.
 
-    The attacker fits a logistic regression to members (1) against strangers (0), either side with half
-    of the weight: `min sum_i v_i log(1 + exp(-t_i (a + b z_i))) + (RIDGE / 2) |b|^2`, z standardised.
+    The attacker fits a logistic regression to members (1) against strangers (0), with half of the weight on
+    either side: `min sum_i v_i log(1 + exp(-t_i (a + b z_i))) + (RIDGE / 2) |b|^2`, z standardised.
 
     Args:
         members, strangers, questioned: log-probabilities of the model, float64 (n, classes) each.
 
-    Raises:
-        UnlearningError: one of the three is empty.
+    Raises UnlearningError: one of the three is empty.
     """
     for what, values in (("member", members), ("stranger", strangers), ("questioned sample", questioned)):
         if not len(values):
@@ -58,7 +57,7 @@ def _with_constant(features: Floats) -> Floats:
 
 
 def _logistic(features: Floats, target: Floats, weight: Floats) -> Floats:
-    """Newton's method with halved steps: the objective is strictly convex, so it converges."""
+    """Fits by Newton's method with step halving; it converges because the objective is strictly convex."""
     penalty = RIDGE * np.diag([0.0] + [1.0] * (features.shape[1] - 1))
     fitted = np.zeros(features.shape[1])
     for _ in range(STEPS):

@@ -32,7 +32,7 @@ class Observation:
     labels: NDArray[np.int64]
 
     def right(self) -> Floats:
-        """1.0 for each correctly classified sample, else 0.0: float64 (n,)."""
+        """Hits, float64 (n,): 1.0 for each correctly classified sample, else 0.0."""
         correct: Floats = (self.log_probs.argmax(1) == self.labels).astype(np.float64)
         return correct
 
@@ -47,10 +47,9 @@ class Observation:
 
 
 def observe(module: nn.Module, class_count: int, samples: Samples) -> Observation:
-    """Run a network over samples, in evaluation mode, without gradients, as `outputs` does.
+    """Runs a network over samples as `outputs` does, in evaluation mode, without gradients.
 
-    Raises:
-        UnlearningError: the network does not end in a linear layer with one output a class.
+    Raises UnlearningError: the network does not end in a linear layer with one output per class.
     """
     seen: list[Tensor] = []
 
@@ -63,7 +62,7 @@ def observe(module: nn.Module, class_count: int, samples: Samples) -> Observatio
             logits = outputs(module.eval(), samples.x)
     finally:
         hook.remove()
-    # Softmax in float64, so that probabilities near 1 keep their distance from 1.
+    # Softmax in float64 keeps the distance between 1 and probabilities near it.
     return Observation(
         torch.log_softmax(logits.double(), 1).cpu().numpy(),
         torch.cat(seen).double().cpu().numpy(),

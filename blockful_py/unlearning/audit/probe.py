@@ -13,10 +13,10 @@ RIDGE = 1e-2
 
 
 def probe_recall(shown: Observation, asked: Observation, classes: Collection[int]) -> float:
-    """Share of the asked samples, from 0 to 1, that ridge regression on frozen features gives their label.
+    """Share of the asked samples, from 0 to 1, classified correctly by ridge regression on frozen features.
 
-    `min |T - 1 a - F B|^2 + RIDGE |B|^2` over the shown samples, T one-hot (n, classes), F the features
-    (n, d); the answer is the class of the largest output.
+    `min |T - 1 a - F B|^2 + RIDGE |B|^2` over the shown samples, T one-hot (n, classes), F the features (n,
+    d); the answer is the class of the largest output.
 
     Args:
         shown: n labelled samples of all classes, few of each.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether models recognise forgotten training samples, without any model to compare with."""
+"""Recognition of forgotten training samples, measured without reference models."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from blockful_py.unlearning.audit.network import Floats
 def recognition(
     architecture: Architecture, models: Mapping[str, Weights], trained: Samples, unseen: Samples
 ) -> dict[str, float | None]:
-    """AUC of the log-probability of the true label, trained samples against unseen ones, by model.
+    """AUC, by model, of the log-probability of the true label: trained against unseen samples.
 
-    None where there are no samples on a side, or a model's outputs are not finite.
+    None without samples on one side, or if a model's outputs are not finite.
 
-    Raises:
-        LearningError: weights of another architecture, or no memory left on the device.
+    Raises LearningError: weights of another architecture, or the device is out of memory.
     """
     if not (len(trained) and len(unseen)):
         return dict.fromkeys(models)

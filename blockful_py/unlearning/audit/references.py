@@ -11,17 +11,17 @@ from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.task import UnlearningTask
 
 GOLD_SHIFT, GOLD2_SHIFT = 1_000_000, 2_000_000
-"""Added to the task's seed: gold, gold2 and the methods never share a draw."""
+"""Offsets to the task's seed: gold, gold2 and the methods never share a draw."""
 
 
 def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:
-    """Retrains every model that forgotten samples have reached, without them, in topological order.
+    """Retrains, in topological order, every model that forgotten samples have reached, without these samples.
 
-    These are the models of all who hold some of it, and their descendants: where everyone holds the class,
-    the whole graph, since ancestors that know it would teach it again.
+    These are the models of all owners with forgotten samples, and their descendants.  If everyone holds the
+    class, that is the whole graph: ancestors that know the class would teach it again.
 
     Args:
-        shift: added to the task's seed.
+        shift: offset to the task's seed.
         meter: counts the sample passes.
 
     Returns the state dicts of the affected models only.

@@ -21,13 +21,13 @@ from blockful_py.unlearning.head import output_layer
 
 RATE, MOMENTUM = 0.004, 0.9
 FORGOTTEN, RETAINED = 16, 16
-"""Samples of each kind in a step."""
+"""Samples of each kind per step."""
 STEPS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """Batches to train on, and a measure of the share that is left to learn.
+    """Training batches, and a measure of the share left to learn.
 
     Attributes:
         batches: samples of each step.
@@ -43,8 +43,7 @@ class Lesson:
 def lesson_batches(
     forgotten: Samples, retained: Samples, steps: int, stream: torch.Generator
 ) -> list[Samples]:
-    """`steps` batches of 16 forgotten and 16 retained samples, drawn without replacement until all were
-    seen."""
+    """Draws `steps` batches of 16 forgotten and 16 retained samples, using all before any repeats."""
     drawn = zip(
         _draws(forgotten, FORGOTTEN, steps, stream), _draws(retained, RETAINED, steps, stream), strict=True
     )
@@ -52,7 +51,7 @@ def lesson_batches(
 
 
 def wrong_share(asked: Samples) -> Callable[[Tensor], float]:
-    """Share of misclassified samples, from 0 to 1, as a function of their logits (n, classes)."""
+    """Measures the share of misclassified samples, from 0 to 1, from their logits (n, classes)."""
 
     def left(logits: Tensor) -> float:
         return float((logits.argmax(1) != asked.y).double().mean().item())
@@ -61,8 +60,10 @@ def wrong_share(asked: Samples) -> Callable[[Tensor], float]:
 
 
 def loss_share(asked: Samples, low: float, high: float) -> Callable[[Tensor], float]:
-    """`(loss - low) / (high - low)` in [0, 1], of the mean cross-entropy (nats) of these samples, as a
-    function of their logits (n, classes)."""
+    """Measures `(loss - low) / (high - low)`, clipped to [0, 1], from the samples' logits (n, classes).
+
+    The loss is their mean cross-entropy (nats).
+    """
 
     def left(logits: Tensor) -> float:
         loss = float(functional.cross_entropy(logits.double(), asked.y).item())
@@ -85,17 +86,15 @@ def relearn_steps(
     classes: Collection[int],
     device: torch.device,
 ) -> dict[str, float]:
-    """`sum over steps t of left(t)`, from 0 to the number of batches, in SGD of rate 0.004, momentum 0.9;
-    by model, for those that have a lesson.
+    """Relearn time of each model with a lesson, `sum over steps t of left(t)`.
 
-    Where `left` is the share of misclassified samples, this is the mean number of steps over samples: the
-    relearn time averaged over all levels of accuracy, which is less noisy than at one of them.
-
-    The output rows of the `classes` are first set to zero and their biases to the mean of the others', in
-    every model alike: otherwise a masked head would look like forgetting.  A network stays in evaluation
-    mode, so running statistics do not move.
-
-    Small networks learn in stacks, with the figures of the loop to rounding, and the same bits in any stack.
+    It is between 0 and the number of batches.  Models learn by SGD of rate 0.004, momentum 0.9.  If `left` is
+    the share of misclassified samples, the sum is the mean number of steps over samples: the relearn time
+    averaged over all levels of accuracy, which is less noisy than the time to one level. In every model, the
+    output rows of the `classes` are first set to zero and their biases to the mean of the others'; otherwise
+    a masked head would look like forgetting.  Networks stay in evaluation mode, so running statistics do not
+    move. Small networks learn in stacks; their figures equal the loop's up to rounding, with the same bits in
+    any stack.
     """
     taught = {name: equalised(architecture, models[name], classes) for name in lessons}
     if not stacks_well(architecture, device):
@@ -112,8 +111,7 @@ def relearn_steps(
 
 
 def equalised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
-    """A copy with zero output rows (of (classes, d)) for the classes, and biases at the mean of the
-    others'."""
+    """A copy with zero output rows, of (classes, d), for the classes, and the mean bias of the others."""
     if not classes:
         return weights
     name, head = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)
@@ -141,7 +139,7 @@ def _alone(module: nn.Module, lesson: Lesson) -> float:
 
 
 def _stacks(lessons: Mapping[str, Lesson]) -> list[tuple[str, ...]]:
-    """Models whose lessons have the same sizes, side by side."""
+    """Groups of models whose lessons have the same sizes."""
     alike: dict[tuple[int, ...], list[str]] = {}
     for name, lesson in lessons.items():
         alike.setdefault((len(lesson.asked), *map(len, lesson.batches)), []).append(name)
@@ -153,7 +151,7 @@ def _stacks(lessons: Mapping[str, Lesson]) -> list[tuple[str, ...]]:
 
 
 def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[float]:
-    """`_alone` for M models at once."""
+    """Computes `_alone` for M models at once."""
     optimiser = StackedSgd(
         form.packed(weights), TrainingSettings(learning_rate=RATE, momentum=MOMENTUM, weight_decay=0)
     )
@@ -175,13 +173,13 @@ def _stacked(form: Form, weights: Stack, lessons: Sequence[Lesson]) -> list[floa
 
 @torch.no_grad()
 def _said(form: Form, stack: Stack, asked: Tensor) -> list[Tensor]:
-    """Logits of M models, (n, classes) each; one after the other, since one model's layers fit the cache."""
+    """Logits of M models, (n, classes) each, one after the other because one model's layers fit the cache."""
     models = ({name: tensor[i : i + 1] for name, tensor in stack.items()} for i in range(len(asked)))
     return [form.logits(model, own.unsqueeze(0))[0] for model, own in zip(models, asked, strict=True)]
 
 
 def _side_by_side(form: Form, samples: Sequence[Samples]) -> Tensor:
-    """What a form reads of the samples of M models, (M, n, ...)."""
+    """The form's input for the samples of M models, (M, n, ...)."""
     prepared = form.prepared(torch.cat([each.x for each in samples]))
     return prepared.view(len(samples), -1, *prepared.shape[1:])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Residual knowledge: forgotten samples recognised under small perturbations (Hsu et al. 2025)."""
+"""Residual knowledge: recognition of forgotten samples under small perturbations (Hsu et al. 2025)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blockful_py.unlearning.audit.margins import require_shadows
 from blockful_py.verdicts.statistics import Estimate, mean, ratio, resample
 
 DRAWS = 8
-"""Perturbations of a sample."""
+"""Perturbations per sample."""
 
 RADIUS = 0.1
 """Root mean square of a perturbation's values; inputs span about 1."""
@@ -21,11 +21,11 @@ RADIUS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ResidualKnowledge:
-    """How often perturbed forgotten samples are recognised.
+    """Recognition rates of perturbed forgotten samples, compared between the two kinds of models.
 
     Attributes:
-        ratio: rate of models that unlearned over that of models that never knew (arXiv 2601.22359); 1 is
-            none, infinite where only the former recognise any.
+        ratio: rate of unlearned models divided by the rate of never-knew models (arXiv 2601.22359); 1 means
+            no residual knowledge, infinity that only unlearned models recognise any.
         excess: difference of the two rates.
     """
 
@@ -34,14 +34,13 @@ class ResidualKnowledge:
 
 
 def residual_knowledge(unlearned: ArrayLike, never_knew: ArrayLike) -> ResidualKnowledge:
-    """Intervals are bootstrapped over pairs of models.
+    """Compares recognition rates; intervals are bootstrapped over pairs of models.
 
     Args:
         unlearned, never_knew: margins on perturbed forgotten samples, (S, n), S at least 4; a sample is
-            recognised where its margin is above 0.
+            recognised if its margin is above 0.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     known, strange = ((each > 0).mean(1) for each in require_shadows(unlearned, never_knew))
     counts = resample(range(len(known)))
@@ -51,7 +50,7 @@ def residual_knowledge(unlearned: ArrayLike, never_knew: ArrayLike) -> ResidualK
 
 
 def perturbed(samples: Samples, stream: torch.Generator) -> Samples:
-    """8 neighbours of each sample, (8 n, ...), at a root-mean-square distance of 0.1 in random directions."""
+    """Draws 8 neighbours of each sample, (8 n, ...), at RMS distance 0.1 in random directions."""
     x = samples.x.repeat(DRAWS, *[1] * (samples.x.dim() - 1))
     noise = torch.randn(x.shape, generator=stream)
     size = noise.flatten(1).square().mean(1).sqrt().view(-1, *[1] * (x.dim() - 1))

@@ -13,24 +13,24 @@ from blockful_py.learning.data import Dataset, Samples, pooled
 from blockful_py.unlearning.task import UnlearningTask
 
 SHOWN = 10
-"""Samples of a class that the probe is trained on."""
+"""Samples of a class that train the probe."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditSamples:
-    """Samples that the metrics of an audit read, at any level; each part is (m, ...).
+    """Samples for the metrics of an audit, at any level; each part is (m, ...).
 
     Attributes:
         forget_train: forgotten training samples of all users.
-        forget_test: held-out samples of the classes that `forget_train` has.
-        retain_train: training samples that users keep, all together.
+        forget_test: held-out samples of the classes in `forget_train`.
+        retain_train: retained training samples of all users together.
         retain_test: held-out samples of the classes that models must still know.
-        members: training samples that the owner keeps, by model.
-        shown: samples in no user's data and in no test, for the probe: 10 of each class, the forgotten
-            ones too; None where no whole class is forgotten.
-        classes: the classes that are forgotten as a whole; none at the levels of client and sample.
-        never_seen: held-out samples like `forget_test`, and more of them, for the AUC; `forget_test` itself
-            where None.
+        members: by model, training samples that the owner keeps.
+        shown: samples for the probe, outside users' data and tests: 10 of each class, forgotten ones
+            included; None unless whole classes are forgotten.
+        classes: classes forgotten as a whole; empty at the levels client and sample.
+        never_seen: a larger set of held-out samples like `forget_test`, for the AUC; None means
+            `forget_test`.
     """
 
     forget_train: Samples
@@ -46,7 +46,7 @@ class AuditSamples:
         for what in ("forget_train", "forget_test", "retain_train", "retain_test", "never_seen"):
             part = getattr(self, what)
             if part is not None and not len(part):
-                raise UnlearningError(f"an audit needs samples in {what}; there are none.")
+                raise UnlearningError(f"an audit needs samples in {what}; it has none.")
         if self.classes and self.shown is None:
             raise UnlearningError("an audit at class level needs samples to train its probe on (shown).")
 
@@ -54,9 +54,9 @@ class AuditSamples:
 def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
     """The samples of a request, at any level.
 
-    Where whole classes are forgotten, few of the test set are like them: the AUC also reads the spare samples
-    of these classes.  Clients and samples have many classes, and most of the test set beside them.  The
-    members of a model whose owner keeps no samples are those of all users.
+    If whole classes are forgotten, few test samples belong to them, so the AUC also uses the spare samples of
+    these classes.  Clients and samples span many classes, so most of the test set serves their AUC.  If a
+    model's owner keeps no samples, its members are all users' retained samples.
 
     Raises:
         UnlearningError: no held-out sample like the forgotten ones, or too few proxy samples for the probe.
@@ -82,8 +82,7 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
 def first_of_each(samples: Samples, classes: tuple[int, ...], count: int) -> Samples:
     """The first `count` samples of each class: (classes * count, ...), class after class.
 
-    Raises:
-        UnlearningError: a class has fewer.
+    Raises UnlearningError: a class has fewer.
     """
     rows = {label: torch.nonzero(samples.y == label).flatten()[:count] for label in classes}
     short = [str(label) for label, indices in rows.items() if len(indices) < count]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-LiRA: per example, did a model unlearn it or never know it? (Hayes et al. 2024, arXiv 2403.01218)."""
+"""U-LiRA: did a model unlearn an example, or never know it? (Hayes et al. 2024, arXiv 2403.01218)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from blockful_py.verdicts.statistics import LEVEL, Counts, Estimate, estimate, m
 
 FALSE_POSITIVES = 0.01
 LEAST_SPREAD = 1e-3
-"""Standard deviation that a fit has at least; margins of float32 networks are no finer."""
+"""Minimum standard deviation of a fit; margins of float32 networks are no finer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ULira:
-    """What the attack finds out about n examples, from S models of each kind.
+    """Result of the attack on n examples, with S models of each kind.
 
     Attributes:
-        auc: probability that a pair of a model that unlearned and an example scores above a pair of one that
-            never knew, 0.5 for guesses.
-        tpr: true positives at 1 % false ones, over all pairs of model and example.
-        accuracy: mean over examples of the share of right decisions, 0.5 for guesses.
-        worst: the example whose decisions are right most often: the share, and its exact interval for the
-            worst of n (Bonferroni).  Guesses have a worst example too: compare with that of gold.
-        worst_example: its position.
-        epsilon: the largest of the bounds from each example and from all of them together (Bonferroni).
+        auc: probability that an (unlearned model, example) pair scores above a (never-knew model, example)
+            pair; 0.5 for guesses.
+        tpr: true positive rate at 1 % false positives, over all pairs of model and example.
+        accuracy: mean over examples of the share of right decisions; 0.5 for guesses.
+        worst: share of right decisions on the example with the most of them, with its exact interval for the
+            worst of n (Bonferroni).  Guesses have a worst example too: compare with gold's.
+        worst_example: position of that example.
+        epsilon: largest of the bounds from each example and from all examples together (Bonferroni).
     """
 
     auc: Estimate
@@ -42,16 +42,15 @@ class ULira:
 
 
 def u_lira(unlearned: ArrayLike, never_knew: ArrayLike) -> ULira:
-    """Attack S models that unlearned and S that never knew.
+    """Attacks S unlearned and S never-knew models.
 
     Rates come from `leave_pair_out`.  Epsilon comes from fits to half of the models and decisions on the
-    others, which are independent: `epsilon_bound` needs that.
+    other half; these decisions are independent, as `epsilon_bound` requires.
 
     Args:
         unlearned, never_knew: margins, (S, n), S at least 4; models are independent of each other.
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     known, strange = require_shadows(unlearned, never_knew)
     of_unlearned, of_strangers = leave_pair_out(known, strange)
@@ -76,25 +75,26 @@ def u_lira(unlearned: ArrayLike, never_knew: ArrayLike) -> ULira:
 
 
 def likelihood_ratios(unlearned: ArrayLike, never_knew: ArrayLike, targets: ArrayLike) -> Floats:
-    """`ln N(m; unlearned) - ln N(m; never knew)` by target model and example, above 0 for "unlearned".
+    """Log-likelihood ratio of each target model and example; above 0 means "unlearned".
+
+    `ln N(m; unlearned) - ln N(m; never knew)`
 
     Args:
         unlearned, never_knew: margins of shadow models, (S, n); a Gaussian is fitted per example.
-        targets: margins of T models that are no shadow models, (T, n).
+        targets: margins of T models outside the shadow models, (T, n).
 
     Returns float64 (T, n).
 
-    Raises:
-        UnlearningError: as `require_shadows`.
+    Raises UnlearningError as `require_shadows`.
     """
     return _ratios(*require_shadows(unlearned, never_knew), np.asarray(targets, dtype=np.float64))
 
 
 def leave_pair_out(known: Floats, strange: Floats) -> tuple[Floats, Floats]:
-    """Likelihood ratios of all shadow models, (S, n) each: those of pair i, one of each kind, from fits to
-    the other S - 1 pairs.
+    """Likelihood ratios of all shadow models, (S, n) each: pair i is scored by fits to the other S - 1 pairs.
 
-    Both models of a pair meet the same fits, so where the kinds do not differ, their ratios do not either.
+    A pair has one model of each kind.  Both meet the same fits, so if the kinds do not differ, their ratios
+    do not differ either.
     """
     fits = _fit_without_each(known), _fit_without_each(strange)
     scored = [_log_density(each, *fits[0]) - _log_density(each, *fits[1]) for each in (known, strange)]
@@ -111,23 +111,23 @@ def _fit(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _fit_without_each(values: Floats) -> tuple[Floats, Floats]:
-    """`_fit` of all rows but each: (S, n) each."""
+    """Leave-one-out fits: `_fit` without row i, for each i, (S, n) each."""
     count = len(values)
     centred = values - values.mean(0)
-    without = -centred / (count - 1)  # mean of the others, less the mean of all
+    without = -centred / (count - 1)  # mean of the others minus the mean of all
     squares = np.square(centred).sum(0) - np.square(centred) - (count - 1) * np.square(without)
     spread = np.sqrt(np.maximum(squares, 0) / (count - 2))
     return values.mean(0) + without, np.maximum(spread, LEAST_SPREAD)
 
 
 def _log_density(values: Floats, centre: Floats, spread: Floats) -> Floats:
-    """Of a Gaussian, less `ln sqrt(2 pi)`."""
+    """Log-density of a Gaussian plus `ln sqrt(2 pi)`."""
     found: Floats = -np.square((values - centre) / spread) / 2 - np.log(spread)
     return found
 
 
 class _Rates:
-    """Rates of likelihood ratios, (S, n) of either kind, in which model i counts `times[i]` times."""
+    """Rates of likelihood ratios, (S, n) of either kind, with model i counted `times[i]` times."""
 
     def __init__(self, above: Floats, below: Floats) -> None:
         self._above, self._below = above, below
@@ -138,12 +138,11 @@ class _Rates:
         self._order = np.argsort(below, axis=None)
 
     def aucs(self, counts: Counts) -> Floats:
-        """By draw, (draws,): `P(above > below) + P(above = below) / 2`."""
+        """AUC by draw, (draws,): `P(above > below) + P(above = below) / 2`."""
         return np.array([self._auc(times) for times in counts])
 
     def true_positives(self, counts: Counts) -> Floats:
-        """By draw, (draws,): share of `above` beyond the lowest threshold that at most 1 % of `below`
-        exceed."""
+        """True positive rate by draw, (draws,), at the lowest threshold that 1 % of `below` exceed."""
         return np.array([self._true_positives(times) for times in counts])
 
     def _auc(self, times: Counts) -> float:
@@ -161,7 +160,7 @@ class _Rates:
 
 
 def _epsilon(known: Floats, strange: Floats) -> EpsilonBound:
-    """Fits to every second pair, decisions on the others."""
+    """Epsilon from fits to every second pair and decisions on the others."""
     fitted, left = [(known[part::2], strange[part::2]) for part in (0, 1)]
     ratios = [_ratios(*fitted, margins) for margins in left]
     called = [np.column_stack([ratio, ratio.sum(1)]) > 0 for ratio in ratios]  # (S/2, n + 1)

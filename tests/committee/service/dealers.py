@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members of this process that generate keys over HTTP, honest ones and crooked ones."""
+"""Members in this process that generate keys over HTTP, honest and crooked ones."""
 
 from __future__ import annotations
 
@@ -14,22 +14,26 @@ from starlette.types import ASGIApp
 
 from blockful_py.committee import wire
 from blockful_py.committee.outbox_store import OutboxStore
+from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.generation import Charter, Origin
+from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.key_leader import Generated, generate_among
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.member_client import Deadlines, MemberClient
 from blockful_py.committee.service.messages import (
     Answers,
     Complaints,
     DealerCommitment,
-    Empty,
     Identity,
-    MessageKind,
+    ReadRequest,
     SealedShares,
+    WrappedKey,
 )
+from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox
-from blockful_py.committee.service.request_handler import RequestHandler, Seat
+from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import curve, eip712
@@ -47,7 +51,7 @@ LEADER = wire.MessageSigner(curve.random_scalar(SeededRng(b"leader")), DOMAIN)
 
 
 class Hall:
-    """A world in which epoch 1 is current and any charter of epoch 2 is welcome."""
+    """A world with current epoch 1 that admits every charter of epoch 2."""
 
     gateway: ASGIApp | None = None
 
@@ -78,10 +82,13 @@ class Hall:
     def extent(self) -> Extent:
         return Extent(16, 16)
 
-    def custody(self, kind: MessageKind, message: wire.Message) -> Empty:
+    def key_custody(self) -> KeyCustody:
         raise RefusedError("nothing is kept here")
 
-    def blocks(self, kind: MessageKind, message: wire.Message) -> Empty:
+    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+        raise RefusedError("nothing is kept here")
+
+    def block_custody(self) -> BlockCustody:
         raise RefusedError("nothing is kept here")
 
     def admit(self, charter: Charter) -> None:
@@ -91,7 +98,7 @@ class Hall:
 
 @dataclass
 class Shelf:
-    """Keeps shares."""
+    """Stores shares in memory."""
 
     kept: list[KeyShare] = field(default_factory=list)
     origins: dict[bytes, Origin] = field(default_factory=dict)
@@ -110,7 +117,7 @@ class Shelf:
 
 @dataclass
 class Party:
-    """Members behind their URLs; `clients` lead to them."""
+    """Members behind their URLs, and `clients` for them."""
 
     clients: list[MemberClient]
     shelves: list[Shelf]
@@ -122,7 +129,7 @@ class Party:
         return Charter(CHAIN, COMMITTEE, epoch, 0, 0, members, dealers, threshold, salt)
 
     def elected_charter(self, dealers: tuple[bytes, ...]) -> Charter:
-        """Of all members, whoever deals."""
+        """A charter with all members, for any dealers."""
         whole = self.charter(tuple(client.address for client in self.clients))
         indices = tuple(i for i, client in enumerate(self.clients, start=1) if client.address in dealers)
         return replace(whole, dealers=indices, salt=SeededRng(b"salt", len(dealers))(32))
@@ -134,22 +141,22 @@ class Party:
 Hand = Callable[[MessageKind, wire.Message, Any], Any]
 
 
-class CrookedSmith(DkgParticipant):
-    """Answers what `hand` makes of the honest answer."""
+class CrookedHandler(RequestHandler):
+    """Answers with the result of `hand` for the honest answer."""
 
-    def __init__(self, secret: int, shelf: Shelf, hand: Hand) -> None:
-        super().__init__(secret, shelf)
+    def __init__(self, hand: Hand, *parts: Any) -> None:
+        super().__init__(*parts)
         self._hand = hand
 
-    def answer(self, kind: MessageKind, message: wire.Message, admission: Any) -> Any:
-        return self._hand(kind, message, super().answer(kind, message, admission))
+    def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
+        return self._hand(kind, message, super()._answered(kind, message))
 
 
 @contextmanager
 def party(
     size: int, hands: dict[int, Hand] | None = None, hall: Callable[[int], Hall] = lambda index: Hall()
 ) -> Iterator[Party]:
-    """`size` members; those in `hands`, by index, are crooked; `hall` is a member's world."""
+    """A party of `size` members; the crooked ones are in `hands`, by index; `hall` is each member's world."""
     with ExitStack() as stack:
         found = Party([], [], [])
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -157,10 +164,10 @@ def party(
             secret = curve.random_scalar(SeededRng(b"member", index))
             shelf = Shelf()
             hand = (hands or {}).get(index)
-            smith = CrookedSmith(secret, shelf, hand) if hand else DkgParticipant(secret, shelf)
             outbox = stack.enter_context(Outbox(OutboxStore(folder / str(index))))
             world = hall(index)
-            handler = RequestHandler(secret, world, smith, outbox)
+            parts = secret, world, DkgParticipant(secret, shelf), outbox
+            handler = CrookedHandler(hand, *parts) if hand else RequestHandler(*parts)
             server = stack.enter_context(Server(handler, gateway=world.gateway))
             address = curve.address(curve.multiply_base(secret))
             found.clients.append(MemberClient(server.url, address, LEADER, Deadlines(20, 20)))

@@ -16,7 +16,7 @@ LIMIT = 1 << 16
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a line says: `stranger`, or the name of a peer."""
+    """The sender in a line: `stranger`, or the name of a peer."""
 
     peer: bytes | None
     size: int
@@ -26,7 +26,7 @@ class Ticket:
 
 @dataclass
 class Desk:
-    """Answers a body with itself, twice; the body `wait` is answered once `let_go` is set."""
+    """Answers a body with the body twice; the body `wait` is answered once `let_go` is set."""
 
     let_go: threading.Event = field(default_factory=threading.Event)
     arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -61,7 +61,7 @@ def place(server: Server) -> tuple[str, int]:
 
 
 def request(message: bytes, length: int | None = None) -> bytes:
-    """An HTTP request with a message; `length` is what it says the message has."""
+    """An HTTP request with a message; `length` is its declared length."""
     size = len(message) if length is None else length
     return b"POST /message HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size + message
 
@@ -74,7 +74,7 @@ def connected(server: Server, data: bytes = b"") -> socket.socket:
 
 
 def answer_on(opened: socket.socket) -> bytes:
-    """What comes until the server ends the connection."""
+    """The bytes that arrive until the server ends the connection."""
     found = b""
     try:
         while chunk := opened.recv(1 << 16):
@@ -85,6 +85,6 @@ def answer_on(opened: socket.socket) -> bytes:
 
 
 def raw(server: Server, data: bytes) -> bytes:
-    """What comes back for bytes on the wire."""
+    """The answer to bytes on the wire."""
     with connected(server, data) as opened:
         return answer_on(opened)

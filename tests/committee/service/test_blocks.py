@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks are pushed to members: only what they lack, from senders they know, within bounds."""
+"""Blocks are pushed to members: only missing ones, from known senders, within bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,10 @@ from blockful_py.committee.service import door
 from blockful_py.committee.service import server as module
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.block_push import NO_SUBJECT, push
-from blockful_py.committee.service.limits import LIMITS, MAX_NAMES, Extent
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import MAX_NAMES, Extent
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient, identify, signed_fetch
-from blockful_py.committee.service.messages import BlockNames, MessageKind
+from blockful_py.committee.service.messages import BlockNames, Empty
 from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import SeededRng
@@ -48,15 +48,31 @@ PEER = wire.MessageSigner(curve.random_scalar(SeededRng(b"another leader")), DOM
 EPOCH = 1
 
 
+class CountingCustody(BlockCustody):
+    """Records the kinds and sizes of the questions that it answers."""
+
+    def __init__(self, store: ContentStore, arrivals: Arrivals, taken: list[tuple[MessageKind, int]]) -> None:
+        super().__init__(store, arrivals)
+        self._taken = taken
+
+    def had(self, sender: bytes, asked: BlockNames) -> BlockNames:
+        self._taken.append((MessageKind.HAS_BLOCKS, len(codec.encode(asked))))
+        return super().had(sender, asked)
+
+    def keep(self, sender: bytes, body: bytes) -> Empty:
+        self._taken.append((MessageKind.KEEP_BLOCKS, len(body)))
+        return super().keep(sender, body)
+
+
 class Cellar(Hall):
-    """A world of a member with a store of its own, and two leaders."""
+    """The world of a member with its own store, and two leaders."""
 
     def __init__(self, folder: Path, most: int) -> None:
         self.store = ContentStore(folder)
         self.arrivals = Arrivals(folder / "arrivals", most)
-        self.custody_of_blocks = BlockCustody(self.store, self.arrivals)
-        self.gateway = gateway(self.store)
         self.taken: list[tuple[MessageKind, int]] = []
+        self.custody_of_blocks = CountingCustody(self.store, self.arrivals, self.taken)
+        self.gateway = gateway(self.store)
 
     def may_lead(self, address: bytes) -> bool:
         return address in (LEADER.address, PEER.address)
@@ -64,12 +80,11 @@ class Cellar(Hall):
     def is_participant(self, address: bytes) -> bool:
         return False
 
-    def blocks(self, kind: MessageKind, message: wire.Message) -> Any:
-        self.taken.append((kind, len(message.body)))
-        return self.custody_of_blocks.answer(kind, message)
+    def block_custody(self) -> BlockCustody:
+        return self.custody_of_blocks
 
     def file(self, uri: Uri) -> bytes:
-        """The file, from this machine alone."""
+        """Fetches the file from this machine alone."""
         return FederatedStore(self.store, self.arrivals, lambda: ()).read(uri, ANY_SIZE)
 
 
@@ -105,11 +120,11 @@ def members(tmp_path: Path) -> Iterator[Members]:
 
 @pytest.fixture
 def crowded(members: Members, monkeypatch: pytest.MonkeyPatch) -> Iterator[Members]:
-    """Strangers that read nothing hold all seats that they can have of the first member."""
+    """Strangers that never read hold all slots that the first member gives them."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", SECONDS)
     name = cid_string(members.cellars[0].store.add_pieces([bytes([i]) * 2**20 for i in range(32)]))
     with ExitStack() as stack:
-        for _ in range(door.FETCHER_SEATS):
+        for _ in range(door.FETCHER_SLOTS):
             whole = get(f"/ipfs/{name}?format=car")
             opened = stack.enter_context(connected(members.party.servers[0], whole))
             assert opened.recv(12) == b"HTTP/1.1 200"
@@ -133,7 +148,7 @@ def test_files_are_pushed_to_all_members_once(members: Members, source: ContentS
     for cellar in members.cellars:
         kinds = [kind for kind, _ in cellar.taken]
         assert kinds == [MessageKind.HAS_BLOCKS, *[MessageKind.KEEP_BLOCKS] * 2]
-        assert all(size <= LIMITS[kind].question_bytes(Extent(0, 0)) for kind, size in cellar.taken)
+        assert all(size <= kind.row.limits.question_bytes(Extent(0, 0)) for kind, size in cellar.taken)
         cellar.taken.clear()
     push(files, source, members.places(), EPOCH, quorum=4)
     for cellar in members.cellars:
@@ -181,7 +196,7 @@ def test_members_that_fail_are_named_and_a_quorum_is_enough(members: Members, so
 def test_a_sender_is_bounded_and_others_are_not_its_victims(members: Members, source: ContentStore) -> None:
     for cellar in members.cellars:
         cellar.arrivals = Arrivals(cellar.store.directory / "arrivals", 2 * len(PATTERN))
-        cellar.custody_of_blocks = BlockCustody(cellar.store, cellar.arrivals)
+        cellar.custody_of_blocks = CountingCustody(cellar.store, cellar.arrivals, cellar.taken)
     first, second = source.add(LONG), source.add(b"small")
     with pytest.raises(QuorumError, match=f"{LEADER.address.hex()} has [0-9]+ bytes of blocks here"):
         push([first], source, members.places(), EPOCH, quorum=3)
@@ -222,7 +237,7 @@ def test_too_many_names_are_refused(members: Members) -> None:
     with pytest.raises(RefusedError, match=f"{MAX_NAMES} are allowed"):
         members.one().ask(MessageKind.HAS_BLOCKS, EPOCH, NO_SUBJECT, names)
     names = BlockNames(names.blocks[1:])
-    assert len(codec.encode(names)) <= LIMITS[MessageKind.HAS_BLOCKS].question_bytes(Extent(0, 0))
+    assert len(codec.encode(names)) <= MessageKind.HAS_BLOCKS.row.limits.question_bytes(Extent(0, 0))
     members.one().ask(MessageKind.HAS_BLOCKS, EPOCH, NO_SUBJECT, names)
 
 
@@ -271,7 +286,7 @@ def test_messages_are_refused_and_not_mistaken_for_cars(members: Members) -> Non
 def reader_of(
     members: Members, folder: Path, signer: wire.MessageSigner | None, seconds: float
 ) -> FederatedStore:
-    """A machine that asks the first member, as a stranger or by its key."""
+    """A machine that asks the first member, as a stranger or with its key."""
     url, address = members.one().url, members.one().address
     store, sign = ContentStore(folder), signed_fetch(signer, lambda: EPOCH) if signer else lambda machine: {}
     arrivals = Arrivals(folder / "arrivals")
@@ -307,5 +322,5 @@ def test_a_request_that_no_peer_signed_is_a_strangers(crowded: Members) -> None:
 
 
 def test_the_signature_of_a_fetch_is_no_question(members: Members) -> None:
-    with pytest.raises(RefusedError, match="is no question"):
+    with pytest.raises(RefusedError, match="is not a question"):
         members.one().ask(MessageKind.FETCH_BLOCKS, EPOCH, NO_SUBJECT, b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies wait for memory in the order in which they came."""
+"""Bodies wait for memory in the order of their arrival."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member is waited for until the deadline, and what it answers is read within bounds."""
+"""A client waits for a member until the deadline, and reads its answer within bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.committee.service.desks import SECONDS
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[str]:
-    """The URL of a server that sends these bytes to whoever asks, and goes on listening to it."""
+    """The URL of a server that sends these bytes to every client, and keeps listening to it."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
 
         def serve() -> None:

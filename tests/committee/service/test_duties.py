@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member does unasked goes on whatever happens, and ends when it is told to."""
+"""A member's duties continue despite all errors, and end on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = 600.0
 
 
 class Chore:
-    """Does `act` with the number of the step, and lets others wait for a step."""
+    """Calls `act` with the number of the step, and lets others wait for a step."""
 
     def __init__(self, name: str, act: Callable[[int], None]) -> None:
         self.name = name
@@ -99,4 +99,6 @@ def test_closing_waits_for_the_step_that_is_under_way_and_begins_no_other() -> N
 
 
 def test_duties_that_never_began_are_closed() -> None:
-    Duties([Chore("chore", _nothing)]).close()
+    chore = Chore("chore", _nothing)
+    Duties([chore]).close()
+    assert chore.steps == 0

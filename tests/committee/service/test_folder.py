@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a member's folder keeps of keys: shares, what they are for, and which one it settled on."""
+"""Keys in a member's folder: shares, their origins, and the settled key."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +15,7 @@ import pytest
 from blockful_py.committee.service.folder import DST_SHARE, MemberFolder, keys_in
 from blockful_py.committee.service.generation import Charter, Origin
 from blockful_py.crypto import secretbox
-from blockful_py.crypto.passphrase import KdfCost, cost_of
+from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
@@ -71,7 +72,8 @@ def test_a_share_is_read_with_the_keys_of_its_member_and_under_its_own_name_alon
 
 
 def test_the_keystore_costs_what_was_asked_for(folder: MemberFolder) -> None:
-    assert cost_of((folder.path / "keystore.json").read_bytes()) == QUICK != KdfCost()
+    kdf = json.loads((folder.path / "keystore.json").read_bytes())["kdf"]
+    assert KdfCost(kdf["n"], kdf["r"], kdf["p"]) == QUICK != KdfCost()
 
 
 def test_one_key_is_settled_on_in_an_attempt_and_another_in_the_next(folder: MemberFolder) -> None:

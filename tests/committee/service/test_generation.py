@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key generation over HTTP among members of this process: who fails is left out, who lies is caught."""
+"""Key generation over HTTP among members of this process: failing ones are left out, liars are caught."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,22 +13,17 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import MemberClient, identify
-from blockful_py.committee.service.messages import (
-    Complaints,
-    Empty,
-    HeldShare,
-    MessageKind,
-    RelayedAnswers,
-)
+from blockful_py.committee.service.messages import Complaints, Empty, HeldShare, RelayedAnswers
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
-from blockful_py.crypto.threshold.local import collide_together
 from blockful_py.crypto.threshold.messages import Complaint, Confirmation, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError, MessageError, QuorumError, RefusedError
 from tests.committee.service.dealers import CROOKED, DOMAIN, IDENTITY, LEADER, Hand, Party, party
+from tests.crypto.committee import collide_together
 
 
 def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:
@@ -164,7 +159,7 @@ def test_one_false_complaint_is_answered_in_public() -> None:
 
 
 def test_members_that_were_shown_different_broadcasts_make_no_key() -> None:
-    """A leader and a member in league show two versions of the member's reveal."""
+    """A colluding leader and member show two versions of the member's reveal."""
     with party(4) as gathered:
         traitor = curve.random_scalar(SeededRng(b"member", 4))
         address = gathered.clients[3].address
@@ -193,18 +188,19 @@ def test_members_that_were_shown_different_broadcasts_make_no_key() -> None:
             for view, side in zip(views, sides, strict=True)
         ]
         shown = [0, 0, 1]
-        for kind in (
-            MessageKind.KEY_REVEAL,
-            MessageKind.KEY_DEAL,
-            MessageKind.KEY_RECEIVE,
-            MessageKind.KEY_ANSWER,
-            MessageKind.KEY_CONFIRM,
-        ):
+        steps: dict[MessageKind, Callable[[Generation, wire.Message, RelayedAnswers], Any]] = {
+            MessageKind.KEY_REVEAL: Generation.reveal,
+            MessageKind.KEY_DEAL: Generation.deal,
+            MessageKind.KEY_RECEIVE: Generation.receive,
+            MessageKind.KEY_ANSWER: Generation.answer,
+            MessageKind.KEY_CONFIRM: Generation.confirm,
+        }
+        for kind, step in steps.items():
             answers = [
                 sent(client, kind, relayed(views[side])) for client, side in zip(honest, shown, strict=True)
             ]
             views = [
-                [*answers, forged(kind, part.step(kind, _asked(kind, subject, relayed(view))))]
+                [*answers, forged(kind, step(part, _asked(kind, subject, relayed(view)), relayed(view)))]
                 for view, part in zip(views, sides, strict=True)
             ]
         for client, side in zip(honest, shown, strict=True):
@@ -238,7 +234,7 @@ def test_relayed_messages_are_of_this_generation_and_whole() -> None:
         for answers, reason in (
             ([stale[0], *first[1:]], "is not the answer of"),
             ([*first, first[0]], "two messages of member 1"),
-            (first[:3], "the answer to keygen-commit"),
+            (first[:3], "the answer in round 1"),
         ):
             with pytest.raises((RefusedError, CheaterError), match=reason):
                 reveal(answers)
@@ -260,7 +256,7 @@ def test_charters_are_checked() -> None:
         charter, client = gathered.charter(members), gathered.clients[0]
         with pytest.raises(RefusedError, match="another epoch"):
             client.ask(MessageKind.KEY_COMMIT, 3, (wrong := gathered.charter(members, 3)).digest(), wrong)
-        with pytest.raises(RefusedError, match="another key generation than its envelope"):
+        with pytest.raises(RefusedError, match="names another epoch or subject than its envelope"):
             client.ask(MessageKind.KEY_COMMIT, 2, bytes(32), charter)
         without = gathered.charter(members[1:])
         with pytest.raises(RefusedError, match="is not a dealer of this key generation"):

@@ -15,9 +15,10 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service import door
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
-from blockful_py.committee.service.member_client import NOBODY, IndexedClient, MemberClient, identify
-from blockful_py.committee.service.messages import Empty, MessageKind
+from blockful_py.committee.service.member_client import IndexedClient, MemberClient, identify
+from blockful_py.committee.service.messages import NOBODY, Empty
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.crypto import curve
@@ -45,7 +46,7 @@ def server(gathered: Party) -> Server:
 
 
 def is_served(server: Server) -> bool:
-    """Whether the leader is answered."""
+    """Whether the leader gets an answer."""
     address, _ = identify(server.url, LEADER, SECONDS)
     return address != NOBODY
 
@@ -57,7 +58,7 @@ def identification(signer: wire.MessageSigner) -> wire.Received:
 
 @dataclass
 class Liar:
-    """A member's address with something else behind it; `sent` counts the bytes that were taken from it."""
+    """A liar at a member's address; `sent` counts the bytes that clients took from it."""
 
     client: MemberClient
     signer: wire.MessageSigner
@@ -70,7 +71,7 @@ Answer = Callable[[Liar, wire.Signed], Iterator[bytes]]
 
 @contextmanager
 def liar(gathered: Party, answer: Answer) -> Iterator[Liar]:
-    """Member 1, which sends what `answer` yields after the head of an HTTP response."""
+    """Member 1, which sends the output of `answer` after the head of an HTTP response."""
     secret = curve.random_scalar(SeededRng(b"member", 1))
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -102,7 +103,7 @@ def liar(gathered: Party, answer: Answer) -> Iterator[Liar]:
 
 
 def signed(liar: Liar, question: wire.Signed) -> Iterator[bytes]:
-    """31 MiB under the member's own signature."""
+    """31 MiB, signed by the member."""
     yield liar.signer.answer(question, wire.ANSWERED, b"").line
     yield from (CHUNK for _ in range(LARGE // len(CHUNK)))
 
@@ -192,7 +193,7 @@ def test_24_large_bodies_of_strangers_are_not_taken(
 
 
 def test_100_trickling_connections_do_not_shut_out_a_call(server: Server) -> None:
-    """Of each kind of byte that a connection can stop after."""
+    """Connections stop after each kind of byte."""
     whole = request(identification(STRANGER).envelope)
     with ExitStack() as stack:
         for number in range(100):
@@ -203,7 +204,7 @@ def test_100_trickling_connections_do_not_shut_out_a_call(server: Server) -> Non
         assert is_served(server)
 
 
-def test_trickling_bodies_of_strangers_take_no_seat_of_members(server: Server) -> None:
+def test_trickling_bodies_of_strangers_take_no_slot_of_members(server: Server) -> None:
     with ExitStack() as stack:
         for _ in range(100):
             question = identification(STRANGER)
@@ -241,11 +242,11 @@ def test_another_body_than_the_signed_one_is_refused(server: Server) -> None:
     assert b"not the one that its sender signed" in raw(server, request(line + b"[]"))
 
 
-def test_replays_are_refused_and_take_no_seat_of_their_sender(server: Server) -> None:
+def test_replays_are_refused_and_take_no_slot_of_their_sender(server: Server) -> None:
     question = identification(LEADER)
     assert b"HTTP/1.1 200" in raw(server, request(question.envelope))
     with ExitStack() as stack:
-        for _ in range(2 * door.PEER_SEATS):
+        for _ in range(2 * door.PEER_SLOTS):
             stack.enter_context(connected(server, request(question.line + b"{", len(question.envelope))))
         assert b"asked this question before" in raw(server, request(question.envelope))
         assert is_served(server)
@@ -261,13 +262,13 @@ def test_a_body_that_is_longer_than_its_kind_can_be_is_refused_before_it_is_read
 
 def test_answers_that_are_not_read_hold_up_nobody_else(server: Server) -> None:
     with ExitStack() as stack:
-        for _ in range(door.PEER_SEATS):
+        for _ in range(door.PEER_SLOTS):
             stack.enter_context(connected(server, request(identification(STRANGER).envelope)))
         assert is_served(server)
 
 
 def test_requests_for_blocks_do_not_shut_out_a_call(tmp_path: Path) -> None:
-    """Whole, broken off and malformed ones, of which none is read."""
+    """Whole, broken off and malformed requests whose answers nobody reads."""
     hall, store = Hall(), ContentStore(tmp_path)
     hall.gateway = gateway(store)
     name = cid_string(store.add_pieces([bytes([i]) * 2**20 for i in range(8)]))

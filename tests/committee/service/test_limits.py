@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.certificates import CastVote, Cosigning, Executor
+from blockful_py.committee.certificates import CastVote, Cosigning
 from blockful_py.committee.certified import CertifiedPublication, CertifiedRedaction
-from blockful_py.committee.packaging import MAX_BLOCK_MODELS
 from blockful_py.committee.pledges import (
     AttestedNonces,
     CollisionSession,
@@ -33,7 +32,8 @@ from blockful_py.committee.service import limits
 from blockful_py.committee.service.client import post
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import MAX_KEYS
-from blockful_py.committee.service.limits import LIMITS, REFUSAL, Extent
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.limits import REFUSAL, Extent
 from blockful_py.committee.service.messages import (
     AttestRequest,
     CastVotes,
@@ -42,7 +42,6 @@ from blockful_py.committee.service.messages import (
     ErasureRequest,
     KeyDelivery,
     KeyRequest,
-    MessageKind,
     Refused,
     RelayedAnswers,
     SealedShare,
@@ -58,6 +57,8 @@ from blockful_py.crypto.envelope import WRAPPED_BYTES
 from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import NonceCommitments, Reveal, SignatureShares
+from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
+from blockful_py.ledger.signed import Executor
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.types import (
     Action,
@@ -91,7 +92,7 @@ RECORD = ArchiveRecord(PLACE, 2**31, ArchiveReason.SUPERSEDED, URI)
 TARGET = Target(PLACE, WIDE, ADDRESS, WORD, URI, URI, 2**31)
 HEADER = HeaderTarget(2**31, WIDE, WORD, 2**31)
 CHUNKS = MODELS // 10
-"""Ten models, each in a block of its own, in a transaction."""
+"""Ten models in one transaction, each in a separate block."""
 
 
 ROSTER = Roster((POINT,) * MEMBERS, MEMBERS, True, POINT)
@@ -176,7 +177,7 @@ QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
 
 
 def signing() -> SignRequest:
-    """A batch of 2,000 collisions (their headers' among them) by a hundred signers."""
+    """A batch of 2,000 collisions, including headers, by a hundred signers."""
     half = draft()
     whole = RedactionDraft(half.proposal, half.epoch, half.chunks[: CHUNKS // 2], half.archive)
     commitments = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * MODELS)
@@ -184,13 +185,9 @@ def signing() -> SignRequest:
     return SignRequest(whole, AttestedNonces(SESSION, (pledged,) * MEMBERS, (ATTESTED,) * MEMBERS))
 
 
-def test_every_kind_has_limits() -> None:
-    assert LIMITS.keys() == set(MessageKind)
-
-
 @pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.label)
 def test_the_largest_questions_fit(kind: MessageKind) -> None:
-    assert len(codec.encode(QUESTIONS[kind]())) <= LIMITS[kind].question_bytes(EXTENT)
+    assert len(codec.encode(QUESTIONS[kind]())) <= kind.row.limits.question_bytes(EXTENT)
 
 
 def test_answers_fit_what_their_questions_allow() -> None:
@@ -198,25 +195,25 @@ def test_answers_fit_what_their_questions_allow() -> None:
     shares = SignatureShares(MEMBERS, WORD, (WIDE,) * 2 * MODELS)
     lent = KeyDelivery((DeliveredKey(URI, bytes(WRAPPED_BYTES)),) * MAX_KEYS)
     wanted = len(codec.encode(KeyRequest((URI,) * MAX_KEYS, POINT)))
-    assert len(codec.encode(lent)) <= LIMITS[MessageKind.LEND_KEYS].answer_bytes(wanted)
+    assert len(codec.encode(lent)) <= MessageKind.LEND_KEYS.row.limits.answer_bytes(wanted)
     asked = len(codec.encode(draft()))
-    assert len(codec.encode(committed)) <= LIMITS[MessageKind.COMMIT].answer_bytes(asked)
-    assert len(codec.encode(shares)) <= LIMITS[MessageKind.SIGN].answer_bytes(asked)
-    assert len(codec.encode(CommitteeKey(256, 256, POINT, (POINT,) * 256))) <= LIMITS[
-        MessageKind.TELL_KEY
-    ].answer_bytes(2)
+    assert len(codec.encode(committed)) <= MessageKind.COMMIT.row.limits.answer_bytes(asked)
+    assert len(codec.encode(shares)) <= MessageKind.SIGN.row.limits.answer_bytes(asked)
+    assert len(
+        codec.encode(CommitteeKey(256, 256, POINT, (POINT,) * 256))
+    ) <= MessageKind.TELL_KEY.row.limits.answer_bytes(2)
 
 
 def test_the_longest_refusal_fits() -> None:
     refused = Refused("CheaterError", "\U0001f600" * REASON_LENGTH, tuple(range(1, 257)))
     assert len(codec.encode(refused)) <= REFUSAL
-    assert all(each.answer_bytes(0) >= REFUSAL for each in LIMITS.values())
+    assert all(each.row.limits.answer_bytes(0) >= REFUSAL for each in MessageKind)
 
 
 def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over HTTP, as the largest question that there is."""
+    """Sends the largest possible question over HTTP."""
     body = codec.encode(signing())
-    allowed = LIMITS[MessageKind.SIGN].question_bytes(EXTENT)
+    allowed = MessageKind.SIGN.row.limits.question_bytes(EXTENT)
     assert limits.MIB < len(body) <= allowed
     desk = Desk()
     monkeypatch.setattr("tests.committee.service.desks.LIMIT", allowed)
@@ -226,6 +223,6 @@ def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_small_federation_allows_small_messages_only() -> None:
-    sizes = {kind: each.question_bytes(Extent(28, 4)) for kind, each in LIMITS.items()}
+    sizes = {kind: kind.row.limits.question_bytes(Extent(28, 4)) for kind in MessageKind}
     assert sizes.pop(MessageKind.KEEP_BLOCKS) > MAX_BLOCK_SIZE
     assert max(sizes.values()) < limits.MIB

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's notes: what it writes down, and what it forgets when an epoch is over."""
+"""A member's notes: their content, and their removal after an epoch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's HTTP: what is a message, how many connections a peer has, how long each may take."""
+"""A member's HTTP: valid messages, connections of each peer, and the duration of each."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def test_a_message_that_breaks_off_is_nobodys_loss(server: Server, desk: Desk) -
     assert desk.bodies == [1]
 
 
-def test_a_peer_has_its_seats_and_no_more(server: Server, desk: Desk) -> None:
+def test_a_peer_has_its_slots_and_no_more(server: Server, desk: Desk) -> None:
     with ExitStack() as stack:
-        for _ in range(door.PEER_SEATS):
+        for _ in range(door.PEER_SLOTS):
             stack.enter_context(connected(server, request(b"a\nwait")))
             assert desk.arrived.acquire(timeout=SECONDS)
-        with pytest.raises(BusyError, match="as many questions from you"):
+        with pytest.raises(BusyError, match="maximum number of questions from you"):
             ask(server, b"a\nx")
         assert b"retry-after: 1" in raw(server, request(b"a\nx"))
         assert ask(server, b"b\nx") == b"answer\nxx"
@@ -95,10 +95,10 @@ def test_a_peer_has_its_seats_and_no_more(server: Server, desk: Desk) -> None:
 def test_a_participant_may_send_so_many_bytes_at_once_and_is_slowed_down_then(
     server: Server, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One account that had joined took a member's processor with messages of the largest size."""
+    """Regression: one joined account kept a member's processor busy with messages of the largest size."""
     monkeypatch.setattr(door, "ASKED_RATE", 0.001)
     monkeypatch.setattr(door, "ASKED_AT_ONCE", 10)
-    monkeypatch.setattr(door, "TURN_SECONDS", 0.05)
+    monkeypatch.setattr(door, "PACE_SECONDS", 0.05)
     body = b"x" * 10
     for _ in range(2):
         assert ask(server, b"a\n" + body) == b"answer\n" + 2 * body
@@ -109,17 +109,17 @@ def test_a_participant_may_send_so_many_bytes_at_once_and_is_slowed_down_then(
     assert ask(server, b"joined-too\n" + body) == b"answer\n" + 2 * body
 
 
-def test_strangers_do_not_take_the_seats_of_members(server: Server, desk: Desk) -> None:
+def test_strangers_do_not_take_the_slots_of_members(server: Server, desk: Desk) -> None:
     with ExitStack() as stack:
-        for _ in range(door.STRANGER_SEATS):
+        for _ in range(door.STRANGER_SLOTS):
             stack.enter_context(connected(server, request(b"stranger\nwait")))
             assert desk.arrived.acquire(timeout=SECONDS)
         assert b"503" in raw(server, request(b"stranger\nx"))[:20]
         assert ask(server, b"a\nx") == b"answer\nxx"
 
 
-def test_a_seat_is_free_again_once_its_connection_and_its_work_are_over(server: Server, desk: Desk) -> None:
-    for _ in range(door.STRANGER_SEATS):
+def test_a_slot_is_free_again_once_its_connection_and_its_work_are_over(server: Server, desk: Desk) -> None:
+    for _ in range(door.STRANGER_SLOTS):
         connected(server, request(b"stranger\nwait")).close()
         assert desk.arrived.acquire(timeout=SECONDS)
     assert b"503" in raw(server, request(b"stranger\nx"))[:20]
@@ -143,11 +143,11 @@ def test_a_partial_body_is_left_at_the_deadline(
 
 
 def test_a_slow_reader_is_left_at_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that nobody reads end with their connections, and with them their seats."""
+    """Unread answers end with their connections, which free their slots."""
     monkeypatch.setattr(door, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(Desk, "answer", lambda *_: b"answer\n" + bytes(1 << 25))
     with ExitStack() as stack:
-        for _ in range(door.PEER_SEATS):
+        for _ in range(door.PEER_SLOTS):
             stack.enter_context(connected(server, request(b"a\nx")))
         while b"503" in (answer := raw(server, request(b"a\nx")))[:20]:
             pass
@@ -155,7 +155,7 @@ def test_a_slow_reader_is_left_at_the_deadline(server: Server, monkeypatch: pyte
 
 
 def test_only_loopback_without_tls() -> None:
-    with pytest.raises(SettingsError, match=r"0\.0\.0\.0 is not of the loopback interface.*TLS only"):
+    with pytest.raises(SettingsError, match=r"0\.0\.0\.0 is outside the loopback interface.*use TLS"):
         Server(Desk(), host="0.0.0.0")  # noqa: S104
     with pytest.raises(SettingsError, match="is not an IP address"):
         Server(Desk(), host="localhost")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks whether the symbolic checks can fail: takes conditions away from a copy of the contracts, one round of
-`mutants.toml` after the other, and has halmos find a counterexample to each check that should notice.
+"""Tests that the symbolic checks can fail.
+
+Each round of `mutants.toml` removes conditions from a copy of the contracts, and halmos must find a
+counterexample to each check that should notice.
 
     python -m tests.contracts.symbolic.mutants [--round N] [check ...]
 
-`make test-mutants` sets up what it needs.  A hint picks a state and a call, where the solver finds none
-by itself; a counterexample with the hint is one without it too.
+`make test-mutants` sets up its requirements.  A hint fixes a state and a call when the solver finds none by
+itself; a counterexample with the hint is also one without it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ ANSI = re.compile(r"\x1b\[\d+m")
 
 @dataclass(frozen=True)
 class Change:
-    """A condition that goes, and the checks ("Contract.check") that must fail without it."""
+    """A removed condition, and the checks ("Contract.check") that must fail without it."""
 
     round: int
     file: str
@@ -40,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Hint:
-    """Code of a "Contract.function" that leaves fewer states to search, in one round or in all."""
+    """Code of a "Contract.function" that reduces the search space, in one round or in all."""
 
     function: str
     code: str
@@ -65,7 +67,7 @@ def put(path: Path, old: str, new: str) -> None:
 
 
 def copy(changes: list[Change], hints: list[Hint]) -> None:
-    """The sources, changed; what was compiled of the last copy stays."""
+    """The changed sources; compiled files of the last copy stay."""
     COPY.mkdir(parents=True, exist_ok=True)
     for folder in (Path("contracts"), HERE, Path("tests/contracts/forge/support")):
         shutil.rmtree(COPY / folder, ignore_errors=True)
@@ -107,7 +109,7 @@ def output(command: list[str], **environment: str) -> str:
 
 
 def outcomes(contract: str, checks: list[str]) -> dict[str, str]:
-    """PASS, FAIL, TIMEOUT or ERROR of each check; INVALID where no counterexample held."""
+    """Result of each check: PASS, FAIL, TIMEOUT or ERROR; INVALID if no counterexample was valid."""
     halmos = ["halmos", "--config", str(CONFIG), "--no-status"]
     wanted = ["--early-exit", "--contract", contract, "--match-test", rf"^({'|'.join(checks)})\("]
     found: dict[str, str] = {}

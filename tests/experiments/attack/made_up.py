@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of shadow federations whose margins are drawn, so that what the attack must find is known."""
+"""Rows of shadow federations with drawn margins, so that the attack's correct findings are known."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from blockful_py.experiments.attack.rows import AttackScenario, ShadowRow
-from blockful_py.experiments.attack.shadows import VIEWS
-from blockful_py.experiments.attack.targets import Ask
-from blockful_py.experiments.machine import describe
-from blockful_py.experiments.protocol import Cell, Scale
+from blockful_lab.experiments.attack.rows import AttackScenario, ShadowRow
+from blockful_lab.experiments.attack.shadows import VIEWS
+from blockful_lab.experiments.attack.targets import Ask
+from blockful_lab.experiments.machine import describe
+from blockful_lab.experiments.protocol import Cell, Scale
 from blockful_py.forget import Level
 
 SCENARIO = AttackScenario(Cell("digits", "all_hold", Level.CLASS, 5, Scale.SMALL), Ask.CLASS)

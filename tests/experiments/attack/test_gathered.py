@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Works that train in common stacks give what they give alone."""
+"""Jobs that train in common stacks give the same results as alone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
+from blockful_lab.experiments.attack import gathered
+from blockful_lab.experiments.attack.gathered import side_by_side
 from blockful_py.errors import LearningError
-from blockful_py.experiments.attack import gathered
-from blockful_py.experiments.attack.gathered import side_by_side
 from blockful_py.learning.data import Samples
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
+from blockful_lab.experiments.attack import plan as plans
+from blockful_lab.experiments.attack import rows
+from blockful_lab.experiments.attack.figures import figures_of
+from blockful_lab.experiments.attack.plan import AttackPlan, attacked, collect, run
+from blockful_lab.experiments.attack.rows import ShadowRow
+from blockful_lab.experiments.attack.shadows import VIEWS
+from blockful_lab.experiments.attack.targets import Ask
+from blockful_lab.experiments.protocol import Scale
 from blockful_py.errors import FormatError, RunError, SettingsError
-from blockful_py.experiments.attack import plan as plans
-from blockful_py.experiments.attack import rows
-from blockful_py.experiments.attack.figures import figures_of
-from blockful_py.experiments.attack.plan import AttackPlan, attacked, collect, run
-from blockful_py.experiments.attack.rows import ShadowRow
-from blockful_py.experiments.attack.shadows import VIEWS
-from blockful_py.experiments.attack.targets import Ask
-from blockful_py.experiments.protocol import Scale
 from blockful_py.learning.plateau import Plateau
 from blockful_py.unlearning.audit.canaries import CANARIES
 

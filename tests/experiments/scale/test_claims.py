@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims are judged by the figures: those of the paper's story confirm them, the opposite refutes them."""
+"""Figures judge the claims: the paper's story confirms them, the opposite refutes them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from blockful_py.experiments.scale.claims import CLAIMS, ClaimVerdict, judge
-from blockful_py.experiments.scale.plan import NETWORKS, POW, PlannedPoint, plan
-from blockful_py.experiments.scale.points import ScalePoint
-from blockful_py.simulation.summary import Figure
+from blockful_lab.experiments.scale.claims import CLAIMS, ClaimVerdict, judge
+from blockful_lab.experiments.scale.plan import NETWORKS, POW, PlannedPoint, plan
+from blockful_lab.experiments.scale.points import ScalePoint
+from blockful_lab.simulation.summary import Figure
 
 Seconds = Callable[[PlannedPoint], float]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from blockful_lab.experiments.scale.growth import GrowthPoint, exponents, grow, points_of
+from blockful_lab.simulation.constants import Constants
 from blockful_py.errors import SettingsError
-from blockful_py.experiments.scale.growth import GrowthPoint, exponents, grow, points_of
-from blockful_py.simulation.constants import Constants
 
 CONSTANTS = Constants.load()
 

@@ -15,7 +15,8 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service import key_custody
 from blockful_py.committee.service.key_custody import KeyCustody
-from blockful_py.committee.service.messages import DeliveredKey, KeyDelivery, KeyRequest, MessageKind
+from blockful_py.committee.service.kinds import MessageKind
+from blockful_py.committee.service.messages import DeliveredKey, KeyDelivery, KeyRequest
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import system_rng
@@ -37,7 +38,7 @@ Answer = Callable[[KeyDelivery, KeyRequest], KeyDelivery]
 
 @dataclass
 class Lender:
-    """A member with a vault; `answer` changes what it answers, `asked` are the versions asked of it."""
+    """A member with a vault; `answer` changes its answers, `asked` lists the requested versions."""
 
     address: bytes
     vault: Vault
@@ -50,10 +51,8 @@ class Lender:
         self.asked.append(body.versions)
         if self.is_away:
             raise UnreachableError("it is away")
-        message: Any = SimpleNamespace(body=codec.encode(body))
-        custody = KeyCustody(self.vault, 7)
-        honest = custody.answer(kind, message, DOMAIN, records=None)  # type: ignore[arg-type]
-        assert isinstance(honest, KeyDelivery)
+        records: Any = SimpleNamespace(require_borrower=lambda address: None)
+        honest = KeyCustody(self.vault, 7, DOMAIN, records).lend(bytes(20), body)
         answered = SimpleNamespace(body=codec.encode(self.answer(honest, body)))
         return SimpleNamespace(message=answered)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The method that a run chooses for a request, and what its report says of it."""
+"""The method that a run chooses for a request, and its description in the report."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_named_method_that_leaves_teachers_is_warned_of(federation: Federation
 
 
 def test_a_root_whose_client_leaves_is_named_before_the_request(federation: Federation) -> None:
-    context, catalogue = federation.opened.context, federation.catalogue()
+    context, catalogue = federation.context, federation.catalogue()
     user = {name: catalogue[name].node.statement.user for name in ("a", "s")}
     for name, emptied in (("a", ("a",)), ("s", ())):
         found = circumstances_of(
@@ -65,7 +65,7 @@ def test_a_root_whose_client_leaves_is_named_before_the_request(federation: Fede
 
 
 def test_copies_that_stay_are_said(chains: Nodes, tmp_path: Path) -> None:
-    """In what a request says before it is carried out, and in its report."""
+    """Remaining copies are named in the preview of a request and in its report."""
     federation = Federation.create(
         small(unlearning=AUTO, committee={"attested": True}), tmp_path / "run", nodes=chains
     )
@@ -75,7 +75,7 @@ def test_copies_that_stay_are_said(chains: Nodes, tmp_path: Path) -> None:
     other.train.x[7] = federation.setup.user(start).train.x[2]
     forget = Forget.of_samples([(start, 2)])
     asked = federation.draft_request(("s",), forget, Paradigm.PARALLEL).request
-    left = f"copies of what is forgotten stay, as {other.index}:7 (user:row)"
+    left = f"copies of forgotten samples stay, as {other.index}:7 (user:row)"
     assert left in str(federation.advice(asked).caveat)
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
         report = unlearn_once(federation, ("s",), forget, Paradigm.PARALLEL, None, Silent()).report
@@ -95,7 +95,7 @@ def test_a_line_takes_data_past_the_graph(federation: Federation) -> None:
     client = Forget.of_clients([federation.catalogue()["x"].node.statement.user])
 
     def past_graph(*starts: str) -> bool:
-        context = federation.opened.context
+        context = federation.context
         return circumstances_of(context, federation.catalogue(), starts, client, Paradigm.PARALLEL).past_graph
 
     assert not past_graph("x")
@@ -106,7 +106,7 @@ def test_a_line_takes_data_past_the_graph(federation: Federation) -> None:
 
 
 def test_the_situation_follows_the_request(federation: Federation) -> None:
-    context, catalogue = federation.opened.context, federation.catalogue()
+    context, catalogue = federation.context, federation.catalogue()
 
     def situation(starts: tuple[str, ...], forget: Forget) -> object:
         return circumstances_of(context, catalogue, starts, forget, Paradigm.PARALLEL).taught_outside

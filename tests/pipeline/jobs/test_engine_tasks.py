@@ -50,10 +50,7 @@ def trained_and_unlearned(federation: Federation) -> tuple[object, ...]:
 
 def computed(federation: Federation) -> list[Step]:
     return [
-        step
-        for job in federation.opened.context.journal.jobs()
-        for step in job.steps
-        if step.act is Act.COMPUTE
+        step for job in federation.context.journal.jobs() for step in job.steps if step.act is Act.COMPUTE
     ]
 
 
@@ -106,5 +103,5 @@ def test_an_engine_that_does_not_answer_leaves_the_job_to_be_resumed(
     with put_back(chains.live, chains.archive), Federation.open(copy, nodes=chains) as federation:
         with pytest.raises(EngineError, match="no Ray cluster answers"):
             federation.train()
-        assert federation.opened.context.journal.open_job() is not None
+        assert federation.context.journal.open_job() is not None
         federation.abort()

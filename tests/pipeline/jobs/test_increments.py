@@ -117,7 +117,7 @@ def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federa
     for member in range(1, 5):
         secret = Identities(0, (1337, 1338)).voter(member)
         vault = Vault(federation.run.vaults / f"member{member}", secret)
-        for name in AFFECTED:  # whoever kept the file has nothing to open it with
+        for name in AFFECTED:  # the keys of kept files are gone
             with pytest.raises(KeyDestroyedError):
                 vault.get(before[name].digest)
             assert not federation.stores.live.has(before[name])
@@ -126,7 +126,7 @@ def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federa
 
 
 def test_a_version_that_replaced_another_has_none(federation: Federation) -> None:
-    """Of the second request's increments, those of replaced versions are made, from what replaced them."""
+    """The second request's increments of replaced versions are made from their replacements."""
     federation.unlearn(method=METHOD)
     again = federation.unlearn(starts=["y"], method=METHOD)
     assert again.increments is not None

@@ -94,5 +94,7 @@ def test_the_report_names_the_method_that_was_asked_for(federation: Federation) 
 
 
 def test_clean_references_belong_to_increments() -> None:
-    with pytest.raises(SettingsError, match=r"says what learning.increments start from: name classes there"):
+    with pytest.raises(
+        SettingsError, match=r"only changes the start of learning.increments: name classes there"
+    ):
         small(learning={"clean_references": True})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request after others: what they made models forget is not taught again."""
+"""Later requests do not teach models again what earlier requests made them forget."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def federation(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Feder
 def forgets(
     federation: Federation, number: int, earlier: dict[str, tuple[Forget, ...]]
 ) -> dict[str, Weights]:
-    """What the next request gives, computed beside the pipeline."""
+    """The next request's result, computed beside the pipeline."""
     setup = federation.setup
     forget = Forget.of_classes([number])
     task = UnlearningTask.of(
@@ -82,8 +82,6 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
         kept = accuracy(federation.setup.architecture, second[name].weights, test.without((3, 8)))
         assert redaction.claims.ad_r == kept
     other = done.request.model_copy(update={"classes": (5,)})
-    earlier = federation.opened.context.history.earlier_forgets(catalogue.models.values(), other)
+    earlier = federation.context.history.earlier_forgets(catalogue.models.values(), other)
     assert earlier == dict.fromkeys(AFFECTED, both) | dict.fromkeys(UNTOUCHED, ())
-    assert federation.opened.context.history.earlier_forgets([catalogue["y"]], done.request) == {
-        "y": both[:1]
-    }
+    assert federation.context.history.earlier_forgets([catalogue["y"]], done.request) == {"y": both[:1]}

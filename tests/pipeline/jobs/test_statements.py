@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an owner that makes new weights says it spent of its samples' privacy."""
+"""An owner's statement of the privacy that new weights cost its samples."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Court:
 
     def secret(self, model: str) -> int:
         user = self.federation.catalogue()[model].node.statement.user
-        return self.federation.opened.context.accounts.secret(user)
+        return self.federation.context.accounts.secret(user)
 
     def registry(self, model: str) -> ParticipantRegistryContract:
         """The registry as the owner of a model uses it."""
@@ -62,14 +62,14 @@ class Court:
         signers: Sequence[str] | None = None,
         **changes: object,
     ) -> Request:
-        context, catalogue = self.federation.opened.context, self.federation.catalogue()
+        context, catalogue = self.federation.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, None).model_copy(update=changes)
         live, secrets = context.contracts.live, [self.secret(each) for each in signers or starts]
         return drafted.signed(secrets, live.chain_id, live.address)
 
     def file(self, request: Request | bytes, by: str = "s", blocks: int = BLOCKS) -> int:
         data = request if isinstance(request, bytes) else request_to_bytes(request)
-        return self.file_uri(self.federation.opened.context.stores.live.add(data), by, blocks)
+        return self.file_uri(self.federation.context.stores.live.add(data), by, blocks)
 
     def file_uri(self, uri: Uri, by: str = "s", blocks: int = BLOCKS) -> int:
         registry = self.registry(by)
@@ -77,10 +77,10 @@ class Court:
         return len(registry.filed_requests())
 
     def verdict(self, number: int) -> AdmissionVerdict:
-        return self.federation.opened.context.admission.verdict(number)
+        return self.federation.context.admission.verdict(number)
 
     def decide(self, number: int, admitted: bool = True) -> None:
-        context = self.federation.opened.context
+        context = self.federation.context
         decide_request(context.contracts, context.session(Counter()).coordinator, number, admitted)
 
     def pass_blocks(self, count: int) -> None:
@@ -110,18 +110,18 @@ def test_what_owners_sign_and_file_is_admitted_once(court: Court, paradigm: Para
     number = court.file(court.request(paradigm=paradigm))
     assert court.verdict(number) == AdmissionVerdict(Ruling.ADMIT)
     court.decide(number)
-    standing = court.federation.opened.context.docket[number]
-    assert (standing.stage, standing.filed.deadline) == (RequestStage.OPEN, standing.filed.decided + BLOCKS)
+    status = court.federation.context.docket[number]
+    assert (status.stage, status.filed.deadline) == (RequestStage.OPEN, status.filed.decided + BLOCKS)
     with pytest.raises(RefusedError, match="does not wait for a decision"):
         court.verdict(number)
     court.decide(number, admitted=False)  # another leader's decision came first
-    assert court.federation.opened.context.docket.entry(number).state is RequestState.ADMITTED
+    assert court.federation.context.docket.entry(number).state is RequestState.ADMITTED
 
 
 def test_a_request_with_many_owners_is_filed_by_one_of_them(court: Court) -> None:
     both = court.request(("s", "t"))
     assert court.verdict(court.file(both, by="t")).ruling is Ruling.ADMIT
-    assert "nobody who signed it" in dismissed(court.verdict(court.file(both, by="a")))
+    assert "has not signed it" in dismissed(court.verdict(court.file(both, by="a")))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_file_that_nobody_has_may_come_and_is_dismissed_in_the_end(
         court.verdict(number)
     court.pass_blocks(4)
     dismissed(court.verdict(number))
-    court.federation.opened.context.stores.live.add(request_to_bytes(request))
+    court.federation.context.stores.live.add(request_to_bytes(request))
     assert court.verdict(number).ruling is Ruling.ADMIT
 
 
@@ -213,7 +213,7 @@ def test_one_request_of_an_account_is_open_at_a_time(court: Court) -> None:
     assert court.verdict(second).ruling is Ruling.WAIT
     assert court.verdict(other).ruling is Ruling.ADMIT
     court.pass_blocks(BLOCKS + 1)
-    assert court.federation.opened.context.docket[first].stage is RequestStage.LAPSED
+    assert court.federation.context.docket[first].stage is RequestStage.LAPSED
     assert court.verdict(second).ruling is Ruling.ADMIT
 
 
@@ -226,9 +226,9 @@ def test_the_same_request_is_admitted_once(court: Court) -> None:
 
 def test_a_start_that_was_published_later_is_none(court: Court) -> None:
     number = court.file(court.request())
-    context = court.federation.opened.context
-    standing = context.docket.standing(context.docket.entry(number))
-    earlier = replace(standing, record=standing.record.up_to(1))
+    context = court.federation.context
+    status = context.docket.status(context.docket.entry(number))
+    earlier = replace(status, record=status.record.up_to(1))
     with pytest.raises(RefusedError, match="there was no start s"):
         admission.require_starts(earlier)
 
@@ -243,7 +243,7 @@ def test_what_a_barred_account_filed_is_dismissed(court: Court) -> None:
 
 def test_a_member_votes_only_for_what_it_finds_itself(court: Court) -> None:
     good, bad = court.file(court.request()), court.file(b"no request")
-    look = court.federation.opened.context.admission
+    look = court.federation.context.admission
     look.review(good, True)
     look.review(bad, False)
     for number, admitted in ((good, False), (bad, True)):

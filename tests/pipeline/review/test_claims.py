@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of many models: what each would claim alone, whatever is measured with it."""
+"""Claims of many models equal the claims of each alone, in any common measurement."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def federation(origin: Federation) -> Iterator[Federation]:
     """The chains are put back afterwards; deleted bytes of replaced versions are kept aside."""
     with readable(origin), put_back(origin.nodes.live, origin.nodes.archive):
         yield origin
-    if origin.opened.context.journal.open_job() is not None:
-        origin.opened.context.journal.close_job(JobState.ABORTED)
+    if origin.context.journal.open_job() is not None:
+        origin.context.journal.close_job(JobState.ABORTED)
 
 
 def test_a_client_is_forgotten_and_members_recompute_it(federation: Federation) -> None:
@@ -140,12 +140,12 @@ def test_members_that_take_the_owners_word_sign_a_retraining(trusting: Federatio
     method = report.method.sequential
     assert method is not None
     assert method.checked is Checked.ATTESTED
-    assert checked(report, Paradigm.SEQUENTIAL) == "the owners attest it; members measured AD_r alone"
+    assert checked(report, Paradigm.SEQUENTIAL) == "the owners attest it; members measured only AD_r"
     assert any("attest that they left out client 3" in line for line in limits(report))
     page = (trusting.run.path / "report.html").read_text()
-    assert "Before they signed, sequential: the owners attest it; members measured AD_r alone." in page
+    assert "Before they signed, sequential: the owners attest it; members measured only AD_r." in page
     (certificate,) = trusting.run.certificates.glob("*.html")
-    assert "the owners attest it; members measured AD_r alone" in certificate.read_text()
+    assert "the owners attest it; members measured only AD_r" in certificate.read_text()
 
 
 def test_members_say_what_they_checked(federation: Federation) -> None:

@@ -82,6 +82,7 @@ def refusal(plan: Plan, proposal: PublicationProposal) -> str:
 
 @pytest.mark.parametrize("references", [(), ("a", "s")], ids=["root", "leaf"])
 def test_a_model_of_the_form_is_voted_for(plan: Plan, weights: Weights, references: tuple[str, ...]) -> None:
+    """No member refuses what `publication` makes of sound weights."""
     plan.roster.members(plan.reviewer())[0].vote_publication(publication(plan, weights, references))
 
 
@@ -130,9 +131,9 @@ def test_an_owner_hears_of_an_odd_model_before_anything_is_stored(plan: Plan, we
     model = replace(federation.models()["x"], name="another", weights=odd)
     with (
         pytest.raises(UnusableWeightsError, match=r"model another has another form .*'extra' is F32"),
-        federation.opened.leading(),
+        federation.leading(),
     ):
-        Publisher(federation.opened.context).publish([model], plan.places)
+        Publisher(federation.context).publish([model], plan.places)
     assert list(federation.stores.live) == before
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service last saw of its chains: heads and epoch, how long ago, and whether its clock is right."""
+"""A service's last view of its chains: heads and epoch, their age, and the correctness of its clock."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record's times never go back, whatever the leaders' clocks do."""
+"""The record's times never go back, even if the leaders' clocks do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.federations import small
 
 
 class Backwards:
-    """A minute earlier at each reading, as if every leader's clock were behind that of the one before."""
+    """A clock that goes back a minute at each reading, as if each leader's clock were behind the previous
+    one."""
 
     def __init__(self) -> None:
         self._now = int(time.time())
@@ -31,7 +32,7 @@ class Backwards:
 
 def test_leaders_whose_clocks_are_behind_publish_and_redact(chains: Nodes, tmp_path: Path) -> None:
     with Federation.create(small(), tmp_path / "run", nodes=chains) as federation:
-        federation.opened._context = replace(federation.opened.context, clock=Backwards())
+        federation._context = replace(federation.context, clock=Backwards())
         federation.train()
         federation.unlearn()
         assert federation.verify().passed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contracts that a federation is deployed with, and those that do not fit together."""
+"""A federation's contracts at deployment, and sets of contracts that do not fit together."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ import pytest
 
 from blockful_py.errors import BlockfulError, NodeError, RunError
 from blockful_py.file_lock import FileLock
-from blockful_py.pipeline import base
+from blockful_py.pipeline import operated
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run import contracts, creation
 from blockful_py.pipeline.run.directory import PARTS
 from blockful_py.pipeline.run.lease import LOCK
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from tests.federations import GRAPH, small
 from tests.forks import FORKS
 
@@ -38,9 +38,9 @@ def before(step: str, what: Callable[[], None]) -> None:
         "make the folder": (creation, "_missing_made"),
         "lock it": (creation, "Lease"),
         "look into it": (creation, "_require_new"),
-        "deploy": (base, "deploy"),
+        "deploy": (operated, "deploy"),
         "name the contracts": (contracts, "open_contracts"),
-        "write run.json": (base.RunDirectory, "create"),
+        "write run.json": (operated.RunDirectory, "create"),
     }
     place, name = places[step]
     function = getattr(place, name)
@@ -69,7 +69,7 @@ def _make(run: Path, urls: tuple[str, str], pausing: str | None, fail: str | Non
         before(pausing, pause)
     if fail is not None:
         before(fail, broken)
-    with Nodes(Place(1337, 1338, *urls)) as nodes:
+    with Nodes(ChainEndpoints(1337, 1338, *urls)) as nodes:
         try:
             Federation.create(SETTINGS, run, nodes=nodes).close()
         except BlockfulError as error:
@@ -194,7 +194,7 @@ def test_a_folder_that_holds_something_else_keeps_it(
         raise NodeError("the node is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(base.RunDirectory, "create", broken)
+        patch.setattr(operated.RunDirectory, "create", broken)
         with pytest.raises(NodeError):
             Federation.create(SETTINGS, run, nodes=chains)
     assert [path.name for path in run.iterdir()] == ["notes"]
@@ -217,7 +217,7 @@ def test_a_run_whose_description_is_gone_is_not_made_anew(chains: Nodes, tmp_pat
 
 def test_the_chains_of_a_run_are_run_by_one_command(tmp_path: Path) -> None:
     """Two nodes on one LevelDB end the second one with a stack of its own."""
-    place = Place(1337, 1338, databases=tmp_path / "chains")
+    place = ChainEndpoints(1337, 1338, databases=tmp_path / "chains")
     asked = pytest.raises(RunError, match=rf"run by process {os.getpid()} on .*: wait until it is done")
     with Nodes(place), asked:
         Nodes(place)
@@ -226,7 +226,7 @@ def test_the_chains_of_a_run_are_run_by_one_command(tmp_path: Path) -> None:
 
 
 def test_a_claim_is_of_the_run_that_is_there(tmp_path: Path) -> None:
-    """The lock of a folder that was removed and made again is not that of the first."""
+    """The lock of a folder that was removed and made again differs from the first one."""
     (tmp_path / "a").mkdir()
     first = FileLock(tmp_path / "a" / LOCK, RunError)
     first.discard()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`runs/latest` names the newest run, and a path names a run or one of a demo's."""
+"""The link `runs/latest` names the newest run, and a path names a run or a demo's run."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_own_nodes_have_the_chain_ids_that_were_asked_for(tmp_path: Path) -> Non
 
 def test_a_wrong_chain_id_is_refused_and_leaves_nothing(anvils: tuple[Devnet, ...], tmp_path: Path) -> None:
     chain = {"live_url": anvils[0].url, "archive_url": anvils[0].url, "live_chain_id": 1337}
-    with pytest.raises(NodeError, match="is on chain 31337, chain 1337 was expected"):
+    with pytest.raises(NodeError, match="is on chain 31337, but chain 1337 was expected"):
         Federation.create(small(chain=chain), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

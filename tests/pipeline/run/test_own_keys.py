@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outside development chains no key derives from the seed: what is left to it is refused, and named."""
+"""Outside development chains, keys are not derived from the seed; remaining uses are refused and named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import deploy
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import LEADER_KEY, Identities, address_of
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.settings import Settings
 from tests.federations import small
 
@@ -96,7 +96,10 @@ def test_what_a_settings_file_leaves_to_the_seed_is_refused_at_deployment_and_op
 def test_an_account_that_everybody_knows_does_not_pay(anvil: Devnet, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=rf"Configure \${SENDER_KEY}[^;]*\.$"):
         Federation.create(configured(anvil, tmp_path), tmp_path / "run")
-    with Nodes(Place(4242, 4242, anvil.url, anvil.url)) as nodes, pytest.raises(ChainError, match=SENDER_KEY):
+    with (
+        Nodes(ChainEndpoints(4242, 4242, anvil.url, anvil.url)) as nodes,
+        pytest.raises(ChainError, match=SENDER_KEY),
+    ):
         _ = nodes.live_sender.address
 
 
@@ -109,9 +112,9 @@ def test_who_reads_needs_no_account_and_no_key(
     with Federation.open(tmp_path / "run") as federation:
         assert federation.contracts.live.height() == 0
         with pytest.raises(SettingsError, match=rf"takes a key of your own.*\${LEADER_KEY}.*--leader"):
-            _ = federation.opened.leader.secret
+            _ = federation.leader.secret
         monkeypatch.setenv(LEADER_KEY, "0x" + "07" * 32)
-        assert federation.opened.leader.secret == int.from_bytes(b"\7" * 32)
+        assert federation.leader.secret == int.from_bytes(b"\7" * 32)
 
 
 def test_members_know_no_leader_from_the_seed(
@@ -119,7 +122,7 @@ def test_members_know_no_leader_from_the_seed(
 ) -> None:
     paid(anvil, monkeypatch)
     Federation.create(configured(anvil, tmp_path), tmp_path / "run").close()
-    with MemberView(tmp_path / "run", None, anvil.signer(1)) as view:
+    with MemberView.of(tmp_path / "run", None, anvil.signer(1)) as view:
         assert not view.may_lead(address_of(Identities(0, (1337, 1338)).leader()))
 
 
@@ -132,7 +135,7 @@ def test_the_settings_of_a_place_outlive_the_command(anvil: Devnet, tmp_path: Pa
         "confirmations": 7,
         "max_fee_gwei": 2.5,
     }
-    place = Place.of(small(chain=chain).chain, tmp_path)
+    place = ChainEndpoints.of(small(chain=chain).chain, tmp_path)
     assert (place.archive_chain_id, place.confirmations, place.max_fee_gwei) == (4242, 7, 2.5)
     run = RunDirectory.create(tmp_path, small(chain=chain), place)
     opened = RunDirectory.open(tmp_path)
@@ -146,11 +149,11 @@ def test_the_settings_of_a_place_outlive_the_command(anvil: Devnet, tmp_path: Pa
 
 def test_own_devnets_wait_for_no_confirmations(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="chains that go on by themselves"):
-        Place.of(small(chain={"confirmations": 1}).chain, tmp_path)
+        ChainEndpoints.of(small(chain={"confirmations": 1}).chain, tmp_path)
 
 
 def test_the_leader_of_a_development_chain_still_derives_from_the_seed(chains: Nodes, tmp_path: Path) -> None:
     with Federation.create(small(), tmp_path / "run", nodes=chains) as federation:
-        secret = federation.opened.leader.secret
+        secret = federation.leader.secret
     with Federation.create(small(), tmp_path / "again", nodes=chains) as federation:
-        assert address_of(federation.opened.leader.secret) == address_of(secret)
+        assert address_of(federation.leader.secret) == address_of(secret)

@@ -11,17 +11,17 @@ import pytest
 from blockful_py.chain.calls import Call
 from blockful_py.chain.interface import interface_of
 from blockful_py.errors import RunError
-from blockful_py.pipeline.run.nodes import Nodes, Place
+from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.shared_chains import URLS, ChainGuest, SharedChains
 from blockful_py.settings import ChainSettings
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place.of(ChainSettings(), tmp_path / "chains")
+def place(tmp_path: Path) -> ChainEndpoints:
+    return ChainEndpoints.of(ChainSettings(), tmp_path / "chains")
 
 
-def databases(place: Place) -> Path:
+def databases(place: ChainEndpoints) -> Path:
     assert place.databases is not None
     return place.databases
 
@@ -33,7 +33,7 @@ def sent(nodes: Nodes) -> int:
     return nodes.live.block_number()
 
 
-def test_a_command_uses_the_chains_of_an_explorer_which_ends_after_it(place: Place) -> None:
+def test_a_command_uses_the_chains_of_an_explorer_which_ends_after_it(place: ChainEndpoints) -> None:
     shared = Nodes(place, shared=True)
     with Nodes(place) as guest:
         assert {guest.live.url, guest.archive.url} == {shared.live.url, shared.archive.url}
@@ -51,7 +51,7 @@ def test_a_command_uses_the_chains_of_an_explorer_which_ends_after_it(place: Pla
         assert alone.live.block_number() == block + 1
 
 
-def test_what_a_killed_explorer_left_is_not_believed(place: Place) -> None:
+def test_what_a_killed_explorer_left_is_not_believed(place: ChainEndpoints) -> None:
     databases(place).mkdir()
     (databases(place) / URLS).write_text('{"live": "http://127.0.0.1:1", "archive": "http://127.0.0.1:1"}')
     with Nodes(place) as nodes:
@@ -74,8 +74,8 @@ def test_guests_do_not_exclude_each_other(tmp_path: Path) -> None:
 
 
 def test_embedded_chains_are_shared_by_all_and_go_on_without_any(tmp_path: Path) -> None:
-    place = Place.of(ChainSettings(devnet="embedded"), tmp_path / "run" / "chains")
-    assert Place.from_json(place.to_json(tmp_path / "run"), tmp_path / "run") == place
+    place = ChainEndpoints.of(ChainSettings(devnet="embedded"), tmp_path / "run" / "chains")
+    assert ChainEndpoints.from_json(place.to_json(tmp_path / "run"), tmp_path / "run") == place
     with Nodes(place) as one, Nodes(place) as other:
         block = sent(one)
         assert sent(other) == block + 1
@@ -86,8 +86,8 @@ def test_embedded_chains_are_shared_by_all_and_go_on_without_any(tmp_path: Path)
 
 
 def test_without_ganache_a_run_takes_embedded_chains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Place.of(ChainSettings(), tmp_path).devnet == "ganache"
+    assert ChainEndpoints.of(ChainSettings(), tmp_path).devnet == "ganache"
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert Place.of(ChainSettings(), tmp_path).devnet == "embedded"
-    assert Place.of(ChainSettings(devnet="ganache"), tmp_path).devnet == "ganache"
+    assert ChainEndpoints.of(ChainSettings(), tmp_path).devnet == "embedded"
+    assert ChainEndpoints.of(ChainSettings(devnet="ganache"), tmp_path).devnet == "ganache"
     assert not (tmp_path / "chains").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which machines a party asks for a block, in which order, and what it serves itself."""
+"""The machines that a party asks for a block, in their order, and the blocks that it serves itself."""
 
 from __future__ import annotations
 

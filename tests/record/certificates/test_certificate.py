@@ -154,7 +154,7 @@ def test_chains_that_never_executed_the_decision_refuse_it(
 def test_one_change_of_any_field_is_found_out_and_named(
     scene: Scene, certificate: ErasureCertificate
 ) -> None:
-    """As whoever altered it cannot sign: on the statement alone where the signatures would say it too."""
+    """The forger cannot sign, so the error is in the statement when the signatures would fail as well."""
     data = certificate.to_bytes()
     anchors, rosters = _known(scene), _rosters(scene)
     verify_certificate(parse_certificate(data), anchors, rosters)
@@ -189,7 +189,7 @@ def _votes_of_two(statement: CertificateStatement) -> tuple[object, ...]:
 REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
     "a model left out": (
         lambda c: _statement(c, replaced=c.statement.replaced[1:]),
-        "the models that it lists are not those of its record",
+        "it lists other models than its record",
     ),
     "somebody left alone who was not": (
         lambda c: _statement(c, left_alone=("z",)),
@@ -201,7 +201,7 @@ REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
     ),
     "a key destroyed of weights that stand": (
         lambda c: _keys_destroyed(c, c.statement.replaced[0].new_weights),
-        "what it says has lost its keys is not the weights of the versions before",
+        "keys listed as destroyed are not keys of the versions before",
     ),
     "bytes that are no statement": (lambda c: b"{}", "this is no statement of an erasure"),
 }
@@ -212,7 +212,7 @@ def test_members_sign_nothing_that_they_do_not_find_themselves(
     scene: Scene, certificate: ErasureCertificate, what: str
 ) -> None:
     alter, reason = REFUSED[what]
-    coordinator = scene.federation.opened.context.session(Counter()).coordinator
+    coordinator = scene.federation.context.session(Counter()).coordinator
     assert coordinator.endorse_erasure(1, certificate.statement.to_bytes()).votes
     with pytest.raises(QuorumError, match=reason):
         coordinator.endorse_erasure(1, alter(certificate))
@@ -225,7 +225,7 @@ def test_members_do_not_sign_that_bytes_are_deleted_which_are_there(
     cid = parse_cid(certificate.statement.erasure.deleted[0])
     store.add(archive.read(cid, ANY_SIZE))
     try:
-        coordinator = scene.federation.opened.context.session(Counter()).coordinator
+        coordinator = scene.federation.context.session(Counter()).coordinator
         with pytest.raises(QuorumError, match="the live store still has"):
             coordinator.endorse_erasure(1, certificate.statement.to_bytes())
         assert len(scene.federation.certify_erasure(scene.unlearned.request).statement.erasure.deleted) == (

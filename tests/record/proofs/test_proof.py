@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proof convinces those who know the chain, and nobody else; one change of any field is found out."""
+"""A proof verifies against the right chain only, and a change of any field is detected."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_weights_in_the_clear_are_those_of_the_model_to_who_has_their_key(
 ) -> None:
     federation, path = scene.federation, tmp_path / "x"
     uri = federation.catalogue()["x"].node.weights
-    key = federation.opened.context.keys.keyring.find((uri,))[uri]
+    key = federation.context.keys.keyring.find((uri,))[uri]
     sealed = federation.stores.live.read(uri, ANY_SIZE)
     plain = b"".join(unseal(key, (sealed,)))
     for content in (sealed, plain):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that cheat are named in the job, in the report and in what the commands print."""
+"""Cheating members are named in the job, in the report and in the commands' output."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit on trained models: what has not forgotten is found out, and what never knew is not."""
+"""The audit on trained models detects remaining knowledge, and only that."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_broken_weights_are_refused(bench: Bench, original: dict[str, Weights]) 
 def test_a_graph_that_cannot_be_retrained_is_refused(task: UnlearningTask, dataset: Dataset) -> None:
     samples = audit_samples(task, dataset)
     members = {name: kept for name, kept in samples.members.items() if name != "r4"}
-    with pytest.raises(UnlearningError, match="r4 is not there"):
+    with pytest.raises(UnlearningError, match="r4 is missing"):
         prepare(task, replace(samples, members=members))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether results depend on what is forgotten, on a federation of four."""
+"""Whether results depend on forgotten samples, on a federation of four."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_features_that_tell_the_class_apart_are_found_whatever_the_head_says() -
 
 
 def test_features_in_which_the_class_is_another_are_found_out() -> None:
-    """Samples of class 2 that lie where class 1 does: none is recalled."""
+    """No sample is recalled when samples of class 2 lie in the place of class 1."""
     shown = seen(clusters(LABELS, 0.05, 1), LABELS)
     assert probe_recall(shown, seen(clusters([1] * 20, 0.05, 2), [2] * 20), (2,)) == 0.0
 

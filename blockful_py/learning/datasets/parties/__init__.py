@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parties' own files (CSV, parquet, folders of images) as samples of one kind."""
+"""Reads parties' own files (CSV, parquet, folders of images) as samples of one kind."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of parties' own files: of all parties in a laboratory, of one among machines."""
+"""Data sets made of parties' own files: all parties in a laboratory, one party on its own machine."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ class _PartyParts:
 
 
 def load_parties(seed: int, options: DataOptions) -> Dataset:
-    """The samples of all files in the folder `options.data_files`, a party each, ascending by name.
+    """Loads all files in the folder `options.data_files`, one per party, ascending by name.
 
-    Public rows, drawn by seed, are test and proxy samples, the others train samples.  A founder's folder has
-    files of public rows alone: there they are the train samples, too, which no federation hands out.
-
-    Raises SettingsError and LearningError as `read_rows` and `SampleRule`; SettingsError without files.
+    Public rows, drawn by seed, become test and proxy samples, the other rows train samples.  A founder's
+    folder holds only files of public rows; there they are the train samples too, which no federation hands
+    out. Raises SettingsError and LearningError as `read_rows` and `SampleRule`; SettingsError without files.
     """
     paths = party_files(options)
     if options.data_limit is not None:
@@ -75,11 +74,11 @@ def load_parties(seed: int, options: DataOptions) -> Dataset:
 def own_samples(
     path: Path, rule: SampleRule, public: Path, stream: torch.Generator
 ) -> tuple[Dataset, list[str]]:
-    """A party's own file as samples, and what to say of them.  Its public rows are test samples, all others
-    train samples.
+    """Loads a party's own file as samples, with messages about them for the party.
 
-    `public`: the file of its public rows; where there is none, as many are drawn, and nobody gets them.
-    Raises as `read_rows`, `kept_rows` and `SampleRule.samples`.
+    Public rows become test samples, all other rows train samples.
+    `public` is the file of the party's public rows; if it is missing, as many rows are drawn and kept
+    private. Raises as `read_rows`, `kept_rows` and `SampleRule.samples`.
     """
     rows = read_rows(path)
     if rule.label not in rows.columns:
@@ -91,7 +90,7 @@ def own_samples(
         f"{len(train):,} rows of {path} are samples to train on, {len(test):,} to test on",
         f"classes: {rule.said}",
         *(
-            f"{count:,} rows have a text in column {name!r} that no public row has: it counts as none"
+            f"{count:,} rows have a text in column {name!r} that no public row has: it counts as no value"
             for name, count in rule.unseen(rows).items()
         ),
     ]
@@ -106,13 +105,13 @@ def own_samples(
 
 
 def own_words(options: DataOptions) -> Sequence[AboutParty]:
-    """What each party says of itself; of a file that is no public part, its name alone."""
+    """Each party's own description; for a file without public rows, the party's name alone."""
     paths = party_files(options)
     return [about_public(path) or AboutParty(party_name(path), "", ()) for path in paths]
 
 
 def party_files(options: DataOptions) -> list[Path]:
-    """The tables and folders in `options.data_files`, ascending.  Raises SettingsError without any."""
+    """The tables and folders in `options.data_files`, ascending.  Raises SettingsError if it has none."""
     with needed_by(f"data set {NAME!r}"):
         import pyarrow  # noqa: F401
     folder = Path(options.data_files or "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A party's public rows, on which AD_f and AD_r are measured, in a file that it hands to the founder.
+"""A party's public rows, which AD_f and AD_r are measured on, in a file for the founder.
 
-The parquet file's metadata hold the column of the labels, the names of all classes of the party, its own
-name and its account.
+The parquet file's metadata hold the label column, the names of all the party's classes, its name and its
+account.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from blockful_py.learning.datasets.parties.rows import PartyRows, party_name, re
 from blockful_py.whole_file import write_whole
 
 SHARE = 0.2
-"""Share of each class that is public: one row at least of a class with two or more."""
+"""Share of each class that is public; at least one row of a class with two or more."""
 KEY = b"blockful-public"
 
 
 @dataclass(frozen=True, slots=True)
 class AboutParty:
-    """What a party says beside its public rows.
+    """A party's description of itself, stored with its public rows.
 
     Attributes:
-        name: its own word, for people.
+        name: chosen by the party, for display.
         account: 0x and 40 hexadecimal digits; empty in a laboratory.
     """
 
@@ -41,12 +41,15 @@ class AboutParty:
 
     @classmethod
     def of(cls, path: Path, rows: PartyRows, label: str, account: str = "") -> AboutParty:
-        """What a party says of its whole file."""
+        """Describes the party of a whole file."""
         return cls(party_name(path), label, tuple(sorted(set(rows.columns[label]))), account)
 
 
 def drawn_public(rows: PartyRows, label: str, stream: torch.Generator) -> tuple[list[int], list[int]]:
-    """(public, kept) row numbers, each ascending.  Raises LearningError where no class has two rows."""
+    """Draws the public rows; returns (public, kept) row numbers, each ascending.
+
+    Raises LearningError if no class has two rows.
+    """
     classes: dict[str, list[int]] = {}
     for row, name in enumerate(rows.columns[label]):
         classes.setdefault(name, []).append(row)
@@ -62,7 +65,7 @@ def drawn_public(rows: PartyRows, label: str, stream: torch.Generator) -> tuple[
 
 
 def write_public(path: Path, public: PartyRows, about: AboutParty) -> None:
-    """Writes a party's public rows.  Raises SettingsError where that fails."""
+    """Writes a party's public rows.  Raises SettingsError if that fails."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -73,16 +76,16 @@ def write_public(path: Path, public: PartyRows, about: AboutParty) -> None:
 
 
 def about_public(path: Path) -> AboutParty | None:
-    """What the party says whose public rows the file holds; None for another file.
+    """The description of the party whose public rows the file holds; None for another file.
 
-    Raises SettingsError where it cannot be read.
+    Raises SettingsError if the file cannot be read.
     """
     if path.suffix.lower() != ".parquet" or not path.is_file():
         return None
     import pyarrow as pa
     from pyarrow import parquet
 
-    from blockful_py.settings.validation import validated  # pydantic, which learning does without
+    from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
     try:
         metadata: dict[bytes, bytes] = parquet.read_schema(path).metadata or {}
@@ -92,9 +95,9 @@ def about_public(path: Path) -> AboutParty | None:
 
 
 def kept_rows(rows: PartyRows, path: Path) -> tuple[list[int], list[int]]:
-    """(public, kept) row numbers of a party's file, by the public rows that were handed out in `path`.
+    """Splits a party's file by the public rows handed out in `path`; returns (public, kept) row numbers.
 
-    Raises LearningError where the file has changed since: a public row is not in it.
+    Raises LearningError if the file has changed since and lacks a public row.
     """
     handed = Counter(_keys(read_rows(path)))
     public, kept = list[int](), list[int]()
@@ -107,7 +110,7 @@ def kept_rows(rows: PartyRows, path: Path) -> tuple[list[int], list[int]]:
             "as it was."
         )
     if not kept:
-        raise LearningError(f"{rows.source} has public rows alone: nothing is left to train on.")
+        raise LearningError(f"{rows.source} has only public rows: no row is left to train on.")
     return public, kept
 
 

@@ -17,9 +17,9 @@ PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", 
 IMAGE, LABEL = "image", "label"
 """Columns of a folder of images."""
 GUESSED = ("label", "class", "target", "y")
-"""Names of columns that are taken for the label, in any case; the last column where there is none."""
+"""Names of label columns, in any case; without a match, the last column is the label."""
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"})
-"""Texts that stand for no value."""
+"""Texts that mean a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class PartyRows:
     """n rows of a party.
 
     Attributes:
-        source: the path, for errors.
-        columns: the n values of each column: texts as they are written, or the bytes of image files.
+        source: the path, for error messages.
+        columns: the n values of each column: texts as written, or the bytes of image files.
     """
 
     source: str
@@ -38,7 +38,7 @@ class PartyRows:
         return len(next(iter(self.columns.values())))
 
     def at(self, rows: Sequence[int]) -> PartyRows:
-        """The rows of these numbers, from 0."""
+        """The rows with these numbers, from 0."""
         return PartyRows(self.source, {name: [each[i] for i in rows] for name, each in self.columns.items()})
 
     def images(self) -> tuple[str, ...]:
@@ -47,21 +47,22 @@ class PartyRows:
 
 
 def is_party_file(name: str) -> bool:
-    """Whether `name` is that of a table or a folder, and not of a data set or of a file of samples."""
+    """Whether `name` is a table or a folder, rather than a data set or a file of samples."""
     return name.lower().endswith(TABLES) or Path(name).is_dir()
 
 
 def party_name(path: Path) -> str:
-    """A party's name: that of its file without the ending."""
+    """A party's name: its file's name without the extension."""
     return path.stem if path.suffix.lower() in TABLES else path.name
 
 
 def read_rows(path: Path) -> PartyRows:
-    """The rows of a file.  Rows are counted from 1 in errors, without a table's header.
+    """Reads a file; error messages count rows from 1, without a table's header.
 
     Raises:
-        SettingsError: it is not there, or of another kind, or the extra `data` is not installed.
-        LearningError: it is damaged or empty, a column has no name or that of another, or a value is missing.
+        SettingsError: the file is missing or of another kind, or the extra `data` is not installed.
+        LearningError: the file is damaged or empty, a column has no name or a duplicate one, or a value is
+            missing.
     """
     with needed_by("a party's own file"):
         import pyarrow  # noqa: F401
@@ -85,7 +86,7 @@ def read_rows(path: Path) -> PartyRows:
 
 
 def label_column(rows: PartyRows, asked: str | None) -> str:
-    """The column of the labels: the one asked for, else by GUESSED.  Raises SettingsError."""
+    """The label column: the requested one, else by GUESSED.  Raises SettingsError."""
     names = [name for name in rows.columns if name not in rows.images()]
     if asked is not None:
         if asked not in names:
@@ -143,7 +144,7 @@ def _values(column: Any) -> list[Any]:
 def _require_names(path: Path, names: Sequence[str]) -> None:
     if len(names) < 2:
         raise LearningError(
-            f"{path} has one column, {', '.join(names)!r}: give features and a label, divided by commas."
+            f"{path} has one column, {', '.join(names)!r}: give features and a label, separated by commas."
         )
     for name in names:
         if not name.strip() or name.startswith("__index_level_"):
@@ -151,11 +152,11 @@ def _require_names(path: Path, names: Sequence[str]) -> None:
                 f"{path} has a column without a name, such as an index: leave it out (pandas: index=False)."
             )
         if names.count(name) > 1:
-            raise LearningError(f"{path} has column {name!r} {names.count(name)} times: leave one.")
+            raise LearningError(f"{path} has column {name!r} {names.count(name)} times: keep one.")
 
 
 def _pictures(folder: Path) -> dict[str, list[Any]]:
-    """The images in the folders of the classes, ascending by path."""
+    """Reads the images in the class folders, ascending by path."""
     files = [
         path
         for path in sorted(folder.glob("*/*"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule by which all parties' rows become samples, fitted on public rows alone.
+"""The rule that turns all parties' rows into samples, fitted on public rows alone.
 
-A column whose public values are all numbers is scaled: less their mean, over their standard deviation.
-A column with few public texts is one input for each of them, 1 where the row has it.  Images are scaled by
-channel.  Labels are numbered in the order of the classes' names.
+A column whose public values are all numbers is standardised by their mean and standard deviation.  A column
+with few distinct public texts becomes one input per text, 1 if the row has it.  Images are standardised by
+channel.  Labels are numbered in the order of the class names.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from blockful_py.learning.datasets.decoding import decode
 from blockful_py.learning.datasets.parties.rows import PartyRows
 
 LARGEST_SIDE = 1024
-"""Pixels of an image's side."""
+"""Maximum side of an image, in pixels."""
 MOST_VALUES = 20
-"""Different texts of a column that counts as one of categories."""
+"""Maximum number of distinct texts in a column of categories."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
-    """A column: of numbers, scaled, or of categories, which are its `values`."""
+    """A column: scaled numbers, or categories, which are listed in `values`."""
 
     name: str
     mean: float = 0.0
@@ -55,10 +55,10 @@ class SampleRule:
     """The rule.
 
     Attributes:
-        label: column of the labels.
-        classes: names of the classes; the label is the place, from 0.
-        columns: of a table, in the order of the inputs.
-        image: of images.
+        label: label column.
+        classes: names of the classes; a class's label is its index, from 0.
+        columns: columns of a table, in the order of the inputs.
+        image: set for images only.
     """
 
     label: str
@@ -70,8 +70,8 @@ class SampleRule:
     def fitted(cls, label: str, classes: Sequence[str], public: Sequence[PartyRows]) -> SampleRule:
         """Fits the rule on the public rows of all parties.
 
-        Raises LearningError: parties' columns differ, a column has too many texts, or an image is damaged.
-        Raises SettingsError: the images are larger than LARGEST_SIDE.
+        Raises LearningError if parties' columns differ, a column has too many texts, or an image is damaged.
+        Raises SettingsError if the images are larger than LARGEST_SIDE.
         """
         names = tuple(sorted(public[0].columns))
         for rows in public[1:]:
@@ -91,8 +91,8 @@ class SampleRule:
 
     @classmethod
     def parse(cls, text: str) -> SampleRule:
-        """The rule in the JSON that `to_json` writes.  Raises SettingsError for any other."""
-        from blockful_py.settings.validation import validated  # pydantic, which learning does without
+        """Parses the JSON that `to_json` writes.  Raises SettingsError for any other text."""
+        from blockful_py.settings.validation import validated  # learning does not depend on pydantic
 
         try:
             document = parse_json(text.encode())
@@ -103,7 +103,7 @@ class SampleRule:
         return rule
 
     def _require_usable(self) -> None:
-        """Others made it.  Raises SettingsError for images larger than any, and for scales that are none."""
+        """Checks a rule received from others: image size, channels and scales.  Raises SettingsError."""
         scales = [(each.mean, each.spread) for each in self.columns]
         if (image := self.image) is not None:
             if not 1 <= image.side <= LARGEST_SIDE or len(image.mean) not in (1, 3):
@@ -115,23 +115,22 @@ class SampleRule:
                 raise SettingsError("the rule of the parties' files does not scale every channel.")
             scales += zip(image.mean, image.spread, strict=True)
         if not all(math.isfinite(mean) and math.isfinite(spread) and spread > 0 for mean, spread in scales):
-            raise SettingsError("the rule of the parties' files has a scale that is none: ask the founder.")
+            raise SettingsError("the rule of the parties' files has an invalid scale: ask the founder.")
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def said(self) -> str:
-        """The classes by number, for people."""
+        """The numbered classes, for display."""
         return ", ".join(f"{number} {name}" for number, name in enumerate(self.classes))
 
     def samples(self, rows: PartyRows) -> Samples:
-        """The n rows as samples: float32 (n, inputs), or (n, channels, side, side) of images; int64 (n,).
+        """Converts n rows to samples: float32 (n, inputs) or (n, channels, side, side), and int64 (n,).
 
         A text that no public row has is 0 in all inputs of its column.
-
-        Raises LearningError: another table's columns, a class or an image of another kind, or no number where
-        the rule has numbers, with row and column.
+        Raises LearningError for columns, a class or an image outside the rule, and, with row and column, for
+        a text where the rule expects a number.
         """
         names = [self.image.column] if self.image else [each.name for each in self.columns]
         _require_columns(rows, tuple(sorted([*names, self.label])), "this federation")
@@ -146,7 +145,7 @@ class SampleRule:
         return Samples(self._inputs(rows), labels)
 
     def unseen(self, rows: PartyRows) -> Mapping[str, int]:
-        """Rows with a text that no public row has, by column."""
+        """Number of rows with a text that no public row has, by column."""
         counts = {
             each.name: sum(value not in each.values for value in rows.columns[each.name])
             for each in self.columns
@@ -195,7 +194,7 @@ def _column_rule(name: str, public: Sequence[PartyRows]) -> ColumnRule:
 
 
 def _floats(values: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """float64 (n,); None unless all are numbers."""
+    """Parses texts as float64 (n,); None unless all are numbers."""
     import pyarrow as pa
 
     try:
@@ -218,13 +217,13 @@ def _numbers(rows: PartyRows, name: str) -> np.ndarray[Any, np.dtype[np.float64]
 
 
 def _is_each(values: Sequence[str], known: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """float64 (n, known): 1 where the value is that one."""
+    """One-hot columns, float64 (n, known): 1 where the row's value is the known one."""
     equal = np.array(values)[:, None] == np.array(known)[None, :]
     return np.asarray(equal, np.float64)
 
 
 def _image_rule(column: str, public: Sequence[PartyRows]) -> ImageRule:
-    """Grey where all public images are; the size is that of the first."""
+    """Fits the rule of images: grey if all public images are grey; the size of the first image."""
     side, channels = _form(public, column)
     x = torch.cat([_pixels(rows, column, side, channels) for rows in public])
     mean, spread = x.mean((0, 2, 3)).tolist(), x.std((0, 2, 3)).tolist()
@@ -248,7 +247,7 @@ def _form(public: Sequence[PartyRows], column: str) -> tuple[int, int]:
 
 
 def _pixels(rows: PartyRows, column: str, side: int, channels: int) -> Tensor:
-    """Values from 0 to 1, float32 (n, channels, side, side)."""
+    """Pixel values from 0 to 1, float32 (n, channels, side, side)."""
     x = torch.empty(len(rows), channels, side, side)
     for row, data in enumerate(rows.columns[column]):
         try:
@@ -259,6 +258,6 @@ def _pixels(rows: PartyRows, column: str, side: int, channels: int) -> Tensor:
 
 
 def _by_number(name: str) -> tuple[float, str]:
-    """Orders names that are numbers by their value, before all others."""
+    """Sort key: numeric names first, by value, then all others."""
     number = _floats([name])
     return (float("inf") if number is None else float(number[0]), name)

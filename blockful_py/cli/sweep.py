@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Removes the garbage that a crash left in a store (`blockful sweep`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson
+from blockful_py.errors import SettingsError
+
+
+def sweep(
+    stores: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="STORE...", help="Store folders: `live` and `archive` of a run.", show_default=False
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Remove blocks of no kept file, and unfinished writes, that a crash left in store folders.
+
+    This is safe while other processes use the stores.
+
+    Example: blockful sweep runs/mine/live runs/mine/archive
+    """
+    from blockful_py.storage import ContentStore
+
+    for store in stores:
+        if not (store / "pins").is_dir():
+            raise SettingsError(f"{store} is not a store: name the folder `live` or `archive` of a run.")
+    out = Output(as_json)
+    removed = {str(store): ContentStore(store).collect_garbage() for store in stores}
+    out.result({"removed": removed})
+    for name, blocks in removed.items():
+        out.say(f"{name}: {blocks} blocks removed")

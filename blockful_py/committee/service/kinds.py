@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of questions to a member: one row each.
+
+round 1       2         3         4       5                 6
+vote-publication -> finish-publication
+approve    -> commit -> attest -> sign -> vote-redaction -> finish-redaction
+keygen-commit, -reveal, -deal, -receive, -answer, -confirm, -finish      (rounds 1 to 7)
+keygen-held, -settle                                                     (rounds 8 and 9, elected only)
+
+All others have round 1.  To add a kind, add its row, and ask it in a method of `remote.RemoteMember` or with
+`MemberClient.ask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from blockful_py.committee import wire
+from blockful_py.committee.certificates import CommittedVote, Cosigning
+from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication, CertifiedRedaction
+from blockful_py.committee.member import Member
+from blockful_py.committee.motions import Motion
+from blockful_py.committee.pledges import CollisionSession, PledgedNonces
+from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
+from blockful_py.committee.service import messages
+from blockful_py.committee.service.dkg_participant import DkgParticipant
+from blockful_py.committee.service.generation import Charter
+from blockful_py.committee.service.limits import KIB, MAX_NAMES, MIB, Limits
+from blockful_py.committee.service.messages import Empty, RelayedAnswers, Vote
+from blockful_py.committee.service.office import Office, Seat
+from blockful_py.committee.succession import Acknowledgement, MirrorVoter, Succession
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.threshold.keys import CommitteeKey
+from blockful_py.crypto.threshold.messages import Confirmation, Reveal, SignatureShares
+from blockful_py.errors import MessageError
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
+
+Answer = TypeVar("Answer")
+
+
+class Desk(Protocol):
+    """The interface of a member that answers; documented at `request_handler.RequestHandler`."""
+
+    office: Office
+    dkg: DkgParticipant
+
+    def in_seat(self, message: wire.Message, answer: Callable[[Seat], Answer]) -> Answer: ...
+
+    def approve(self, message: wire.Message, draft: RedactionDraft) -> messages.Approval: ...
+
+    def keep(self, message: wire.Message, certified: CertifiedProposal) -> Empty: ...
+
+    def witness(self, message: wire.Message, ballots: messages.CastVotes) -> Empty: ...
+
+    def cosigner(self, message: wire.Message, cosigning: Cosigning) -> Member | MirrorVoter: ...
+
+    def voter(self, message: wire.Message) -> Member | MirrorVoter: ...
+
+    def mirror_voter(self, message: wire.Message) -> MirrorVoter: ...
+
+
+Handler = Callable[[Desk, wire.Message, Any], Any]
+"""Answers a question, given its envelope and its decoded body."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """One kind of question.
+
+    Attributes:
+        label, round: as in the envelope.
+        body: type of the question's body; None for the bytes of a CAR.
+        answer: type of the answer's body.
+        limits: sizes of both.
+        handler: answers the question at a member.
+        subject: returns the epoch and subject of a body, which the envelope must name; the epoch is None for
+            bodies without one.  None if only the envelope has them.
+        session: returns the session of a body, which must belong to the asking leader.
+        by_leader: whether leaders of requests ask it, which shows the other members that they work.
+        by_strangers: whether senders without a seat or a model in the federation may ask it.
+        by_outgoing: whether members of the previous epoch may ask it, too.
+        is_reviewed: whether the answer takes as long as a review.
+        is_concurrent: whether it is answered concurrently; other kinds are answered one at a time.
+    """
+
+    label: str
+    round: int
+    body: type | None
+    answer: type
+    limits: Limits
+    handler: Handler
+    subject: Callable[[Any], tuple[int | None, bytes]] | None = None
+    session: Callable[[Any], CollisionSession] | None = None
+    by_leader: bool = False
+    by_strangers: bool = False
+    by_outgoing: bool = False
+    is_reviewed: bool = False
+    is_concurrent: bool = False
+
+
+def _in_seat(answer: Callable[[Member, Any], Any]) -> Handler:
+    """Has the current committee's member answer; a refuted proposal is recorded."""
+    return lambda at, m, body: at.in_seat(m, lambda seat: answer(seat.member, body))
+
+
+def _generation(round_: int, name: str, answer: type, limits: Limits, handler: Handler) -> MessageRow:
+    """A round of a key generation, which relays the answers of the previous round."""
+    label = f"keygen-{name}"
+    return MessageRow(label, round_, RelayedAnswers, answer, limits, handler, by_outgoing=True)
+
+
+def _of_body(body: Any) -> tuple[int, bytes]:
+    return body.epoch, body.proposal
+
+
+def _of_draft(body: Any) -> tuple[int, bytes]:
+    return _of_body(body.draft)
+
+
+def _of_proposal(body: Succession | Acknowledgement) -> tuple[int, bytes]:
+    return body.epoch, body.proposal()
+
+
+def _of_session(body: messages.AttestRequest) -> tuple[int, bytes]:
+    return _of_body(body.session)
+
+
+def _of_certified(body: CertifiedPublication | CertifiedRedaction) -> tuple[int, bytes]:
+    return body.subject
+
+
+def _refuse_question() -> NoReturn:
+    raise MessageError("fetch-blocks signs a request for blocks and is not a question.")
+
+
+_EMPTY = Limits(16)
+_DRAFT = Limits(16 * KIB, model=3 * KIB // 2)
+"""A target with its header and archive record has about 900 bytes."""
+_NONCES = replace(_DRAFT, growth=1)
+"""A relayed pair of nonces has 320 bytes."""
+_RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
+"""Relays a short answer of each member, with its line of at most 1,024 bytes."""
+_BROAD_RELAY = replace(_RELAY, square=512)
+"""Relays answers that contain a point or a sealed share for each member."""
+_COSIGNING = Limits(4 * KIB, member=2 * KIB)
+"""A voter's vote, nonces, pledge and attestation have about 1,200 bytes."""
+_KEYS = Limits(16 * KIB, model=8 * KIB, most=2 * MIB)
+"""A model has up to 80 sealed files, each with a name of 95 bytes and a wrapped key of 284 bytes."""
+
+
+class MessageKind(Enum):
+    """Every kind of question; each value is the kind's row."""
+
+    IDENTIFY = MessageRow(
+        "identify",
+        1,
+        Empty,
+        messages.Identity,
+        replace(_EMPTY, answer=64 * KIB),
+        lambda at, m, body: at.office.identity(),
+        by_strangers=True,
+        is_concurrent=True,
+    )
+    TELL_KEY = MessageRow(
+        "tell-key",
+        1,
+        Empty,
+        CommitteeKey,
+        replace(_EMPTY, answer=64 * KIB),
+        lambda at, m, body: at.dkg.key(m.subject),
+        is_concurrent=True,
+    )
+    LEAD = MessageRow(
+        "lead",
+        1,
+        Empty,
+        Empty,
+        _EMPTY,
+        lambda at, m, body: body,  # `member.leads` notes its sender
+        by_leader=True,
+        is_concurrent=True,
+    )
+
+    PUBLICATION = MessageRow(
+        "vote-publication",
+        1,
+        PublicationProposal,
+        CommittedVote,
+        Limits(16 * KIB, published=8 * KIB),
+        _in_seat(lambda member, body: member.vote_publication(body)),
+        subject=_of_body,
+        is_reviewed=True,
+    )
+    FINISH_PUBLICATION = MessageRow(
+        "finish-publication",
+        2,
+        CertifiedPublication,
+        Empty,
+        Limits(32 * KIB, published=10 * KIB, member=KIB),
+        lambda at, m, body: at.keep(m, body),
+        subject=_of_certified,
+    )
+
+    APPROVE = MessageRow(
+        "approve",
+        1,
+        RedactionDraft,
+        messages.Approval,
+        _DRAFT,
+        lambda at, m, body: at.approve(m, body),
+        subject=_of_body,
+        by_leader=True,
+        is_reviewed=True,
+    )
+    COMMIT = MessageRow(
+        "commit",
+        2,
+        messages.CommitRequest,
+        PledgedNonces,
+        _NONCES,
+        _in_seat(lambda member, body: member.commit(body.draft, body.session)),
+        subject=_of_draft,
+        session=lambda body: body.session,
+        by_leader=True,
+    )
+    ATTEST = MessageRow(
+        "attest",
+        3,
+        messages.AttestRequest,
+        Vote,
+        Limits(4 * KIB, member=KIB),
+        _in_seat(lambda member, body: Vote(member.attest(body.session, body.pledges))),
+        subject=_of_session,
+        session=lambda body: body.session,
+        by_leader=True,
+    )
+    SIGN = MessageRow(
+        "sign",
+        4,
+        messages.SignRequest,
+        SignatureShares,
+        replace(_NONCES, member=2 * KIB, pair=400),
+        _in_seat(lambda member, body: member.sign(body.draft, body.nonces)),
+        subject=_of_draft,
+        session=lambda body: body.nonces.session,
+        by_leader=True,
+    )
+    REDACTION = MessageRow(
+        "vote-redaction",
+        5,
+        messages.VoteRequest,
+        CommittedVote,
+        replace(_DRAFT, model=5 * KIB // 2),
+        _in_seat(lambda member, body: member.vote_redaction(body.draft, body.chunks)),
+        subject=_of_draft,
+        by_leader=True,
+    )
+    FINISH_REDACTION = MessageRow(
+        "finish-redaction",
+        6,
+        CertifiedRedaction,
+        Empty,
+        # each chunk, of some ten models, carries the certificate twice
+        replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
+        lambda at, m, body: at.keep(m, body),
+        subject=_of_certified,
+        by_leader=True,
+    )
+
+    ERASURE = MessageRow(
+        "vote-erasure",
+        1,
+        messages.ErasureRequest,
+        Vote,
+        Limits(512 * KIB, model=4 * KIB, member=KIB),
+        lambda at, m, body: at.in_seat(
+            m, lambda seat: Vote(seat.member.vote_erasure(m.epoch, body.statement))
+        ),
+        subject=lambda body: (None, keccak(body.statement)),
+        is_reviewed=True,
+    )
+    MOTION = MessageRow(
+        "vote-motion",
+        1,
+        Motion,
+        CommittedVote,
+        Limits(4 * KIB),
+        _in_seat(lambda member, body: member.vote_motion(body)),
+        subject=_of_body,
+        is_reviewed=True,
+    )
+    SUCCESSION = MessageRow(
+        "vote-succession",
+        1,
+        Succession,
+        CommittedVote,
+        Limits(4 * KIB, member=128),
+        lambda at, m, body: at.mirror_voter(m).vote_succession(body),
+        subject=_of_proposal,
+    )
+    ACKNOWLEDGEMENT = MessageRow(
+        "vote-acknowledgement",
+        1,
+        Acknowledgement,
+        CommittedVote,
+        Limits(4 * KIB),
+        lambda at, m, body: at.mirror_voter(m).vote_acknowledgement(body),
+        subject=_of_proposal,
+    )
+
+    WITNESS = MessageRow(
+        "witness",
+        1,
+        messages.CastVotes,
+        Empty,
+        Limits(4 * KIB, member=512),
+        lambda at, m, body: at.witness(m, body),
+    )
+    RECOMMIT = MessageRow(
+        "recommit",
+        1,
+        Empty,
+        CommittedVote,
+        _EMPTY,
+        lambda at, m, body: at.voter(m).recommit(m.epoch, m.subject),
+        by_leader=True,
+    )
+    ATTEST_COSIGNING = MessageRow(
+        "attest-certificate",
+        1,
+        Cosigning,
+        Vote,
+        _COSIGNING,
+        lambda at, m, body: Vote(at.cosigner(m, body).attest_cosigning(body)),
+        subject=_of_body,
+        by_leader=True,
+    )
+    COSIGN = MessageRow(
+        "cosign",
+        1,
+        Cosigning,
+        messages.CertificateShare,
+        _COSIGNING,
+        lambda at, m, body: messages.CertificateShare(at.cosigner(m, body).cosign(body)),
+        subject=_of_body,
+        by_leader=True,
+    )
+
+    KEEP_KEYS = MessageRow(
+        "keep-keys",
+        1,
+        messages.KeyDelivery,
+        Empty,
+        replace(_KEYS, model=32 * KIB, most=4 * MIB),
+        lambda at, m, body: at.office.key_custody().keep(body),
+        by_leader=True,
+        is_concurrent=True,
+    )
+    LEND_KEYS = MessageRow(
+        "lend-keys",
+        1,
+        messages.KeyRequest,
+        messages.KeyDelivery,
+        replace(_KEYS, growth=3),
+        lambda at, m, body: at.office.key_custody().lend(m.sender, body),
+        by_leader=True,  # also by a member that lacks keys
+        is_concurrent=True,
+    )
+    DESTROY_KEYS = MessageRow(
+        "destroy-keys",
+        1,
+        messages.Versions,
+        messages.Versions,
+        replace(_KEYS, growth=1),
+        lambda at, m, body: at.office.key_custody().destroy(body),
+        by_leader=True,
+        is_concurrent=True,
+    )
+    READ_KEY = MessageRow(
+        "read-key",
+        1,
+        messages.ReadRequest,
+        messages.WrappedKey,
+        Limits(KIB),
+        lambda at, m, body: at.office.read_key(m.sender, body),
+        by_strangers=True,
+        is_concurrent=True,
+    )
+    HAS_BLOCKS = MessageRow(
+        "has-blocks",
+        1,
+        messages.BlockNames,
+        messages.BlockNames,
+        Limits(KIB + 128 * MAX_NAMES, growth=1),
+        lambda at, m, body: at.office.block_custody().had(m.sender, body),
+        by_leader=True,
+        is_concurrent=True,
+    )
+    KEEP_BLOCKS = MessageRow(
+        "keep-blocks",
+        1,
+        None,
+        Empty,
+        Limits(MAX_BLOCK_SIZE + 64 * KIB),
+        lambda at, m, body: at.office.block_custody().keep(m.sender, body),
+        by_leader=True,
+        is_concurrent=True,
+    )
+    FETCH_BLOCKS = MessageRow(
+        "fetch-blocks", 1, None, Empty, Limits(0), lambda at, m, body: _refuse_question(), is_concurrent=True
+    )
+
+    KEY_COMMIT = replace(
+        _generation(
+            1,
+            "commit",
+            messages.DealerCommitment,
+            Limits(24 * KIB),
+            lambda at, m, body: at.dkg.begin(m, body, at.office),
+        ),
+        body=Charter,
+        subject=lambda body: (body.epoch, body.digest()),
+    )
+    KEY_REVEAL = _generation(
+        2, "reveal", Reveal, _RELAY, lambda at, m, body: at.dkg.opened(m).reveal(m, body)
+    )
+    KEY_DEAL = _generation(
+        3, "deal", messages.SealedShares, _BROAD_RELAY, lambda at, m, body: at.dkg.opened(m).deal(m, body)
+    )
+    KEY_RECEIVE = _generation(
+        4, "receive", messages.Complaints, _BROAD_RELAY, lambda at, m, body: at.dkg.opened(m).receive(m, body)
+    )
+    KEY_ANSWER = _generation(
+        5, "answer", messages.Answers, _BROAD_RELAY, lambda at, m, body: at.dkg.opened(m).answer(m, body)
+    )
+    KEY_CONFIRM = _generation(
+        6, "confirm", Confirmation, _BROAD_RELAY, lambda at, m, body: at.dkg.opened(m).confirm(m, body)
+    )
+    KEY_FINISH = _generation(7, "finish", CommitteeKey, _RELAY, lambda at, m, body: at.dkg.finish(m, body))
+    KEY_HELD = replace(
+        _generation(
+            8, "held", messages.HeldShare, _EMPTY, lambda at, m, body: at.dkg.held(m.subject, at.office)
+        ),
+        body=Empty,
+    )
+    KEY_SETTLE = _generation(
+        9, "settle", Empty, _RELAY, lambda at, m, body: at.dkg.settle(m, body, at.office)
+    )
+
+    def __init__(self, row: MessageRow) -> None:
+        self.row = row
+        self.label = row.label
+        self.round = row.round

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The paper's scalability section again: figures (a) to (l), its claims, and what lies beyond them."""

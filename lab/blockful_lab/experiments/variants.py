@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variants of methods: names and settings of the rows of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from blockful_lab.experiments.protocol import Store
+from blockful_py.errors import SettingsError
+from blockful_py.forget import Forget, Level
+from blockful_py.learning.data import UserData
+from blockful_py.learning.federation import FederationSpec, TrainedModel
+from blockful_py.unlearning.line import store_line
+from blockful_py.unlearning.registry import METHODS, create_method
+from blockful_py.unlearning.stored_increments import StoredIncrement, store_clean_models, store_increments
+from blockful_py.verdicts.references import REFERENCES
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A method of the registry with settings.
+
+    Attributes:
+        name: in tables and file names.
+        stored: name in `STORES` of the increments stored at publication; "" for no increments.
+        only: levels of the settings; None: all levels of the method.
+    """
+
+    name: str
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    stored: str = ""
+    only: frozenset[Level] | None = None
+
+    @property
+    def levels(self) -> frozenset[Level]:
+        """Levels at which the variant has a row."""
+        able = create_method(self.method).levels
+        return able if self.only is None else able & self.only
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """The settings of a row, and whether it took stored increments."""
+        return {**self.settings, **({"stored": True} if self.stored else {})}
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The variant as JSON, for a task of an engine."""
+        return {
+            "name": self.name,
+            "method": self.method,
+            "settings": dict(self.settings),
+            "stored": self.stored,
+            "recorded": self.recorded,
+        }
+
+
+def _of_classes(store: Callable[..., Mapping[int, Mapping[str, StoredIncrement]]]) -> Store:
+    """Clean trainings for a request's classes; empty if it forgets no class."""
+
+    def made(
+        settings: FederationSpec, models: Iterable[TrainedModel], users: Iterable[UserData], forget: Forget
+    ) -> dict[str, StoredIncrement]:
+        by_class = store(settings, models, users, forget.classes)
+        return {name: kept for each in by_class.values() for name, kept in each.items()}
+
+    return made
+
+
+STORES: Mapping[str, Store] = MappingProxyType(
+    {
+        "increments": _of_classes(store_increments),
+        "clean models": _of_classes(store_clean_models),
+        "line": store_line,
+    }
+)
+"""Increments that owners may store at publication."""
+
+SPECIAL: tuple[Variant, ...] = (
+    Variant("clean_increments_short", "clean_increments", {"share": 0.8}, only=frozenset({Level.SAMPLE})),
+    Variant("clean_increments_stored", "clean_increments", stored="increments"),
+    Variant("clean_line_stored", "clean_line", stored="line"),
+    Variant("fiun_all", "fiun", {"layers": "all"}),
+    Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
+    Variant("retrain_ahead", "retrain_ahead", stored="clean models"),
+)
+"""Variants besides a method's defaults; a variant with its method's name replaces the defaults.
+
+With stored increments a request only heals.  Nobody can store increments of samples; shorter ones shorten
+the longest path.
+"""
+
+
+def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
+    """Variants of these names (a method's name stands for all its variants); without names, all.
+
+    Reference rows are measured anyway and are no variants.
+
+    Raises:
+        SettingsError: an unknown name.
+    """
+    special = {variant.name for variant in SPECIAL}
+    plain = [Variant(name, name) for name in METHODS if name not in special and name not in REFERENCES]
+    known = sorted([*plain, *SPECIAL], key=lambda variant: variant.name)
+    wanted = tuple(names)
+    for name in wanted:
+        if not any(name in (variant.name, variant.method) for variant in known):
+            listed = ", ".join(variant.name for variant in known)
+            raise SettingsError(f"there is no method {name!r} to audit. Known: {listed}.")
+    return tuple(
+        variant for variant in known if not wanted or variant.name in wanted or variant.method in wanted
+    )
