@@ -115,8 +115,9 @@ class BlockfulStrategy(Strategy, Closable):
         config = deepcopy(self._config if train_config is None else train_config)
         federation.train_by(Replay(deepcopy(self._unused), grid, config, nodes, timeout))
         forget, method = Forget.of_clients([nodes[node_id]]), RetrainAhead.name
-        done = federation.completed(starts, forget, Paradigm.PARALLEL, method)
-        unlearned = done[1] if done else federation.unlearn(starts, method=method, forget=forget)
+        request = federation.drafted(starts, forget, Paradigm.PARALLEL, method)
+        done = federation.completed(request)
+        unlearned = done[1] if done else federation.unlearn(request=request)
         certificate = federation.certify_erasure(unlearned.request)
         return ForgottenClient(self.arrays(), keep(certificate, federation.run.certificates), unlearned)
 

@@ -175,10 +175,10 @@ class Federation(OperatedRun):
     ) -> Unlearned:
         """Makes every model that inherits from `starts` forget `classes`, or the data that `forget` names.
 
-        The settings supply missing arguments.  A `request` signed by its owners (`draft_request`) replaces
-        all of them.  Making a request again after a crash continues it.  `method` may be an import path,
-        which the run remembers.  `prepare` is called after the request has been checked and before any work
-        on it.
+        The settings supply missing arguments.  A `request` replaces all of them: one that its owners signed
+        (`draft_request`), or a draft, which this run's accounts sign.  Making a request again after a crash
+        continues it.  `method` may be an import path, which the run remembers.  `prepare` is called after the
+        request has been checked and before any work on it.
 
         Raises:
             UnknownModelError, UnknownClassError, UnlearningError, SettingsError: no model was changed.
@@ -190,17 +190,12 @@ class Federation(OperatedRun):
                 raise UnlearningError("a request takes `classes` or `forget`, not both: leave one out.")
             forget = Forget.of_classes(classes)
         with self.leading():
-            self.name_method(method)
-            catalogue = self.catalogue()
-            job = self.context.journal.open_job()
+            request = request or self.drafted(starts, forget, paradigm, method)
+            self._await(request)
+            catalogue, job = self.catalogue(), self.context.journal.open_job()
             under_way = None if job is None else request_of(job)
-            if request is None:
-                drafted = draft_request(
-                    self.context, catalogue, starts, forget, Paradigm(paradigm), method, under_way
-                )
-                request = sign_request(self.context, catalogue, drafted)
-            else:
-                self._await(request)
+            if not request.signatures:
+                request = sign_request(self.context, catalogue, request)
             chosen = method_of(self.context, request)
             if under_way is not None:
                 require_same(under_way, request)
@@ -223,26 +218,33 @@ class Federation(OperatedRun):
             self.events.carried_out(asked, unlearned.nodes.values(), unlearned.seconds)
             return replace(unlearned, erasure=erasure, excluded=excluded)
 
-    def completed(
+    def completed(self, request: Request) -> tuple[Job, Unlearned] | None:
+        """The newest job and its outcome if it was the same request, so that `unlearn` has nothing to do.
+
+        Returns None if there is no such job.
+        """
+        return recalled(self.context, request)
+
+    def drafted(
         self,
         starts: Sequence[str] | None = None,
         forget: Forget | None = None,
         paradigm: Paradigm | str = Paradigm.PARALLEL,
         method: str | None = None,
-        request: Request | None = None,
-    ) -> tuple[Job, Unlearned] | None:
-        """The newest job and its outcome if it was the same request, so that `unlearn` has nothing to do.
+    ) -> Request:
+        """The unsigned request that `unlearn` makes of its arguments.  Raises as `unlearn`.
 
-        Takes the arguments of `unlearn` and raises as it does; returns None if there is no such job.
+        Where it repeats the unfinished or the newest request, it has the method that was chosen then.
         """
-        newest = newest_request(self.context)
-        if newest is None:
-            return None
         self.name_method(method)
-        asked = request or draft_request(
-            self.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, newest[1]
+        job, newest = self.context.journal.open_job(), newest_request(self.context)
+        before = request_of(job) if job is not None else newest[1] if newest is not None else None
+        drafted = draft_request(
+            self.context, self.catalogue(), starts, forget, Paradigm(paradigm), method, before
         )
-        return recalled(self.context, asked)
+        if job is not None or before is None:
+            return drafted
+        return drafted.model_copy(update={"created": self.context.clock.now()})
 
     def draft_request(
         self,

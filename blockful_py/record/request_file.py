@@ -100,7 +100,7 @@ class RequestFile(BaseModel):
         signer = "0x" + signature.recover(self.digest, compact).hex()
         if signer not in self.owners:
             raise InvalidSignatureError(
-                f"this signature is {signer}'s or of another request; expected signers: "
+                f"this signature is by {signer} or for another request; expected signers: "
                 f"{', '.join(dict.fromkeys(self.owners))}."
             )
         return self.model_copy(update={"signatures": {**self.signatures, signer: "0x" + compact.hex()}})

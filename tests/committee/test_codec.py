@@ -46,8 +46,8 @@ class Careless:
 
 DECODED = (
     *(value for value in vars(messages).values() if is_dataclass(value)),
-    *{kind.row.body for kind in MessageKind if kind.row.body},
-    *{kind.row.answer for kind in MessageKind},
+    *dict.fromkeys(kind.row.body for kind in MessageKind if kind.row.body),
+    *dict.fromkeys(kind.row.answer for kind in MessageKind),
     *(Acknowledgement, Charter, CommitteeKey, Confirmation, Cosigning, Evidence, FirstLine, KeyShare),
     *(MemberKeys, Origin, ReaderKeys, Reveal, SignatureShares, Succession),
 )

@@ -43,8 +43,8 @@ def _report(run: Path, urls: tuple[str, str], limit: int, said: Connection) -> N
     """Runs the command with files limited to `limit` bytes after the request is done."""
     unlearn = Federation.unlearn
 
-    def filling(self: Federation, *arguments: Any) -> Unlearned:
-        unlearned = unlearn(self, *arguments)
+    def filling(self: Federation, **arguments: Any) -> Unlearned:
+        unlearned = unlearn(self, **arguments)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         return unlearned
 

@@ -144,7 +144,7 @@ def test_wrong_claims_are_refused_until_the_part_is_handed_in_again(machines: Ma
             claims = Claimed(ad_f=0.0, ad_r=1.0)
             patch.setattr(
                 "blockful_py.pipeline.jobs.redaction.measure",
-                lambda setup, models, classes: dict.fromkeys(models, claims),
+                lambda setup, models, *others: dict.fromkeys(models, claims),
             )
             hand_in(party, number, "s")
         until(lambda: any("model s claims" in alarm.reason for alarm in party.federation.alarms()))

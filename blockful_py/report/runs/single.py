@@ -13,7 +13,6 @@ from blockful_py.learning.curve_file import kept_curves
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned, replaced_for
 from blockful_py.pipeline.resume import jobs_of
-from blockful_py.pipeline.review.methods import forget_of
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
@@ -66,23 +65,19 @@ def unlearn_once(
     repeated; only a missing report is made.  Raises as `Federation.unlearn` while the request is not
     complete.  A failed report is not an error: calling again makes it.
     """
-    if request is not None:
-        forget, paradigm = request.forget, Paradigm(request.paradigm)
-    forgotten = forget or forget_of(federation.settings.unlearning)
     watch = Stopwatch()
     report, problem = None, None
     with watch("total"):
-        done = federation.completed(starts, forgotten, paradigm, method, request)
+        request = request or federation.drafted(starts, forget, paradigm, method)
+        done = federation.completed(request)
         if done is not None and (report := _whole_report(federation.run.path)) is not None:
             return FinishedRequest(done[0].number, True, report, None)
         if done is None:
-            before, unlearned = _carried_out(
-                federation, starts, paradigm, method, progress, forgotten, request
-            )
+            before, unlearned = _carried_out(federation, request, progress)
             job = jobs_of(federation.run)[-1]
         else:
             job, unlearned = done
-            before = _Before.read(federation, forgotten, progress, unlearned.request)
+            before = _Before.read(federation, request.forget, progress, unlearned.request)
         try:
             report = _report(federation, before, unlearned, progress)
         except (BlockfulError, OSError) as error:
@@ -97,24 +92,16 @@ def unlearn_once(
     return FinishedRequest(job.number, done is not None, report, problem)
 
 
-def _carried_out(
-    federation: Federation,
-    starts: Sequence[str] | None,
-    paradigm: Paradigm,
-    method: str | None,
-    progress: Progress,
-    forget: Forget,
-    request: Request | None,
-) -> tuple[_Before, Unlearned]:
+def _carried_out(federation: Federation, request: Request, progress: Progress) -> tuple[_Before, Unlearned]:
     """Unlearns, with the figures before saved on disk; drops them if the request is refused."""
     befores: list[_Before] = []
 
     def prepare() -> None:
-        befores.append(_Before.read(federation, forget, progress))
-        keep_figures(federation.run.path, forget, befores[0].figures)
+        befores.append(_Before.read(federation, request.forget, progress))
+        keep_figures(federation.run.path, request.forget, befores[0].figures)
 
     try:
-        unlearned = federation.unlearn(starts, None, paradigm, method, progress, forget, request, prepare)
+        unlearned = federation.unlearn(request=request, progress=progress, prepare=prepare)
     except BlockfulError:
         if befores and request_under_way(federation.run.journal) is None:
             drop_figures(federation.run.path)

@@ -86,7 +86,7 @@ def test_a_request_after_another_one_takes_a_method_of_its_own(federation: Feder
     """Retraining, which the newest request took, cannot be written in the parallel paradigm."""
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
         federation.unlearn(paradigm=Paradigm.SEQUENTIAL, method="retrain")
-        assert federation.completed(paradigm=Paradigm.PARALLEL) is None
+        assert federation.completed(federation.drafted(paradigm=Paradigm.PARALLEL)) is None
         found = federation.unlearn(paradigm=Paradigm.PARALLEL)
     assert found.request.method.startswith("retrain_ahead")
 

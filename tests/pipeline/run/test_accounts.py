@@ -101,10 +101,10 @@ def test_a_request_of_an_unknown_start_is_not_made(town: Town) -> None:
 def test_signatures_of_others_and_of_other_requests_are_refused(town: Town) -> None:
     drafted = town.draft()
     stranger, owner = town.wallet("z"), town.wallet("s")
-    with pytest.raises(InvalidSignatureError, match=r"is of 0x.* or of another request"):
+    with pytest.raises(InvalidSignatureError, match=r"is by 0x.* or for another request"):
         drafted.with_signature(signed_by(stranger, drafted))
     other = town.federation.draft_request(STARTS, Forget.of_classes([4]))
-    with pytest.raises(InvalidSignatureError, match=r"is of 0x.* or of another request"):
+    with pytest.raises(InvalidSignatureError, match=r"is by 0x.* or for another request"):
         drafted.with_signature(signed_by(owner, other))
     with pytest.raises(InvalidSignatureError, match="found 66"):
         drafted.with_signature(bytes(66))
