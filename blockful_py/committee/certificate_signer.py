@@ -15,7 +15,7 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.crypto.threshold.nonces import OWN_PROCESS, NonceStore, commitment, draw
 from blockful_py.errors import CheaterError, RefusedError
 from blockful_py.ledger.signed import digest_of
-from blockful_py.types import Rng
+from blockful_py.types import Address, Bytes32, Rng
 
 PENDING = 16
 """Maximum number of unused nonce pairs for one leader, which obtains one certificate at a time."""
@@ -57,21 +57,21 @@ class CertificateSigner:
         """1-based."""
         self.address = curve.address(key)
 
-    def led_by(self, leader: bytes) -> CertificateSigner:
+    def led_by(self, leader: Address) -> CertificateSigner:
         """A copy that answers another leader, whose nonces have a quota of their own (`NonceStore`)."""
         signer = copy(self)
         signer._leader = leader
         return signer
 
-    def ballot(self, epoch: int, proposal: bytes) -> Ballot:
+    def ballot(self, epoch: int, proposal: Bytes32) -> Ballot:
         """The ballot of a proposal.  Raises RefusedError when its epoch or identifier is out of range."""
         return ballot_of(self.domain, epoch, proposal)
 
-    def sign(self, digest: bytes) -> bytes:
+    def sign(self, digest: Bytes32) -> bytes:
         """The member's own signature (64 bytes) of a digest."""
         return signature.sign(self._secret, digest)
 
-    def vote(self, epoch: int, proposal: bytes, content: bytes) -> CommittedVote:
+    def vote(self, epoch: int, proposal: Bytes32, content: bytes) -> CommittedVote:
         """Votes on a content (32 bytes).
 
         Raises RefusedError when the member voted for other content of this proposal.
@@ -80,7 +80,7 @@ class CertificateSigner:
             raise RefusedError(f"this member has voted for other content of 0x{proposal.hex()[:8]}")
         return self.recommit(epoch, proposal)
 
-    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+    def recommit(self, epoch: int, proposal: Bytes32) -> CommittedVote:
         """Repeats the vote with fresh nonces.
 
         Raises RefusedError when the member has not voted on the proposal.
@@ -168,7 +168,7 @@ class CertificateSigner:
                 raise RefusedError(f"the nonces of member {each.index} differ from its pledge")
         return indices
 
-    def _is_by(self, index: int, digest: bytes, signed: bytes) -> bool:
+    def _is_by(self, index: int, digest: Bytes32, signed: bytes) -> bool:
         """Whether the member at a 1-based index signed `digest`."""
         members = self.roster.members
         return 1 <= index <= len(members) and signature.is_by(members[index - 1], digest, signed)

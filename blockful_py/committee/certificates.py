@@ -24,7 +24,7 @@ from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster, bits
 from blockful_py.errors import CheaterError, QuorumError, RefusedError
 from blockful_py.ledger.signed import Executor, digest_of, unsigned
-from blockful_py.types import Action, Bytes32, Bytes64, Certificate
+from blockful_py.types import Action, Address, Bytes32, Bytes64, Certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,10 @@ class CertificateVoter(Protocol):
         """1-based place in the roster."""
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Voting address, 20 bytes."""
 
-    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+    def recommit(self, epoch: int, proposal: Bytes32) -> CommittedVote:
         """Repeats its vote on a proposal with fresh nonces."""
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
@@ -101,7 +101,7 @@ class CertificateVoter(Protocol):
         """Its share of a certificate's signature."""
 
 
-def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
+def signed_vote(member: CertificateVoter, vote: Bytes64, digest: Bytes32) -> bytes:
     """Checks and returns the vote of `member`.  Raises CheaterError unless `member` signed `digest`."""
     if not signature.is_by(member.address, digest, vote):
         raise CheaterError([member.index], "the signature of this decision")
@@ -109,7 +109,7 @@ def signed_vote(member: CertificateVoter, vote: bytes, digest: bytes) -> bytes:
 
 
 def committed_vote(
-    member: CertificateVoter, vote: CommittedVote, digest: bytes, domain: eip712.Domain
+    member: CertificateVoter, vote: CommittedVote, digest: Bytes32, domain: eip712.Domain
 ) -> CommittedVote:
     """Checks and returns the vote of `member` on `digest`.
 

@@ -19,7 +19,7 @@ from blockful_py.errors import RefusedError
 from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.ledger.signed import Executor, require_signed, unsigned
-from blockful_py.types import Action, Certificate
+from blockful_py.types import Action, Bytes32, Certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class DecisionKeeper(Protocol):
     def keep(self, certified: CertifiedProposal) -> None:
         """Stores a decision durably."""
 
-    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
+    def witness(self, epoch: int, proposal: Bytes32, ballots: Sequence[CastVote]) -> None:
         """Compares votes with earlier votes of the same members on the same proposal."""
 
 

@@ -57,7 +57,7 @@ from blockful_py.ledger.erasure import Endorsement, erasure_digest
 from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.ledger.signed import Executor, unsigned
-from blockful_py.types import Action, Certificate, Opening, Point
+from blockful_py.types import Action, Address, Certificate, Opening, Point
 
 Answer = TypeVar("Answer")
 
@@ -83,7 +83,7 @@ class Coordinator:
         poll: Poll = in_turn,
         salt: bytes = b"",
         keepers: Sequence[DecisionKeeper] = (),
-        leader: bytes = bytes(20),
+        leader: Address = bytes(20),
     ) -> None:
         """Leads `members` of the epoch of `roster`; `domain` is the EIP-712 domain of votes.
 

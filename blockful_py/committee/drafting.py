@@ -19,6 +19,7 @@ from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.types import (
+    Address,
     ArchiveReason,
     ArchiveRecord,
     NewBlock,
@@ -37,7 +38,7 @@ class NewModel:
 
     name: str
     uri: Uri
-    owner: bytes
+    owner: Address
     references: tuple[Position, ...]
 
 

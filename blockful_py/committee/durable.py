@@ -21,6 +21,7 @@ from typing import Any
 from blockful_py.closable import Closable
 from blockful_py.committee.memory import Ballot, used
 from blockful_py.errors import MemoryLostError
+from blockful_py.types import Bytes32
 from blockful_py.whole_file import sync
 
 APPLICATION = 0x426C4655
@@ -129,7 +130,7 @@ class DurableMemory(Closable):
                 raise used(session)
             return int(self._read("SELECT generation FROM session WHERE id = ?", session)[0])
 
-    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
+    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: Bytes32) -> tuple[int, ...]:
         known = (
             "SELECT digest FROM pledge "
             "WHERE chain_id = ? AND committee = ? AND epoch = ? AND signer = ? AND generation = ?"

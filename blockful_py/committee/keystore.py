@@ -19,7 +19,7 @@ from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Address, Point, Rng
 from blockful_py.whole_file import write_secret
 
 DST_ELECTION = tag("election-secret")
@@ -52,12 +52,12 @@ class MemberKeys:
         return cls(curve.random_scalar(rng), curve.random_scalar(rng), curve.random_scalar(rng))
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Voting address, 20 bytes."""
         return curve.address(curve.multiply_base(self.voting_secret))
 
     @property
-    def account(self) -> bytes:
+    def account(self) -> Address:
         """Address of the account, 20 bytes."""
         return curve.address(curve.multiply_base(self.account_secret))
 
@@ -65,7 +65,7 @@ class MemberKeys:
     def vrf_key(self) -> Point:
         return curve.multiply_base(self.vrf_secret)
 
-    def election_secret(self, chain_id: int, committee: bytes, epoch: int, draw: int, seed: bytes) -> bytes:
+    def election_secret(self, chain_id: int, committee: Address, epoch: int, draw: int, seed: bytes) -> bytes:
         """The secret to commit to in a draw after `seed`: H(DST || place || draw || seed || VRF secret).
 
         Derived from the keystore, so that a restart between commit and reveal loses nothing.

@@ -32,7 +32,7 @@ from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.ledger.signed import Executor
-from blockful_py.types import ArchiveReason, ArchiveRecord, NewBlock, Opening, Position, Rng
+from blockful_py.types import Address, ArchiveReason, ArchiveRecord, Bytes32, NewBlock, Opening, Position, Rng
 
 
 class Member:
@@ -69,7 +69,7 @@ class Member:
         return self._share.index
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Voting address, 20 bytes."""
         return self._voter.address
 
@@ -83,7 +83,7 @@ class Member:
         """EIP-712 domain of votes."""
         return self._voter.domain
 
-    def led_by(self, leader: bytes) -> Member:
+    def led_by(self, leader: Address) -> Member:
         """A copy that answers another leader."""
         member = copy(self)
         member._voter = self._voter.led_by(leader)
@@ -162,7 +162,7 @@ class Member:
         """Votes on a motion that the operator agreed to.  Raises RefusedError."""
         return self._vote(motion.epoch, motion.proposal, (self._reviewer.review_motion(motion),))
 
-    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+    def recommit(self, epoch: int, proposal: Bytes32) -> CommittedVote:
         """Repeats the vote on a proposal with fresh nonces.
 
         Raises RefusedError when the member has not voted on it.
@@ -285,11 +285,11 @@ class Member:
         if self._memory.approved(self.ballot(draft.epoch, draft.proposal)) != draft.digest():
             raise RefusedError(f"proposal 0x{draft.proposal.hex()[:8]} is not approved by this member")
 
-    def ballot(self, epoch: int, proposal: bytes) -> Ballot:
+    def ballot(self, epoch: int, proposal: Bytes32) -> Ballot:
         """The ballot of a proposal. Raises RefusedError when its epoch or identifier is out of range."""
         return self._voter.ballot(epoch, proposal)
 
-    def _vote(self, epoch: int, proposal: bytes, leaves: Sequence[bytes]) -> CommittedVote:
+    def _vote(self, epoch: int, proposal: Bytes32, leaves: Sequence[bytes]) -> CommittedVote:
         return self._voter.vote(epoch, proposal, merkle.root(leaves))
 
 

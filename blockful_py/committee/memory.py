@@ -70,7 +70,7 @@ class Memory(Protocol):
         nonces exist only in the process, so an interrupted session cannot be resumed.
         """
 
-    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
+    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: Bytes32) -> tuple[int, ...]:
         """Records `digest` as the only use of each signer's generation (index, generation) in an epoch.
 
         Records all or nothing: returns the signers whose generation already has another use.
@@ -104,7 +104,7 @@ class VolatileMemory:
         self._sessions[session] = len(self._sessions) + 1
         return len(self._sessions)
 
-    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: bytes) -> tuple[int, ...]:
+    def attest(self, ballot: Ballot, uses: Sequence[tuple[int, int]], digest: Bytes32) -> tuple[int, ...]:
         keys = [(ballot.chain_id, ballot.committee, ballot.epoch, *use) for use in uses]
         others = tuple(key[3] for key in keys if self._uses.get(key, digest) != digest)
         if not others:
@@ -112,7 +112,7 @@ class VolatileMemory:
         return others
 
 
-def ballot_of(domain: eip712.Domain, epoch: int, proposal: bytes) -> Ballot:
+def ballot_of(domain: eip712.Domain, epoch: int, proposal: Bytes32) -> Ballot:
     """The ballot of a proposal; `domain` is the EIP-712 domain of votes.
 
     Raises RefusedError when the epoch or the identifier is out of range.

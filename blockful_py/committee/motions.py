@@ -14,7 +14,7 @@ from typing import Annotated, Protocol
 from blockful_py.committee import codec
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak
-from blockful_py.types import Bytes32, Length, Point
+from blockful_py.types import Address, Bytes32, Length, Point
 
 DST_MOTION = tag("motion")
 ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES, CONTENT_BYTES = 20, 32, 4, 24
@@ -55,21 +55,21 @@ WORDS = {
 class ReadersLedger(Protocol):
     """The ReaderRegistry contract."""
 
-    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `setBarred(account, barred)` in a certificate's content."""
 
 
 class AuditorsLedger(Protocol):
     """The ArchiveRegistry contract."""
 
-    def set_auditor_leaf(self, auditor: bytes, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
+    def set_auditor_leaf(self, auditor: Address, key_x: int, key_y: int, chunk: int, chunks: int) -> bytes:
         """Leaf of `setAuditor(auditor, key)` in a certificate's content."""
 
 
 class ParticipantsLedger(Protocol):
     """The ParticipantRegistry contract."""
 
-    def change_file_leaf(self, digest: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+    def change_file_leaf(self, digest: Bytes32, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `changeFile(digest)` in a certificate's content."""
 
     def decide_leaf(
@@ -77,10 +77,10 @@ class ParticipantsLedger(Protocol):
     ) -> bytes:
         """Leaf of `decide(request, admitted)` in a certificate's content."""
 
-    def admit_leaf(self, account: bytes, chunk: int = 0, chunks: int = 1) -> bytes:
+    def admit_leaf(self, account: Address, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
 
-    def set_barred_leaf(self, account: bytes, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `setBarred(account, barred)` in a certificate's content."""
 
 
@@ -152,7 +152,7 @@ class Motion:
         return int.from_bytes(self.subject[:NUMBER_BYTES], "big")
 
     @property
-    def proposal(self) -> bytes:
+    def proposal(self) -> Bytes32:
         """Hash of the content, so that one proposal cannot have two contents."""
         return keccak(DST_MOTION + codec.encode(self))
 

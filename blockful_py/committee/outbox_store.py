@@ -16,6 +16,7 @@ from pathlib import Path
 from blockful_py.closable import Closable
 from blockful_py.committee.memory import Ballot
 from blockful_py.errors import MemoryLostError
+from blockful_py.types import Address
 
 NOTES = "notes.sqlite"
 """File name in a member's folder."""
@@ -92,7 +93,7 @@ class OutboxStore(Closable):
         with self._lock:
             self._execute(STRIKE, topic, *_key(ballot), number)
 
-    def strike_before(self, topics: Sequence[str], chain_id: int, committee: bytes, epoch: int) -> None:
+    def strike_before(self, topics: Sequence[str], chain_id: int, committee: Address, epoch: int) -> None:
         """Removes the notes of these topics on other committees, and on earlier epochs of this one."""
         with self._lock:
             for topic in topics:

@@ -71,7 +71,7 @@ class SignedPledge:
     pledge: Pledge
     signature: Bytes64
 
-    def is_by(self, address: bytes, domain: eip712.Domain) -> bool:
+    def is_by(self, address: Address, domain: eip712.Domain) -> bool:
         """Whether the member with this voting address signed it, for a generation that a memory can store.
 
         `domain`: of votes.

@@ -83,7 +83,7 @@ class RedactionDraft:
     chunks: tuple[DraftChunk, ...]
     archive: tuple[ArchiveChunk, ...]
 
-    def digest(self) -> bytes:
+    def digest(self) -> Bytes32:
         """sha2-256 over every field; a member approves one draft for each proposal."""
         return hashlib.sha256(repr(self).encode()).digest()
 
@@ -96,7 +96,7 @@ class RedactionChunk:
     header_updates: tuple[HeaderUpdate, ...]
 
 
-def opening_tasks(draft: RedactionDraft, chain_id: int, contract: bytes) -> tuple[Task, ...]:
+def opening_tasks(draft: RedactionDraft, chain_id: int, contract: Address) -> tuple[Task, ...]:
     """The collisions for a draft: chunk by chunk, targets first, then headers."""
     tasks: list[Task] = []
     for chunk in draft.chunks:

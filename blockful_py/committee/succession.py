@@ -29,7 +29,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import QuorumError, RefusedError
 from blockful_py.ledger.signed import Executor, unsigned
-from blockful_py.types import Action, Address
+from blockful_py.types import Action, Address, Bytes32
 
 DST_SUCCESSION = tag("succession")
 DST_ACKNOWLEDGEMENT = tag("acknowledgement")
@@ -42,7 +42,7 @@ class HomeLedger(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """20 bytes."""
 
     def roster(self, epoch: int) -> tuple[Roster, int]: ...
@@ -58,7 +58,7 @@ class MirrorLedger(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """20 bytes."""
 
     def current_epoch(self) -> int: ...
@@ -80,7 +80,7 @@ class Succession:
     def on(cls, mirror: MirrorLedger, epoch: int, roster: Roster) -> Succession:
         return cls(epoch, mirror.chain_id, mirror.address, roster)
 
-    def proposal(self) -> bytes:
+    def proposal(self) -> Bytes32:
         """Hash of all inputs of the content, so that one proposal cannot have two contents."""
         return keccak(DST_SUCCESSION + codec.encode(self))
 
@@ -100,7 +100,7 @@ class Acknowledgement:
     def of(cls, mirror: MirrorLedger, epoch: int) -> Acknowledgement:
         return cls(epoch, mirror.chain_id, mirror.address)
 
-    def proposal(self) -> bytes:
+    def proposal(self) -> Bytes32:
         return keccak(DST_ACKNOWLEDGEMENT + codec.encode(self))
 
 
@@ -129,7 +129,7 @@ class MirrorVoter:
         self._home = home
         self._mirror = mirror
 
-    def led_by(self, leader: bytes) -> MirrorVoter:
+    def led_by(self, leader: Address) -> MirrorVoter:
         """A copy that answers another leader."""
         return MirrorVoter(self._voter.led_by(leader), self._home, self._mirror)
 
@@ -147,11 +147,11 @@ class MirrorVoter:
             raise RefusedError(f"the mirror is at epoch {shown}, not {acknowledgement.epoch}")
         return self._vote(acknowledgement, self._home.acknowledge_leaf(acknowledgement.epoch))
 
-    def ballot(self, epoch: int, proposal: bytes) -> Ballot:
+    def ballot(self, epoch: int, proposal: Bytes32) -> Ballot:
         """The ballot of a proposal. Raises RefusedError when its epoch or identifier is out of range."""
         return self._voter.ballot(epoch, proposal)
 
-    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+    def recommit(self, epoch: int, proposal: Bytes32) -> CommittedVote:
         """Repeats its vote with fresh nonces.  Raises RefusedError when it has not voted."""
         return self._voter.recommit(epoch, proposal)
 

@@ -75,7 +75,7 @@ class Received:
     """A message with a valid signature, its digest and its first line."""
 
     message: Message
-    digest: bytes
+    digest: Bytes32
     line: bytes
 
     @property
@@ -89,7 +89,7 @@ class Signed:
     """A header with a valid signature, its digest and its first line."""
 
     header: MessageHeader
-    digest: bytes
+    digest: Bytes32
     line: bytes
 
     def with_body(self, body: bytes) -> Received:
@@ -100,7 +100,7 @@ class Signed:
         return Received(Message(**values, body=body), self.digest, self.line)
 
 
-def domain(chain_id: int, committee: bytes) -> eip712.Domain:
+def domain(chain_id: int, committee: Address) -> eip712.Domain:
     """EIP-712 domain of messages, distinct from the domain of votes."""
     return eip712.Domain(chain_id, committee, name="BlockFUL committee messages")
 
@@ -115,7 +115,7 @@ class MessageSigner:
         self.address = curve.address(curve.multiply_base(secret))
 
     def question(
-        self, kind: str, epoch: int, subject: bytes, round_: int, recipient: bytes, body: bytes
+        self, kind: str, epoch: int, subject: bytes, round_: int, recipient: Address, body: bytes
     ) -> Received:
         """A question with a fresh reference."""
         header = MessageHeader(
@@ -173,7 +173,7 @@ def receive(domain: eip712.Domain, data: bytes) -> Received:
     return open_line(domain, line).with_body(data[len(line) :])
 
 
-def require_answer(question: Received, answered: MessageHeader, sender: bytes) -> None:
+def require_answer(question: Received, answered: MessageHeader, sender: Address) -> None:
     """Checks that `answered` is the header of the answer of `sender` to `question`.  Raises MessageError."""
     asked = question.message
     expected = (asked.epoch, asked.subject, asked.round, sender, asked.sender, question.digest)
@@ -189,7 +189,7 @@ def require_answer(question: Received, answered: MessageHeader, sender: bytes) -
         raise MessageError("an answer is not from the member asked, or not to this question.")
 
 
-def require_relayed(relayed: Received, asking: Message, sender: bytes, round_: int) -> None:
+def require_relayed(relayed: Received, asking: Message, sender: Address, round_: int) -> None:
     """Checks that `relayed` is the answer of `sender`, in a round, to the sender of `asking`.
 
     Raises MessageError.

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
-from blockful_py.types import ArchiveRecord, HeaderUpdate, Update
+from blockful_py.types import ArchiveRecord, Bytes32, HeaderUpdate, Update
 
 
 class ArchivedRecords(Protocol):
     """Records of one transaction to the archive, drafted or executed."""
 
     @property
-    def expected_head(self) -> bytes: ...
+    def expected_head(self) -> Bytes32: ...
 
     @property
     def timestamp(self) -> int: ...

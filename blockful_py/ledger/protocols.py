@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from blockful_py.types import (
+    Address,
     ArchiveRecord,
+    Bytes32,
     Header,
     HeaderUpdate,
     ModelTransaction,
@@ -29,12 +31,12 @@ class LiveReader(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Address of the LiveChain contract, 20 bytes."""
 
     def height(self) -> int: ...
 
-    def block_hash(self, height: int) -> bytes: ...
+    def block_hash(self, height: int) -> Bytes32: ...
 
     def headers(self, heights: Sequence[int]) -> Sequence[Header]: ...
 
@@ -64,18 +66,18 @@ class ArchiveLedger(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Address of the ArchiveRegistry contract, 20 bytes."""
 
     def length(self) -> int: ...
 
-    def head(self) -> bytes: ...
+    def head(self) -> Bytes32: ...
 
     def records(self, start: int, count: int) -> Sequence[StoredArchiveRecord]: ...
 
     def append_leaf(
         self,
-        expected_head: bytes,
+        expected_head: Bytes32,
         timestamp: int,
         records: Sequence[ArchiveRecord],
         chunk: int,
@@ -83,7 +85,7 @@ class ArchiveLedger(Protocol):
     ) -> bytes:
         """Leaf of `append(expected_head, timestamp, records)` in a certificate's content."""
 
-    def progress(self, proposal: bytes) -> tuple[int, int]:
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
         """Executed and total chunks; (0, 0) before the first."""
 
 

@@ -9,7 +9,7 @@ from blockful_py.crypto import eip712, multisignature
 from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import CryptoError, RefusedError
-from blockful_py.types import Address, Certificate
+from blockful_py.types import Address, Bytes32, Certificate
 
 UNSIGNED = (0, bytes(20), 0)
 """Fields `voters`, `nonce` and `s` of an unsigned certificate."""
@@ -23,7 +23,7 @@ class Executor:
     address: Address
 
 
-def unsigned(epoch: int, proposal: bytes, content: bytes) -> Certificate:
+def unsigned(epoch: int, proposal: Bytes32, content: bytes) -> Certificate:
     """A certificate without a signature."""
     return Certificate(epoch, proposal, content, *UNSIGNED)
 

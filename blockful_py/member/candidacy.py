@@ -18,6 +18,7 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.errors import ChainError, ContractError, RunError, SettingsError
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
+from blockful_py.types import Address
 
 if TYPE_CHECKING:
     from blockful_py.member.office import MemberOffice
@@ -36,8 +37,8 @@ TOO_LATE = {"TooLate", "WrongPhase"}
 class Joined:
     """A member that joined; `stake` in wei."""
 
-    account: bytes
-    voter: bytes
+    account: Address
+    voter: Address
     stake: int
 
 
@@ -142,7 +143,7 @@ def reserve(node: Node) -> int:
     return GAS_RESERVE * int(node.rpc.call("eth_gasPrice"), 16)
 
 
-def fund(committee: CommitteeContract, payer: Sender, account: bytes, stake: int) -> int:
+def fund(committee: CommitteeContract, payer: Sender, account: Address, stake: int) -> int:
     """Sends `stake` wei and ample gas money from `payer` to `account`, if it lacks either.
 
     Returns the wei sent.  Raises SettingsError unless the chain is a development chain.

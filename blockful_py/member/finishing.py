@@ -25,6 +25,7 @@ from blockful_py.pipeline.jobs.publishing import publication_settlement
 from blockful_py.pipeline.jobs.redaction import redaction_settlement
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.types import Bytes32
 
 Done = tuple[tuple[int, int], ...]
 """Executed and total chunks, on the archive chain and on the live chain; (0, 0) before the first."""
@@ -108,7 +109,7 @@ class FinishingDuty:
         self._looks.pop(kept.ballot, None)
 
 
-def rank(proposal: bytes, index: int, size: int) -> int:
+def rank(proposal: Bytes32, index: int, size: int) -> int:
     """Number of members that act before the one at a 1-based index; depends on the proposal."""
     return (index - 1 - int.from_bytes(proposal, "big")) % size
 
@@ -120,5 +121,5 @@ def settlement_of(contracts: Contracts, certified: CertifiedProposal) -> Settlem
     return redaction_settlement(contracts, certified, (), "finish a redaction")
 
 
-def _progress(sides: Mapping[str, SettlementContract], proposal: bytes) -> Done:
+def _progress(sides: Mapping[str, SettlementContract], proposal: Bytes32) -> Done:
     return tuple(contract.progress(proposal) for contract in sides.values())

@@ -15,6 +15,7 @@ from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.request_handler import Admitted
 from blockful_py.committee.service.server import Service
 from blockful_py.errors import BlockfulError
+from blockful_py.types import Address
 
 TOLD = 3
 """Announcements of a starting leader in each stall time."""
@@ -61,7 +62,7 @@ class LeaderActivity:
         self._waiting: Counter[bytes] = Counter()
 
     @contextmanager
-    def answering(self, kind: MessageKind, sender: bytes | None) -> Iterator[None]:
+    def answering(self, kind: MessageKind, sender: Address | None) -> Iterator[None]:
         """Marks a leader as active while its question is answered; `sender` is None for strangers."""
         if sender is None or not kind.row.by_leader:
             yield

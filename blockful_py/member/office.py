@@ -51,7 +51,7 @@ from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.settings import quorum_of
-from blockful_py.types import Certificate, Uri
+from blockful_py.types import Address, Certificate, Uri
 
 Stamps = tuple[tuple[str, int, int], ...]
 """Name, inode and time of change (ns) of each file."""
@@ -195,7 +195,7 @@ class MemberView(OpenedRun):
         self.versions.require_another_look(versions)
         return asked & {uri for version in versions for uri in version.sealed}
 
-    def may_lead(self, address: bytes) -> bool:
+    def may_lead(self, address: Address) -> bool:
         """Whether an account may lead: a laboratory's own leader, or a participant among machines.
 
         Among machines, the founder leads until the federation is founded.
@@ -208,7 +208,7 @@ class MemberView(OpenedRun):
             return True
         return participants.file_digest() is None and address == participants.deployer()
 
-    def require_borrower(self, address: bytes) -> None:
+    def require_borrower(self, address: Address) -> None:
         """Refuses participants, which get keys of current versions as readers.  Raises RefusedError."""
         committee = self.contracts.committee
         members = committee.roster(committee.current_epoch())[0].members
@@ -244,10 +244,10 @@ class MemberOffice:
     def domain(self) -> eip712.Domain:
         return self.view().messages
 
-    def may_lead(self, address: bytes) -> bool:
+    def may_lead(self, address: Address) -> bool:
         return address in self._leaders or self.view().may_lead(address)
 
-    def is_participant(self, address: bytes) -> bool:
+    def is_participant(self, address: Address) -> bool:
         view = self.view()
         return view.run.party is not None and view.contracts.participants.participant(address).since > 0
 
@@ -295,7 +295,7 @@ class MemberOffice:
         view, folder = self.view(), self._folder
         return KeyCustody(folder.vault, encryption_secret(folder.voting_secret), view.messages, view)
 
-    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+    def read_key(self, reader: Address, wanted: ReadRequest) -> WrappedKey:
         return WrappedKey(self.view().access.wrapped(reader, wanted, VaultKeyring(self._folder.vault)))
 
     def block_custody(self) -> BlockCustody:

@@ -14,6 +14,7 @@ from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import Lease, request_under_way
+from blockful_py.types import Address
 
 
 class TakeoverDuty:
@@ -85,7 +86,7 @@ def _orphan(view: MemberView) -> bytes | None:
     return keccak(request.model_dump_json().encode())
 
 
-def require_funds(view: MemberView, account: bytes) -> None:
+def require_funds(view: MemberView, account: Address) -> None:
     contracts = view.contracts
     empty = {side.chain_id for side in (contracts.live, contracts.archive) if not side.node.balance(account)}
     if empty:

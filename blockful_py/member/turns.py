@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from blockful_py.member.finishing import rank
 from blockful_py.member.leads import LeaderActivity
+from blockful_py.types import Bytes32
 
 PATIENCE = 20
 """Maximum stall times that one leader's questions delay the next leader."""
@@ -43,7 +44,7 @@ class Turns:
         self._looks: dict[int, _Waited] = {}
 
     def has_come(
-        self, number: int, digest: bytes, roster: Sequence[bytes], stall_seconds: float, progress: Hashable
+        self, number: int, digest: Bytes32, roster: Sequence[bytes], stall_seconds: float, progress: Hashable
     ) -> bool:
         """Whether it is this member's turn to lead a due request.
 

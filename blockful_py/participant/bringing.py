@@ -13,6 +13,7 @@ from blockful_py.learning.datasets.parties.public_part import AboutParty, drawn_
 from blockful_py.learning.datasets.parties.rows import PartyRows, label_column, party_name, read_rows
 from blockful_py.learning.streams import generator
 from blockful_py.names import name_fault
+from blockful_py.types import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class OwnFile:
         rows = read_rows(path)
         return cls(path, rows, label_column(rows, label))
 
-    def hand_out(self, public: Path, account: bytes) -> int:
+    def hand_out(self, public: Path, account: Address) -> int:
         """Draws the public rows and writes them to `public`; returns their number."""
         drawn, _ = drawn_public(self.rows, self.label, generator(secrets.randbits(32), "public"))
         about = AboutParty.of(self.path, self.rows, self.label, "0x" + account.hex())

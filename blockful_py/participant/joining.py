@@ -21,6 +21,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
+from blockful_py.types import Address
 
 
 def join(
@@ -99,7 +100,7 @@ def join(
     return run.renewed(run.settings, replace(run.party, discloses=discloses))
 
 
-def _require_funds(nodes: Nodes, account: bytes) -> None:
+def _require_funds(nodes: Nodes, account: Address) -> None:
     for node in (nodes.live, nodes.archive):
         if not node.balance(account):
             raise SettingsError(
@@ -108,7 +109,7 @@ def _require_funds(nodes: Nodes, account: bytes) -> None:
             )
 
 
-def _register(participants: ParticipantRegistryContract, account: bytes) -> None:
+def _register(participants: ParticipantRegistryContract, account: Address) -> None:
     try:
         participants.join()
     except ContractError as error:

@@ -15,7 +15,7 @@ from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, ex
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.file_change import Difference
-from blockful_py.types import Point
+from blockful_py.types import Address, Point
 
 
 class Administration:
@@ -25,11 +25,11 @@ class Administration:
         self._context = context
         self._open = OpenMotions(context.run.motions)
 
-    def set_barred(self, account: bytes, barred: bool) -> None:
+    def set_barred(self, account: Address, barred: bool) -> None:
         """Bars or readmits a reader.  Raises ContractError NothingToChange; QuorumError, with advice."""
         self._carry(Matter.BAR if barred else Matter.READMIT, account)
 
-    def set_auditor(self, account: bytes, key: Point | None) -> None:
+    def set_auditor(self, account: Address, key: Point | None) -> None:
         """Registers an auditor or replaces its key; None removes it.
 
         A new auditor gets the keys of all current versions; a removed one loses its wrapped keys.
@@ -44,11 +44,11 @@ class Administration:
             found = keys.keyring.find(current)
             keys.auditors.wrap({uri: found[uri] for uri in current})
 
-    def admit_participant(self, account: bytes) -> None:
+    def admit_participant(self, account: Address) -> None:
         """Lets an account join a federation that is not open.  Raises as `set_barred`."""
         self._carry(Matter.ADMIT_PARTICIPANT, account)
 
-    def set_participant_barred(self, account: bytes, barred: bool) -> None:
+    def set_participant_barred(self, account: Address, barred: bool) -> None:
         """Bars or readmits a participant.  Raises as `set_barred`."""
         self._carry(Matter.BAR_PARTICIPANT if barred else Matter.READMIT_PARTICIPANT, account)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blockful_py.chain.alarm_registry import AlarmRegistryContract
+from blockful_py.types import Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,7 @@ class RaisedAlarm:
     """An alarm on the chain; `member` is a voting address."""
 
     epoch: int
-    proposal: bytes
+    proposal: Bytes32
     member: bytes
     reason: str
 

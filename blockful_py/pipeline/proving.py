@@ -19,6 +19,7 @@ from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.exporting import export_history, export_record
 from blockful_py.record.proofs.proof import Proof, Sources, verify_proof
 from blockful_py.record.verify import Verifier
+from blockful_py.types import Address
 
 
 def prove(
@@ -69,7 +70,7 @@ def opened_chains(directory: Path) -> Iterator[Chains]:
 
 
 @contextmanager
-def opened_url(url: str, contract: bytes, chain_id: int) -> Iterator[Sources]:
+def opened_url(url: str, contract: Address, chain_id: int) -> Iterator[Sources]:
     """Opens the LiveChain contract at an address on a node, and the committee contract that it obeys.
 
     Raises NodeError when the node is on another chain or has no such contract.

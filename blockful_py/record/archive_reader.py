@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from blockful_py.crypto import payload
 from blockful_py.errors import NodeError
 from blockful_py.record.chain_readers import ArchiveChainReader
-from blockful_py.types import StoredArchiveRecord
+from blockful_py.types import Bytes32, StoredArchiveRecord
 
 ATTEMPTS = 5
 """Attempts to read events and head together, since records may arrive in between."""
@@ -86,7 +86,7 @@ class ArchiveReader:
         return True
 
 
-def _continued(head: bytes, records: Sequence[StoredArchiveRecord]) -> bytes:
+def _continued(head: Bytes32, records: Sequence[StoredArchiveRecord]) -> bytes:
     """Extends a head by further records."""
     for each in records:
         head = payload.archive_head_step(head, each.index, each.record, each.timestamp)

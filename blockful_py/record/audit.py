@@ -18,7 +18,7 @@ from blockful_py.record.events import LoggedVersion
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore
-from blockful_py.types import ModelTransaction, Position, StoredArchiveRecord, Uri
+from blockful_py.types import Bytes32, ModelTransaction, Position, StoredArchiveRecord, Uri
 
 
 class LiveLog(LiveLedger, Protocol):
@@ -94,7 +94,7 @@ class Audit:
     """
 
     entries: tuple[ArchiveEntry, ...]
-    head: bytes
+    head: Bytes32
     problems: tuple[str, ...]
     extends: bool
     timelines: tuple[Timeline, ...]

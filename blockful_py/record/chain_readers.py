@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 from blockful_py.ledger.protocols import LiveLedger
 from blockful_py.record.certificates.verifying import ArchiveChainSource
 from blockful_py.record.events import LoggedVersion
-from blockful_py.types import StoredArchiveRecord
+from blockful_py.types import Bytes32, StoredArchiveRecord
 
 
 class LoggedRedaction(LoggedVersion, Protocol):
@@ -53,7 +53,7 @@ class LiveChainReader(LiveLedger, NodeReader, Protocol):
 class ArchiveChainReader(ArchiveChainSource, NodeReader, Protocol):
     """The archive chain, read through a node."""
 
-    def head(self) -> bytes:
+    def head(self) -> Bytes32:
         """Head of the hash chain over all records."""
 
     def archived(self, start: int = 0) -> Sequence[StoredArchiveRecord]:

@@ -12,7 +12,7 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError, NodeError, VerificationError
 from blockful_py.ledger.protocols import MAX_BLOCK_MODELS, LiveReader
 from blockful_py.record.read_chain import ReadChain
-from blockful_py.types import Header, ModelTransaction, Point, Position
+from blockful_py.types import Bytes32, Header, ModelTransaction, Point, Position
 
 TOGETHER = 100
 """Blocks whose transactions are read in one go."""
@@ -104,7 +104,7 @@ class ChainView:
         except VerificationError:
             return None
 
-    def block_hash(self, height: int) -> bytes:
+    def block_hash(self, height: int) -> Bytes32:
         """The chain's own hash of a block, from 1 to the chain's height."""
         if height not in self._block_hashes:
             self._block_hashes[height] = self.live.block_hash(height)

@@ -13,7 +13,7 @@ from typing import Protocol
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, VerificationError
 from blockful_py.record.model_node import ModelNode, Request
-from blockful_py.types import Header, ModelTransaction, Opening, Point, Position
+from blockful_py.types import Address, Header, ModelTransaction, Opening, Point, Position
 
 Find = Callable[[Position], ModelTransaction | None]
 """Finds the transaction at an untrusted position; None if it has no model."""
@@ -26,7 +26,7 @@ class LiveChainId(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         """Address of the LiveChain contract, 20 bytes."""
 
 

@@ -15,7 +15,7 @@ from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_from_bytes
 from blockful_py.record.request_state import Filed, PartHandedIn, RequestStanding, Rules
-from blockful_py.types import RequestState, Uri
+from blockful_py.types import Address, RequestState, Uri
 
 REMEMBERED = 64
 """Maximum number of parsed requests in memory."""
@@ -40,7 +40,7 @@ class LiveContract(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes: ...
+    def address(self) -> Address: ...
 
     @property
     def node(self) -> BlockCounter: ...

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.types import (
     ArchivedChunk,
+    Bytes32,
     Certificate,
     NewBlock,
     Position,
@@ -32,7 +33,7 @@ class LoggedEvent(Protocol):
     def arguments(self) -> Mapping[str, Any]: ...
 
     @property
-    def transaction_hash(self) -> bytes: ...
+    def transaction_hash(self) -> Bytes32: ...
 
 
 class LoggedVersion(Protocol):
@@ -90,7 +91,7 @@ class KnownBlock:
 
     version: int
     count: int
-    block_hash: bytes
+    block_hash: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Begun:
     blocks: tuple[KnownBlock, ...] = ()
     models: Mapping[Position, tuple[int, Uri]] = field(default_factory=dict)
     length: int = 0
-    head: bytes | None = None
+    head: Bytes32 | None = None
 
     def version(self, place: Position) -> int | None:
         """Version of a model or header; None if it did not exist."""

@@ -30,7 +30,7 @@ from blockful_py.settings.section import Range, Section
 from blockful_py.settings.validation import validated
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Codec, Uri
+from blockful_py.types import Bytes32, Codec, Uri
 
 FORMAT = "blockful-federation/1"
 MAX_BYTES = 1 << 20
@@ -174,7 +174,7 @@ def uri_of(data: bytes) -> Uri:
     return file_uri(data)
 
 
-def uri_of_digest(digest: bytes) -> Uri:
+def uri_of_digest(digest: Bytes32) -> Uri:
     """URI of the federation file that the chain names: MAX_BYTES make one raw block."""
     return Uri(digest, Codec.RAW)
 

@@ -34,11 +34,7 @@ from blockful_py.record.events import (
 )
 from blockful_py.record.state import Block, Stored, of_model
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import (
-    ArchiveReason,
-    ArchiveRecord,
-    Position,
-)
+from blockful_py.types import ArchiveReason, ArchiveRecord, Bytes32, Position
 
 READINGS = 3
 """Maximum number of readings of chains that grow meanwhile."""
@@ -254,7 +250,7 @@ class _Told:
         yield from Stored(self._live, versions, self._uris).altered(blocks)
 
     def _decided(
-        self, proposal: bytes, done: Sequence[ArchiveRecord], place: Position | None, partly: bool = False
+        self, proposal: Bytes32, done: Sequence[ArchiveRecord], place: Position | None, partly: bool = False
     ) -> Iterator[Violation]:
         """Checks a decision with a part on the live chain, to which the records `done` belong."""
         wrong = self._wrong_with(proposal, done, place, partly)
@@ -263,7 +259,7 @@ class _Told:
             yield Violation("certified", subject, place, wrong)
 
     def _wrong_with(
-        self, proposal: bytes, done: Sequence[ArchiveRecord], place: Position | None, partly: bool
+        self, proposal: Bytes32, done: Sequence[ArchiveRecord], place: Position | None, partly: bool
     ) -> str:
         if proposal not in self._decisions:
             return f"the archive has no certificate of decision 0x{proposal.hex()}"
@@ -288,7 +284,7 @@ class _Told:
             return "its certificate does not cover its calls on both chains"
         return ""
 
-    def _live_leaves(self, proposal: bytes, place: Position | None) -> tuple[bytes, ...]:
+    def _live_leaves(self, proposal: Bytes32, place: Position | None) -> tuple[bytes, ...]:
         if place is None:
             return redaction_leaves(self._live, self._redacted[proposal])
         uris = [each.uri for each in self._block_models(place.height)]
@@ -297,7 +293,7 @@ class _Told:
     def _block_models(self, height: int) -> Sequence[LoggedVersion]:
         return self._by_height.get(height, [])
 
-    def _archived_by(self, proposal: bytes) -> tuple[ArchiveRecord, ...]:
+    def _archived_by(self, proposal: Bytes32) -> tuple[ArchiveRecord, ...]:
         return tuple(record for part in self._decisions[proposal][1] for record in part.records)
 
     def _published_records(self, published: Sequence[LoggedVersion]) -> Iterator[ArchiveRecord]:
@@ -371,5 +367,5 @@ def _key(record: ArchiveRecord) -> tuple[Position, int, ArchiveReason]:
     return record.position, record.version, record.reason
 
 
-def _decision(proposal: bytes) -> str:
+def _decision(proposal: Bytes32) -> str:
     return f"decision 0x{proposal.hex()[:8]}"

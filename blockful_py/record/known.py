@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from blockful_py.types import Header, ModelTransaction, Position
+from blockful_py.types import Bytes32, Header, ModelTransaction, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Known:
 NOTHING_KNOWN = Known({}, ())
 
 
-def digest(stored: ModelTransaction | Header) -> bytes:
+def digest(stored: ModelTransaction | Header) -> Bytes32:
     """SHA-256 over all data that the contract stores for a model or a header.
 
     The opening is left out: a later version's opening is in an event, which a node may have pruned.

@@ -36,7 +36,7 @@ from blockful_py.html_table import html_table
 from blockful_py.names import require_name
 from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Paradigm, Position, Uri
+from blockful_py.types import Address, Bytes32, Paradigm, Position, Uri
 
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
@@ -105,7 +105,7 @@ class Statement(BaseModel):
                 document.pop(name, None)
         return document
 
-    def digest(self, chain_id: int, contract: bytes) -> bytes:
+    def digest(self, chain_id: int, contract: Address) -> Bytes32:
         """EIP-712 digest of ModelStatement, bound to the LiveChain contract."""
         document = self.model_dump(mode="json", exclude={"weights", "name", "created"})
         return eip712.digest(
@@ -196,11 +196,11 @@ class Request(BaseModel):
             created=self.created,
         )
 
-    def digest(self, chain_id: int, contract: bytes) -> bytes:
+    def digest(self, chain_id: int, contract: Address) -> Bytes32:
         """EIP-712 digest of UnlearningRequest, bound to the LiveChain contract."""
         return eip712.digest(eip712.Domain(chain_id, contract), self.typed())
 
-    def signers(self, chain_id: int, contract: bytes) -> tuple[bytes, ...]:
+    def signers(self, chain_id: int, contract: Address) -> tuple[bytes, ...]:
         """Addresses of the signers, in the order of `starts`.
 
         Raises InvalidSignatureError unless there is one usable signature for each start.
@@ -216,7 +216,7 @@ class Request(BaseModel):
             raise InvalidSignatureError("a signature of the request is not hexadecimal.") from None
         return tuple(signature.recover(digest, signed) for signed in raw)
 
-    def signed(self, secrets: Sequence[int], chain_id: int, contract: bytes) -> Request:
+    def signed(self, secrets: Sequence[int], chain_id: int, contract: Address) -> Request:
         digest = self.digest(chain_id, contract)
         signatures = tuple("0x" + signature.sign(secret, digest).hex() for secret in secrets)
         return self.model_copy(update={"signatures": signatures})
@@ -363,7 +363,7 @@ class ModelNode(BaseModel):
     def to_bytes(self) -> bytes:
         return canonical_json(self.model_dump(mode="json"))
 
-    def signer(self, chain_id: int, contract: bytes) -> bytes:
+    def signer(self, chain_id: int, contract: Address) -> bytes:
         """Address that signed the statement.  Raises InvalidSignatureError."""
         return signature.recover(self.statement.digest(chain_id, contract), bytes.fromhex(self.signature[2:]))
 
@@ -403,7 +403,7 @@ class PlacedNode:
         return next((each for each in self.answers if each.request == request), None)
 
 
-def sign_statement(statement: Statement, secret: int, chain_id: int, contract: bytes) -> ModelNode:
+def sign_statement(statement: Statement, secret: int, chain_id: int, contract: Address) -> ModelNode:
     """The node of a statement, signed by its owner."""
     signed = signature.sign(secret, statement.digest(chain_id, contract))
     return ModelNode(statement=statement, signature="0x" + signed.hex())

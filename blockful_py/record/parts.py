@@ -11,7 +11,7 @@ from blockful_py.errors import FormatError
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.types import Checked, Paradigm
+from blockful_py.types import Address, Checked, Paradigm
 
 MAX_REQUEST_BYTES = 1 << 20
 STARTS_ONLY = frozenset({"gradient_ascent"})
@@ -26,7 +26,7 @@ def request_to_bytes(request: Request) -> bytes:
     return request.model_dump_json().encode()
 
 
-def request_from_bytes(data: bytes, chain_id: int, contract: bytes, catalogue: Catalogue) -> Request:
+def request_from_bytes(data: bytes, chain_id: int, contract: Address, catalogue: Catalogue) -> Request:
     """A filed request that the owners of its starts have signed.
 
     Raises FormatError for an invalid request, InvalidSignatureError or UnknownModelError.

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import ChainError
-from blockful_py.types import Header, ModelTransaction, Position
+from blockful_py.types import Address, Bytes32, Header, ModelTransaction, Position
 
 Value = TypeVar("Value")
 
@@ -25,7 +25,7 @@ class ReadChain:
     """
 
     chain_id: int
-    address: bytes
+    address: Address
     found: Sequence[Header]
     blocks: Mapping[int, Sequence[ModelTransaction]]
     hashes: Mapping[int, bytes]
@@ -40,7 +40,7 @@ class ReadChain:
     def transactions(self, positions: Sequence[Position]) -> list[ModelTransaction]:
         return [_of(self.blocks, each.height)[each.index] for each in positions]
 
-    def block_hash(self, height: int) -> bytes:
+    def block_hash(self, height: int) -> Bytes32:
         return _of(self.hashes, height)
 
     def roster(self, epoch: int) -> tuple[Roster, int]:

@@ -13,6 +13,7 @@ from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.html_table import html_table
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
+from blockful_py.types import Address, Bytes32
 from blockful_py.whole_file import write_whole
 
 MAX_BYTES = 1 << 20
@@ -39,7 +40,7 @@ class RequestFile(BaseModel):
     typed_data: dict[str, Any]
 
     @classmethod
-    def of(cls, request: Request, catalogue: Catalogue, chain_id: int, contract: bytes) -> RequestFile:
+    def of(cls, request: Request, catalogue: Catalogue, chain_id: int, contract: Address) -> RequestFile:
         """The file of an unsigned request."""
         return cls(
             chain_id=chain_id,
@@ -82,7 +83,7 @@ class RequestFile(BaseModel):
         write_whole(path, self.model_dump_json(indent=2) + "\n", FormatError)
 
     @property
-    def digest(self) -> bytes:
+    def digest(self) -> Bytes32:
         """The digest to be signed, 32 bytes."""
         return self.request.digest(self.chain_id, bytes.fromhex(self.contract[2:]))
 

@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
 from blockful_py.record.parts import STARTS_ONLY, checked_by_members, is_replaced
-from blockful_py.types import Checked, Paradigm, Position, RequestState, Uri
+from blockful_py.types import Address, Checked, Paradigm, Position, RequestState, Uri
 
 
 class Filed(Protocol):
@@ -207,7 +207,7 @@ class RequestStanding:
         )
         return frozenset(self.missing) if begun else frozenset()
 
-    def due(self, account: bytes) -> tuple[str, ...]:
+    def due(self, account: Address) -> tuple[str, ...]:
         """The models of an account whose parts can be done now; withdrawn ones can come back."""
         if self.is_parallel:
             taken = self.stage.is_open and self.now < self.filed.deadline
@@ -217,7 +217,7 @@ class RequestStanding:
             return ()
         return self._after_references(self._owned((*self.missing, *self.withdrawn), account))
 
-    def owed(self, account: bytes) -> tuple[str, ...]:
+    def owed(self, account: Address) -> tuple[str, ...]:
         """The models of an account whose parts the request waits for, now or later."""
         wanted = self.with_parts - self.newest_parts.keys() if self.stage.is_open else frozenset()
         return tuple(name for name in self._owned(self.missing, account) if name in wanted)
@@ -358,7 +358,7 @@ class RequestStanding:
         placed = self.record[name]
         return is_replaced(placed, self.request) or placed.answer_to(self.request) is not None
 
-    def _owned(self, names: Iterable[str], account: bytes) -> tuple[str, ...]:
+    def _owned(self, names: Iterable[str], account: Address) -> tuple[str, ...]:
         owner = "0x" + account.hex()
         return tuple(name for name in names if self.record[name].node.statement.owner == owner)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from blockful_py.errors import ChainError, NodeError
 from blockful_py.record.events import LiveEvents, Violation
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Position, Uri
+from blockful_py.types import Bytes32, Position, Uri
 
 TOGETHER = 100
 """Blocks whose headers and models are read in one go."""
@@ -20,9 +20,9 @@ class Block:
     """A block by its event; `version` is its header's version before the events."""
 
     height: int
-    proposal: bytes
+    proposal: Bytes32
     count: int
-    block_hash: bytes
+    block_hash: Bytes32
     version: int = 0
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from blockful_py.errors import FormatError
+from blockful_py.types import Bytes32
 from blockful_py.verdicts.figures import ModelFigures, Row
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.verdicts.verdict import Verdict, judge, judge_model, place
@@ -73,7 +74,7 @@ class AuditOutcome:
         """The bytes to sign: JSON, keys sorted, no spaces, figures with 6 decimals, verdicts included."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
-    def digest(self) -> bytes:
+    def digest(self) -> Bytes32:
         """SHA-256 of the canonical bytes, 32 bytes, which certificates embed and committees sign."""
         return hashlib.sha256(self.canonical()).digest()
 

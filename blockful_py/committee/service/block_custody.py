@@ -17,6 +17,7 @@ from blockful_py.storage import car
 from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.writers import Writers
+from blockful_py.types import Address
 
 
 class BlockCustody:
@@ -26,7 +27,7 @@ class BlockCustody:
         self._store = store
         self._arrivals = arrivals
 
-    def had(self, sender: bytes, asked: BlockNames) -> BlockNames:
+    def had(self, sender: Address, asked: BlockNames) -> BlockNames:
         """The named blocks in kept files or pushed by this sender; renews the pushed ones."""
         if len(asked.blocks) > MAX_NAMES:
             raise MessageError(f"{len(asked.blocks)} blocks are named at once, {MAX_NAMES} are allowed.")
@@ -40,7 +41,7 @@ class BlockCustody:
                 )
             )
 
-    def keep(self, sender: bytes, body: bytes) -> Empty:
+    def keep(self, sender: Address, body: bytes) -> Empty:
         """Stores the blocks of a CAR, or no block if the CAR is malformed.  Raises RefusedError."""
         by = sender.hex()
         with _refused():

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from blockful_py import pinned_http
 from blockful_py.committee.wire import MAX_LINE, PATH, first_line
 from blockful_py.errors import BusyError, MessageError, TooLongError, UnreachableError
+from blockful_py.types import Address
 
 MAX_REASON = 2048
 """Maximum bytes read from the reason of an unsigned refusal."""
@@ -22,7 +23,7 @@ def post(
     data: bytes,
     seconds: float,
     limit_of: LimitOf,
-    voter: bytes | None = None,
+    voter: Address | None = None,
     inside: bool = True,
 ) -> bytes:
     """Posts `data` to the member at `url` and returns the whole answer, received within `seconds`.
@@ -46,7 +47,7 @@ def post(
         raise UnreachableError(f"the member at {url} did not answer within {seconds:g} s") from None
 
 
-async def _exchange(url: str, data: bytes, limit_of: LimitOf, voter: bytes | None, inside: bool) -> bytes:
+async def _exchange(url: str, data: bytes, limit_of: LimitOf, voter: Address | None, inside: bool) -> bytes:
     headers = {"content-type": "application/json"}
     async with pinned_http.stream("POST", url, PATH, voter, headers, data, inside=inside) as answer:
         if answer.status_code == 200:

@@ -12,7 +12,7 @@ from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.errors import RefusedError
-from blockful_py.types import Rng
+from blockful_py.types import Bytes32, Rng
 
 MAX_OPEN = 4
 """Maximum number of open generations; a new one replaces the oldest."""
@@ -24,10 +24,10 @@ class ShareStore(Protocol):
     def keep(self, share: KeyShare, origin: Origin) -> None:
         """Stores a share durably."""
 
-    def origin(self, key_id: bytes) -> Origin | None:
+    def origin(self, key_id: Bytes32) -> Origin | None:
         """Origin of a key, if the member has a share of it."""
 
-    def settle(self, key_id: bytes) -> None:
+    def settle(self, key_id: Bytes32) -> None:
         """Records that a quorum has shares of this key.  Raises RefusedError if another key is settled."""
 
 
@@ -65,18 +65,18 @@ class DkgParticipant:
         del self._open[message.subject]
         return key
 
-    def held(self, key_id: bytes, admission: Admission) -> HeldShare:
+    def held(self, key_id: Bytes32, admission: Admission) -> HeldShare:
         """Round 8: the generation that produced the share of a key.  Raises RefusedError without a share."""
         return HeldShare(self._admitted(key_id, admission).charter.digest())
 
-    def key(self, key_id: bytes) -> CommitteeKey:
+    def key(self, key_id: Bytes32) -> CommitteeKey:
         """The public half of a key.  Raises RefusedError when this member has no share of it."""
         origin = self._shares.origin(key_id)
         if origin is None:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
         return origin.key
 
-    def _admitted(self, key_id: bytes, admission: Admission) -> Origin:
+    def _admitted(self, key_id: Bytes32, admission: Admission) -> Origin:
         origin = self._shares.origin(key_id)
         if origin is None:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 from blockful_py.errors import BusyError
+from blockful_py.types import Address
 
 MAX_WAITING = 128
 """Maximum connections with a sender still unknown."""
@@ -151,7 +152,7 @@ class Door:
             self.leave(oldest)
             oldest.hang_up()
 
-    def slot(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
+    def slot(self, guest: Guest, peer: Address | None) -> AbstractContextManager[None]:
         """Gives a question's connection a slot in the row of `peer`, or of its address if `peer` is None.
 
         The slot is free again after the block has ended and the connection is closed.  Raises BusyError.
@@ -169,7 +170,7 @@ class Door:
         if delay >= PACE_SECONDS:
             raise BusyError(f"this member takes {ASKED_RATE:,} bytes a second from you")
 
-    def fetching(self, guest: Guest, peer: bytes | None) -> AbstractContextManager[None]:
+    def fetching(self, guest: Guest, peer: Address | None) -> AbstractContextManager[None]:
         """Gives a connection that fetches blocks a slot, as `slot` does for questions."""
         rows = (self._fetching_peers, self._fetching_strangers)
         return self._holding(guest, _taken(rows, guest, peer), ANSWER_SECONDS)
@@ -202,7 +203,7 @@ class Door:
             guest.hang_up()
 
 
-def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: bytes | None) -> TakenSlot:
+def _taken(rows: tuple[Rows, Rows], guest: Guest, peer: Address | None) -> TakenSlot:
     """Takes a slot in the row of a peer or of a stranger's address."""
     peers, strangers = rows
     return strangers.take(guest.address) if peer is None else peers.take(peer)

@@ -82,7 +82,7 @@ class MemberFolder:
         key_id = share.public.key_id
         _keep(self._share_path(key_id), secretbox.lock(_share_key(self.keys), key_id, codec.encode(share)))
 
-    def share(self, key_id: bytes) -> KeyShare | None:
+    def share(self, key_id: Bytes32) -> KeyShare | None:
         """See `share_in`."""
         return share_in(self.path, self.keys, key_id)
 
@@ -91,14 +91,14 @@ class MemberFolder:
         names = sorted(path.stem for path in (self.path / SHARES).glob("*.box"))
         return tuple(bytes.fromhex(name) for name in names)
 
-    def origin(self, key_id: bytes) -> Origin | None:
+    def origin(self, key_id: Bytes32) -> Origin | None:
         """Origin of a key, if this member has a share of it.  Raises KeystoreError if damaged."""
         path = self._origin_path(key_id)
         if not (path.exists() and self._share_path(key_id).exists()):
             return None
         return _read(path, Origin)
 
-    def settle(self, key_id: bytes) -> None:
+    def settle(self, key_id: Bytes32) -> None:
         """Records that a quorum has shares of this key.
 
         Raises RefusedError when another key was settled in the same attempt of the election.
@@ -118,10 +118,10 @@ class MemberFolder:
     def close(self) -> None:
         self.memory.close()
 
-    def _share_path(self, key_id: bytes) -> Path:
+    def _share_path(self, key_id: Bytes32) -> Path:
         return _share_path(self.path, key_id)
 
-    def _origin_path(self, key_id: bytes) -> Path:
+    def _origin_path(self, key_id: Bytes32) -> Path:
         return self.path / ORIGINS / f"{key_id.hex()}.json"
 
 
@@ -138,7 +138,7 @@ def keys_in(path: Path, words: str) -> MemberKeys:
     return keystore.load(path / KEYSTORE, words)
 
 
-def share_in(path: Path, keys: MemberKeys, key_id: bytes) -> KeyShare | None:
+def share_in(path: Path, keys: MemberKeys, key_id: Bytes32) -> KeyShare | None:
     """A member's share of a group key, if it has one; another process may be serving the folder.
 
     Raises KeystoreError when the file is damaged, or belongs to another key or member.
@@ -158,7 +158,7 @@ def share_in(path: Path, keys: MemberKeys, key_id: bytes) -> KeyShare | None:
         raise KeystoreError(f"{file} holds no share of a group key: {error}") from None
 
 
-def _share_path(path: Path, key_id: bytes) -> Path:
+def _share_path(path: Path, key_id: Bytes32) -> Path:
     return path / SHARES / f"{key_id.hex()}.box"
 
 

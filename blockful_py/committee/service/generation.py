@@ -69,14 +69,14 @@ class Charter:
         if not 0 < self.threshold <= len(self.dealers):
             raise ValueError("a threshold is at least 1 and no larger than the number of dealers")
 
-    def index(self, address: bytes) -> int | None:
+    def index(self, address: Address) -> int | None:
         """1-based index of a dealer; None for other addresses."""
         if address not in self.members:
             return None
         index = self.members.index(address) + 1
         return index if index in self.dealers else None
 
-    def digest(self) -> bytes:
+    def digest(self) -> Bytes32:
         """The subject of all messages of this generation."""
         return keccak(DST_CHARTER + codec.encode(self))
 
@@ -92,7 +92,7 @@ class Origin:
 class Generation:
     """One member's side of one generation; its messages arrive in the order of the rounds."""
 
-    def __init__(self, charter: Charter, address: bytes, leader: bytes, domain: Domain, rng: Rng) -> None:
+    def __init__(self, charter: Charter, address: Address, leader: Address, domain: Domain, rng: Rng) -> None:
         """Joins a generation led by `leader`.
 
         Raises RefusedError when `address` is not a dealer of the charter.

@@ -23,7 +23,7 @@ from blockful_py.crypto import curve, eip712, envelope
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.errors import KeyDestroyedError, MessageError, RefusedError
-from blockful_py.types import Point, Uri
+from blockful_py.types import Address, Point, Uri
 
 DST_ENCRYPTION = tag("encryption-secret")
 DST_DELIVERY = tag("delivery")
@@ -37,7 +37,7 @@ class Records(Protocol):
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
         """Checks that the key decrypts the sealed file in the live store.  Raises RefusedError."""
 
-    def require_borrower(self, address: bytes) -> None:
+    def require_borrower(self, address: Address) -> None:
         """Checks that an account may borrow keys.  Raises RefusedError."""
 
     def replaced(self, uris: Collection[Uri]) -> frozenset[Uri]:
@@ -74,7 +74,7 @@ class KeyCustody:
         self.vault.put(keys)
         return Empty()
 
-    def lend(self, borrower: bytes, borrow: KeyRequest) -> KeyDelivery:
+    def lend(self, borrower: Address, borrow: KeyRequest) -> KeyDelivery:
         """The requested keys that this member has.
 
         Raises KeyDestroyedError if it has none, so that the borrower waits for other members.

@@ -16,6 +16,7 @@ from blockful_py.committee.service.member_client import IndexedClient, MemberCli
 from blockful_py.committee.service.messages import Empty, RelayedAnswers
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import CheaterError, QuorumError
+from blockful_py.types import Bytes32
 
 STEPS = (
     MessageKind.KEY_REVEAL,
@@ -102,7 +103,7 @@ def _round(
     raise CheaterError(list(refusals), f"{kind.label} failed: {reasons}")
 
 
-def settle(clients: Sequence[MemberClient], epoch: int, key_id: bytes, quorum: int) -> int:
+def settle(clients: Sequence[MemberClient], epoch: int, key_id: Bytes32, quorum: int) -> int:
     """Proves to the members that a quorum has shares of a key, so that they confirm it on chain.
 
     Returns the number of members with shares; below `quorum`, sends nothing to them.  Anyone can repeat it,

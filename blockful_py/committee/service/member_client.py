@@ -16,6 +16,7 @@ from blockful_py.committee.service.limits import REFUSAL, RETRY_SECONDS
 from blockful_py.committee.service.messages import NOBODY, Empty, Identity, Refused
 from blockful_py.errors import BusyError, CheaterError, CommitteeError, CryptoError, RefusedError
 from blockful_py.storage.fetch import Machine, Sign
+from blockful_py.types import Address
 
 EPOCH_SECONDS = 5.0
 """Time for which a signer of requests for blocks caches the epoch."""
@@ -43,7 +44,7 @@ class MemberClient:
     """
 
     url: str
-    address: bytes
+    address: Address
     signer: wire.MessageSigner
     deadlines: Deadlines
     inside: bool = True

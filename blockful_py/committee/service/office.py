@@ -15,6 +15,7 @@ from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import Identity, ReadRequest, WrappedKey
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.crypto import eip712
+from blockful_py.types import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class Office(Protocol):
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of messages."""
 
-    def may_lead(self, address: bytes) -> bool:
+    def may_lead(self, address: Address) -> bool:
         """Whether an address that is not a member's may lead."""
 
-    def is_participant(self, address: bytes) -> bool:
+    def is_participant(self, address: Address) -> bool:
         """Whether an address may lead as a participant, which anybody can become."""
 
     def identity(self) -> Identity: ...
@@ -67,7 +68,7 @@ class Office(Protocol):
     def key_custody(self) -> KeyCustody:
         """Answers messages about data keys from peers and leaders."""
 
-    def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
+    def read_key(self, reader: Address, wanted: ReadRequest) -> WrappedKey:
         """The key of a version, for a reader.  Raises RefusedError unless the chain knows the reader."""
 
     def block_custody(self) -> BlockCustody:

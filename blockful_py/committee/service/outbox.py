@@ -14,6 +14,7 @@ from blockful_py.committee.memory import Ballot
 from blockful_py.committee.outbox_store import OutboxStore
 from blockful_py.crypto import eip712, signature
 from blockful_py.errors import RefusedError
+from blockful_py.types import Address
 
 PUBLICATION, REDACTION = "publication", "redaction"
 ALARM, VOTE, EVIDENCE = "alarm", "vote", "evidence"
@@ -134,7 +135,7 @@ class Outbox(Closable):
         """Removes evidence after the chain has slashed the member or can no longer do so."""
         self._store.strike(EVIDENCE, evidence.ballot, evidence.index)
 
-    def forget_before(self, chain_id: int, committee: bytes, epoch: int) -> None:
+    def forget_before(self, chain_id: int, committee: Address, epoch: int) -> None:
         """Removes notes on earlier epochs of this committee and on other committees.
 
         Evidence stays, because it is valid in every epoch.

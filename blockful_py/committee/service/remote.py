@@ -26,6 +26,7 @@ from blockful_py.committee.service.messages import (
 from blockful_py.committee.succession import Acknowledgement, Succession
 from blockful_py.crypto.threshold.messages import SignatureShares
 from blockful_py.errors import CheaterError, CommitteeError, MessageError
+from blockful_py.types import Address, Bytes32
 
 Tally = Callable[[bytes, int, int], None]
 """Called with the proposal, the member's index and the number of models that it fetched."""
@@ -43,7 +44,7 @@ class RemoteMember:
         return f"RemoteMember(index={self.index}, url={self._client.url!r})"
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         return self._client.address
 
     def approve(self, draft: RedactionDraft) -> None:
@@ -71,7 +72,7 @@ class RemoteMember:
     def vote_motion(self, motion: Motion) -> CommittedVote:
         return self._ask(MessageKind.MOTION, motion)
 
-    def recommit(self, epoch: int, proposal: bytes) -> CommittedVote:
+    def recommit(self, epoch: int, proposal: Bytes32) -> CommittedVote:
         return self._ask(MessageKind.RECOMMIT, Empty(), epoch, proposal)
 
     def attest_cosigning(self, cosigning: Cosigning) -> bytes:
@@ -84,7 +85,7 @@ class RemoteMember:
         published = isinstance(certified, CertifiedPublication)
         self._ask(MessageKind.FINISH_PUBLICATION if published else MessageKind.FINISH_REDACTION, certified)
 
-    def witness(self, epoch: int, proposal: bytes, ballots: Sequence[CastVote]) -> None:
+    def witness(self, epoch: int, proposal: Bytes32, ballots: Sequence[CastVote]) -> None:
         self._ask(MessageKind.WITNESS, CastVotes(tuple(ballots)), epoch, proposal)
 
     def vote_succession(self, succession: Succession) -> CommittedVote:
@@ -112,7 +113,7 @@ class RemoteMember:
 class AbsentMember(RemoteMember):
     """A member of the roster that could not be reached; refuses everything with the reason."""
 
-    def __init__(self, index: int, address: bytes, reason: CommitteeError) -> None:
+    def __init__(self, index: int, address: Address, reason: CommitteeError) -> None:
         self.index = index
         self._address = address
         self._reason = reason
@@ -121,7 +122,7 @@ class AbsentMember(RemoteMember):
         return f"AbsentMember(index={self.index}, reason={self._reason})"
 
     @property
-    def address(self) -> bytes:
+    def address(self) -> Address:
         return self._address
 
     def _ask(self, kind: MessageKind, body: Any, epoch: int = 0, subject: bytes = b"") -> Any:

@@ -42,6 +42,7 @@ from blockful_py.errors import (
     RefutedError,
     TooLongError,
 )
+from blockful_py.types import Address, Bytes32
 
 Answer = TypeVar("Answer")
 
@@ -74,7 +75,7 @@ class Admitted:
     sender: AskerKind
 
     @property
-    def peer(self) -> bytes | None:
+    def peer(self) -> Address | None:
         """The key of a member or leader; None for strangers."""
         return None if self.sender is AskerKind.STRANGER else self.question.header.sender
 
@@ -250,7 +251,7 @@ class RequestHandler:
         if size > allowed:
             raise TooLongError(f"{kind.label} has a body of {size} bytes, {allowed} are allowed here.")
 
-    def _require_fresh(self, digest: bytes) -> None:
+    def _require_fresh(self, digest: Bytes32) -> None:
         """Refuses a recent question, so that nobody can replay it to take its sender's slots.
 
         Raises MessageError.

@@ -44,6 +44,7 @@ from blockful_py.monitoring.health import Health
 from blockful_py.monitoring.request_id import RequestIds
 from blockful_py.monitoring.traffic import HttpTraffic
 from blockful_py.storage.gateway import PREFIX
+from blockful_py.types import Address
 
 MAX_HTTP_HEADERS = 8 * 1024
 BODIES = 4 * 1024 * 1024
@@ -64,7 +65,7 @@ class Asker(Protocol):
     """
 
     @property
-    def peer(self) -> bytes | None: ...
+    def peer(self) -> Address | None: ...
 
     @property
     def bulk(self) -> bool: ...

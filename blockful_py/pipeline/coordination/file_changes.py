@@ -13,7 +13,7 @@ from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES, FederationFile, uri_of_digest
 from blockful_py.record.file_change import Difference, differences, require_allowed
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
 
 class FileChanges:
@@ -24,7 +24,7 @@ class FileChanges:
         self._run = opened.run
         self._store = opened.stores.live
 
-    def review(self, digest: bytes) -> tuple[Difference, ...]:
+    def review(self, digest: Bytes32) -> tuple[Difference, ...]:
         """The changes that a file makes, after it and its public files have been stored here.
 
         Raises RefusedError for a change that is not allowed; StorageError when a file cannot be fetched;
@@ -37,7 +37,7 @@ class FileChanges:
         setup_of(replace(self._run, settings=settings, party=replace(party, user=None)), self._store)
         return changed
 
-    def files(self, digest: bytes) -> dict[Uri, int]:
+    def files(self, digest: Bytes32) -> dict[Uri, int]:
         """The file and the public files that it names, each with its maximum size in bytes."""
         public = self._file(digest).public
         named = (parse_cid(public.measuring), parse_cid(public.initial))
@@ -53,5 +53,5 @@ class FileChanges:
             raise RefusedError("a laboratory has no federation file: change its settings instead.")
         return self._run.party
 
-    def _file(self, digest: bytes) -> FederationFile:
+    def _file(self, digest: Bytes32) -> FederationFile:
         return FederationFile.parse(self._store.read(uri_of_digest(digest), MAX_BYTES))

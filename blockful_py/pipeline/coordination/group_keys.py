@@ -8,6 +8,7 @@ from pathlib import Path
 from blockful_py.committee import codec
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.errors import MessageError, RunError
+from blockful_py.types import Bytes32
 from blockful_py.whole_file import write_whole
 
 
@@ -20,7 +21,7 @@ class GroupKeys:
     def keep(self, key: CommitteeKey) -> None:
         write_whole(self._path(key.key_id), codec.encode(key), parents=True)
 
-    def find(self, key_id: bytes) -> CommitteeKey | None:
+    def find(self, key_id: Bytes32) -> CommitteeKey | None:
         """The key, or None if it is not stored here.  Raises RunError when the file is damaged."""
         path = self._path(key_id)
         try:
@@ -33,5 +34,5 @@ class GroupKeys:
             raise RunError(f"{path} holds another key; it was left as it is.")
         return key
 
-    def _path(self, key_id: bytes) -> Path:
+    def _path(self, key_id: Bytes32) -> Path:
         return self._folder / f"{key_id.hex()}.json"

@@ -47,6 +47,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.settings import CommitteeSettings, quorum_of
+from blockful_py.types import Bytes32
 
 CharterFor = Callable[[tuple[bytes, ...]], Charter]
 
@@ -79,7 +80,7 @@ class DownloadCounter:
         self._told: dict[bytes, dict[int, int]] = {}
         self._turn = threading.Lock()
 
-    def __call__(self, proposal: bytes, member: int, downloads: int) -> None:
+    def __call__(self, proposal: Bytes32, member: int, downloads: int) -> None:
         with self._turn:
             told = self._told.setdefault(proposal, {})
             before = median_low(told.values()) if told else 0
@@ -296,11 +297,11 @@ class RemoteCommittee:
             if committee.acknowledged() < epoch:  # otherwise another leader was first
                 raise
 
-    def key(self, key_id: bytes) -> CommitteeKey:
+    def key(self, key_id: Bytes32) -> CommitteeKey:
         """The public half of a group key, from the run or else from members.  Raises RunError if unknown."""
         return self._keys.find(key_id) or self._told(key_id)
 
-    def _told(self, key_id: bytes) -> CommitteeKey:
+    def _told(self, key_id: Bytes32) -> CommitteeKey:
         """The key that f + 1 of the current 3 f + 1 members agree on, one of whom must be honest."""
         committee = self._contracts.committee
         epoch = committee.current_epoch()
@@ -388,5 +389,5 @@ def _reasons(reachable: Mapping[str, ReachableMember | BlockfulError]) -> str:
     return "; ".join(str(each) for each in reachable.values() if not isinstance(each, ReachableMember))
 
 
-def _uncounted(proposal: bytes, member: int, downloads: int) -> None:
+def _uncounted(proposal: Bytes32, member: int, downloads: int) -> None:
     """Ignores the count, since successions fetch no models."""

@@ -24,6 +24,7 @@ from blockful_py.pipeline.run.clock import skip_to, tick
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.types import Bytes32
 from blockful_py.whole_file import write_whole
 
 Pause = Callable[[ElectionState], None]
@@ -43,7 +44,7 @@ class Rotated:
     epoch: int
     members: tuple[bytes, ...]
     threshold: int
-    key_id: bytes
+    key_id: Bytes32
     excluded: tuple[str, ...]
 
 

@@ -12,13 +12,14 @@ from blockful_py.chain.sortition import ElectionState, Phase
 from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.types import Address
 
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
     """A joined member's entry on the chain; `stake` in wei, `trust` in parts per million."""
 
-    account: bytes
+    account: Address
     stake: int
     trust: int
     leaving: bool
@@ -39,11 +40,11 @@ class MemberStatus:
     """
 
     url: str
-    address: bytes | None
+    address: Address | None
     ready: bool
     elected: bool
     candidacy: Candidacy | None
-    account: bytes | None
+    account: Address | None
     short: Mapping[int, int]
     problem: str | None
 
@@ -98,7 +99,7 @@ def _block_cost(node: Node) -> int:
     return int(node.latest_block()["gasLimit"], 16) * int(node.rpc.call("eth_gasPrice"), 16)
 
 
-def _candidacy(committee: CommitteeContract, voter: bytes) -> Candidacy | None:
+def _candidacy(committee: CommitteeContract, voter: Address) -> Candidacy | None:
     account = committee.registrant_of(voter)
     if not any(account):
         return None

@@ -50,7 +50,7 @@ from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import ArchiveReason, Paradigm, Uri
+from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 
@@ -179,7 +179,7 @@ class ContentReviewer:
         if not (finished or over):
             raise EarlyError("the decision before is on the archive, and not yet on the live chain")
 
-    def _check_registered(self, node: ModelNode, owner: bytes) -> None:
+    def _check_registered(self, node: ModelNode, owner: Address) -> None:
         """Checks that the owner is a joined participant and the model is one of its planned models."""
         entry = self._sources.contracts.participants.participant(owner)
         user, names = node.statement.user, self._sources.setup.federation.scenario.names

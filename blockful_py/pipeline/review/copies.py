@@ -7,7 +7,7 @@ import hashlib
 
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.weights import to_bytes
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
 
 class KnownWeights:
@@ -16,7 +16,7 @@ class KnownWeights:
     def __init__(self) -> None:
         self._digests: dict[Uri, bytes] = {}
 
-    def digest(self, uri: Uri, weights: SealedWeights) -> bytes:
+    def digest(self, uri: Uri, weights: SealedWeights) -> Bytes32:
         """SHA-256 of the weights in a sealed file, which is read only once.  Raises as `read`."""
         if uri not in self._digests:
             self._digests[uri] = hashlib.sha256(to_bytes(weights.read(uri))).digest()

@@ -15,6 +15,7 @@ from blockful_py.pipeline.run.environment import PASSPHRASE
 from blockful_py.pipeline.run.identities import Identities, identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import Settings
+from blockful_py.types import Address
 
 
 class Accounts(Protocol):
@@ -51,7 +52,7 @@ class AccountFolder:
         names = (re.fullmatch(r"user-([1-9]\d{0,4})\.json", path.name) for path in self._folder.glob("*"))
         return tuple(sorted(int(name[1]) for name in names if name))
 
-    def address(self, user: int) -> bytes:
+    def address(self, user: int) -> Address:
         """Address of a user's account, 20 bytes.  Raises KeystoreError."""
         return address_in(self.path(user))
 

@@ -15,6 +15,7 @@ from blockful_py.record.federation_file import MAX_BYTES, OWN, FederationFile, u
 from blockful_py.settings import Settings
 from blockful_py.settings.code import require_allowed
 from blockful_py.storage.interface import FileStore
+from blockful_py.types import Bytes32
 from blockful_py.whole_file import write_whole
 
 Check = Callable[[RunDirectory], object]
@@ -61,7 +62,7 @@ def catch_up(
         raise _unusable(digest, f"{kept}", error) from None
 
 
-def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[Settings, Party]:
+def following(run: RunDirectory, file: FederationFile, digest: Bytes32) -> tuple[Settings, Party]:
     """Settings and entry of a party under another federation file, with the party's own settings kept.
 
     Raises SettingsError for a laboratory's run, for code that the party does not allow, or if the settings do
@@ -78,7 +79,7 @@ def following(run: RunDirectory, file: FederationFile, digest: bytes) -> tuple[S
     return followed, party
 
 
-def _unusable(digest: bytes, what: str, error: BlockfulError) -> SettingsError:
+def _unusable(digest: Bytes32, what: str, error: BlockfulError) -> SettingsError:
     return SettingsError(
         f"the federation's file has changed to 0x{digest.hex()}, and this party cannot go by {what}: {error}"
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.types import Address
 
 
-def announce(contracts: Contracts, account: bytes, endpoint: Endpoint | None) -> bool:
+def announce(contracts: Contracts, account: Address, endpoint: Endpoint | None) -> bool:
     """Publishes the endpoint of the signer's account on the chain, or withdraws it if None.
 
     Returns False while the account is empty.  Raises ContractError, or NodeError if its balance is too low.

@@ -22,6 +22,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import ContractEntry, FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 from blockful_py.settings.code import require_allowed
+from blockful_py.types import Bytes32
 
 FILE = "federation.toml"
 """The federation file, in its founder's run directory, or saved in a run that could not use it."""
@@ -131,7 +132,7 @@ def _current_digest(file: FederationFile, nodes: Nodes) -> bytes | None:
     return ParticipantRegistryContract(nodes.live, address).file_digest()
 
 
-def _require_current(current: bytes | None, digest: bytes) -> None:
+def _require_current(current: bytes | None, digest: Bytes32) -> None:
     if current not in (None, digest):
         raise SettingsError(
             f"the federation's file is 0x{current.hex()} on the chain, this party has 0x{digest.hex()}: "

@@ -29,6 +29,7 @@ from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import (
     Action,
     ArchiveCall,
+    Bytes32,
     Certificate,
     HeaderUpdate,
     Opening,
@@ -73,7 +74,7 @@ class Members(Part):
         return self.roster().quorum
 
     @property
-    def key_id(self) -> bytes:
+    def key_id(self) -> Bytes32:
         return curve.key_id(self.roster().group_key)
 
     @classmethod

@@ -21,6 +21,7 @@ from blockful_py.record.proofs.anchors import (
     check_archive_anchor,
 )
 from blockful_py.record.proofs.fields import octets
+from blockful_py.types import Address, Bytes32
 
 
 class CommitteeSource(Protocol):
@@ -30,9 +31,9 @@ class CommitteeSource(Protocol):
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> bytes: ...
+    def address(self) -> Address: ...
 
-    def key_id(self, epoch: int) -> bytes: ...
+    def key_id(self, epoch: int) -> Bytes32: ...
 
     def roster(self, epoch: int) -> tuple[Roster, int]: ...
 
@@ -40,7 +41,7 @@ class CommitteeSource(Protocol):
 class Executing(Protocol):
     """A contract that reports the progress of a proposal's execution."""
 
-    def progress(self, proposal: bytes) -> tuple[int, int]: ...
+    def progress(self, proposal: Bytes32) -> tuple[int, int]: ...
 
 
 class LiveChainSource(LiveSource, Executing, Protocol):

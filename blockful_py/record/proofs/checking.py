@@ -27,7 +27,7 @@ from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.record.proofs.fields import octets
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord, Transaction
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Header, ModelTransaction, Point, Position, StoredArchiveRecord
+from blockful_py.types import Address, Header, ModelTransaction, Point, Position, StoredArchiveRecord
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CheckedRecord:
     """
 
     chain_id: int
-    address: bytes
+    address: Address
     headers: dict[int, Header]
     block_hashes: dict[int, bytes]
     keys: dict[int, Point]

@@ -21,7 +21,7 @@ from blockful_py.record.proofs.record import (
     Model,
     Transaction,
 )
-from blockful_py.types import ModelTransaction, Position
+from blockful_py.types import Bytes32, ModelTransaction, Position
 
 
 def export_record(
@@ -118,7 +118,7 @@ def _back(came_from: dict[Position, Position | None], position: Position | None)
     return way
 
 
-def _after(live: LiveLedger, block_hash: bytes) -> int:
+def _after(live: LiveLedger, block_hash: Bytes32) -> int:
     for height in range(live.height(), -1, -1):
         if live.block_hash(height) == block_hash:
             return height + 1
