@@ -168,6 +168,6 @@ def test_a_full_disk_loses_nothing(vault: Vault, monkeypatch: pytest.MonkeyPatch
 
     with monkeypatch.context() as patch:
         patch.setattr(room, "_append", full)
-        with pytest.raises(KeystoreError, match=r"No space left on device.*do the same again"):
+        with pytest.raises(KeystoreError, match=r"No space left on device.*retry"):
             vault.destroy([FIRST])
     assert {version: again(vault).get(version) for version in KEYS} == KEYS

@@ -64,7 +64,7 @@ def test_it_is_told_at_the_next_opening_once_for_both_chains(ground: Ground, run
         assert versions(federation) == {"s": 1, "x": 1}
     revert(nodes, marks)
     told = "".join(
-        rf".*chain {chain} was reorganised deeper than chain.confirmations = 0.*up to block {block} it is"
+        rf".*chain {chain} was reorganised deeper than chain.confirmations = 0.*unchanged up to block {block}"
         for chain, block in zip((1337, 1338), unchanged, strict=True)
     )
     with pytest.raises(ReorganisedError, match=told):

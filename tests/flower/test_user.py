@@ -124,7 +124,7 @@ def test_arrays_that_are_no_numbers_are_refused() -> None:
         arrays["layer.bias"].stype = "trees"
         return Message(RecordDict({"arrays": arrays}), reply_to=message)
 
-    with pytest.raises(LearningError, match="the arrays of r7 are no state dict"):
+    with pytest.raises(LearningError, match="r7's arrays are not a state dict"):
         taught(app_of(train))
 
 

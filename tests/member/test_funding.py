@@ -34,7 +34,7 @@ def test_empty_accounts_are_shown_and_can_be_funded(crew: Crew, chains: Nodes) -
         assert [dict(each.short) for each in status(crew).members] == 4 * [{1337: 0, 1338: 0}]
         for each in status(crew).members:
             assert each.account is not None
-            empty = "0 ether on chain 1337 and 0 ether on chain 1338: send it more, so that it can lead"
+            empty = "0 ether on chain 1337 and 0 ether on chain 1338: send it more so that it can lead"
             assert _state(each) == f"ready, its account 0x{each.account.hex()} has {empty}"
         assert set(crew.federation.epochs.fund()) == accounts
         assert [each.short for each in status(crew).members] == 4 * [{}]
