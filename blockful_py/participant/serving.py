@@ -332,6 +332,7 @@ class ParticipantService(Closable):
         _log.info("begins: %s", work)
         keys = self._keys
         task = ParticipantTask(self.run.path, keys.account_secret, keys.encryption_secret, work.request)
+        served, versions = self._served.get(work.by or b"", -math.inf), self._reference_versions(work)
         if work.by is not None:
             self._served[work.by] = self._now()
         self._cores.limit(limits.cores)
@@ -343,12 +344,25 @@ class ParticipantService(Closable):
                 if not self._processes.run(task.to_json()):
                     raise RunError("the participant was stopped before it was done.")
         except BlockfulError:
+            if work.by is not None and self._reference_versions(work) != versions:
+                self._served[work.by] = served  # another decision came first: the part keeps its turn
+                raise
             before = self._pauses.get(work.request)
             seconds = FIRST_PAUSE if before is None else min(2 * before.seconds, LONGEST_PAUSE)
             self._pauses[work.request] = _Pause(self._now() + seconds, seconds)
             raise
         self._pauses.pop(work.request, None)
         _log.info("done: %s", work)
+
+    def _reference_versions(self, work: NextWork) -> dict[str, int]:
+        """Current versions of the models that the work's published models were trained from."""
+        catalogue = self._opened.catalogue()
+        published = [name for name in work.models if name in catalogue.models]
+        return {
+            reference: catalogue[reference].version
+            for name in published
+            for reference in catalogue.graph.references(name)
+        }
 
     def close(self) -> None:
         self._opened.close()

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import pytest
@@ -181,6 +183,40 @@ def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
 
     assert order(waiting) == [1, 4, 6, 2, 5, 3]
     assert order([*waiting[:4], Due(5, two, is_pressing=True), waiting[5]]) == [5, 1, 6, 4, 2, 3]
+
+
+class Overtaken(Doing):
+    """Fails the first piece of work."""
+
+    def run(self, task: str) -> bool:
+        first, waiting = not self.done, self.waiting
+        super().run(task)
+        if first:
+            self.waiting = waiting
+            raise RunError("another decision came first")
+        return True
+
+
+@pytest.mark.parametrize(("moves", "done"), [(True, [1, 1, 2]), (False, [1, 2, 1])])
+def test_a_part_whose_references_were_replaced_meanwhile_keeps_its_turn(
+    machines: Machines, carried_out: int, monkeypatch: pytest.MonkeyPatch, moves: bool, done: list[int]
+) -> None:
+    """An honest request fell behind those of two accounts whenever a reference was replaced meanwhile."""
+    participant, versions = machines.participants["x"], count()
+    monkeypatch.setattr(ParticipantService, "_refused", lambda service, request: None)
+    monkeypatch.setattr(ParticipantService, "next_model", lambda service, catalogue: None)
+    monkeypatch.setattr(
+        ParticipantService, "_reference_versions", lambda service, work: next(versions) if moves else 0
+    )
+    with (
+        Overtaken([Due(1, b"1" * 20), Due(2, b"2" * 20)]) as doing,
+        ParticipantService(participant.folder, participant.keys, doing, doing.now) as service,
+    ):
+        monkeypatch.setattr(service._opened, "docket", doing)
+        while work := service.next_work(service.catalogue()):
+            with suppress(RunError):
+                service._do(work, participant.folder.limits())
+        assert doing.done == done
 
 
 def test_a_participant_goes_on_with_other_work_when_a_part_fails(
