@@ -201,13 +201,14 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
     before, number = versions(machines), filed(machines, "s", asked(machines, "s", 8))
     with machines.participants["s"].run() as party:
         kept = party.federation.models()["s"].weights
+        left_out = {"s": party.federation.catalogue()["s"].node.removed_beside((8,))}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(GradientAscent, "unlearn", lambda *arguments: SimpleNamespace(weights={"s": kept}))
             hand_in(party, number, "s")
     until(lambda: versions(machines)["s"] > before["s"])
     with machines.participants["s"].run() as party:
         statement = party.certificate(number, seconds=WAIT_SECONDS).statement
-        claims = measure(party.federation.setup, {"s": kept}, (8,))["s"]
+        claims = measure(party.federation.setup, {"s": kept}, (8,), left_out, {"s": kept})["s"]
         open_requests = FileChanges(party.federation).open_requests()
     assert {each.name: each.claims for each in statement.replaced} == {"s": claims}
     assert claims.ad_f
