@@ -38,11 +38,12 @@ from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.federation import TrainedModel, train_federation
+from blockful_py.learning.intervals import weights_digest
 from blockful_py.learning.plateau import Plateau
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.unlearning.audit.bench import Bench, beside, prepare
-from blockful_py.unlearning.audit.exactness import same_bits, with_others
+from blockful_py.unlearning.audit.exactness import agree, other_worlds
 from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Meter
@@ -204,14 +205,14 @@ def rows(bench: Bench, weights: Mapping[str, Weights], gold2: Mapping[str, Weigh
 
 def exact_at_once(asked: Asked, done: Done) -> bool:
     """Whether a request's new weights depend on nothing that it, or one before it, forgot."""
-    method = create_method(asked.method)
-    return same_bits(done.outcome.weights, lambda: method.unlearn(with_others(done.task)).weights)
+    found = {name: weights_digest(each) for name, each in done.outcome.weights.items()}
+    return agree(found, create_method(asked.method), other_worlds(done.task))
 
 
 def exact_after_all(turn: Turn, last: int, after: Mapping[str, Weights]) -> bool:
     """Whether, after all requests, no weight depends on what those up to the number `last` forgot."""
     forgets = [asked.forget for asked in turn.requests[: last + 1]]
-    other = with_others(turn.asked_of_all(forgets[0], forgets))
+    (other,) = other_worlds(turn.asked_of_all(forgets[0], forgets), 1)
     changed = replace(turn, task=replace(turn.task, models=other.models, users=other.users))
     models = [each.models for each in changed.carried_out()][-1]
     return all(equal(after[name], model.weights) for name, model in models.items())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -88,7 +88,20 @@ def _judged(group: Group, measured: Mapping[Cell, Mapping[str, Any]]) -> dict[st
             row = Row(name, tuple(model for part in parts for model in part[place].models))
             aucs[name] += [model.auc for model in row.models]
             results.append(
-                Result(cell, {}, row, None, 0.0, "", "", {}, {}, 0.0, 0, exact and name == UNLEARNED)
+                Result(
+                    replace(cell, level=group.level),
+                    {},
+                    row,
+                    None,
+                    0.0,
+                    "",
+                    "",
+                    {},
+                    {},
+                    0.0,
+                    0,
+                    exact and name == UNLEARNED,
+                )
             )
     if not results:
         return None
@@ -114,12 +127,12 @@ def _rows(when: str, request: Mapping[str, Any]) -> list[Row]:
 
 HEAD = (
     "audited", "requests; models", "AD_f: original, gold", "AD_f", "AD_r - gold (p5)", "membership", "AUC",
-    "AUC: original, gold", "relearn closed", "probe", "JS", "verdict",
+    "AUC: original, gold", "relearn closed", "JS", "verdict",
 )  # fmt: skip
 
 LEGEND = (
     "Percent. AD_f: mean of train and test. AD_r - gold: on test data of what is still to be known, in "
-    "brackets the value that 5 % of the models fall below. Membership, AUC (mean first), probe and JS: gap "
+    "brackets the value that 5 % of the models fall below. Membership, AUC (mean first) and JS: gap "
     "to gold in times the floor, with the 95 % bootstrap interval over seeds and models. At once: against "
     "gold without the request and those before; after the tenth: without all ten. Elsewhere: models that the "
     "request did not reach. Anew: a class was forgotten, which makes all models anew. Exact: "
@@ -161,7 +174,6 @@ def _line(group: Mapping[str, Any]) -> str:
         "-" if closed is None else "{:.0f} ({:.0f} to {:.0f})".format(
             *(100 * closed[key] for key in ("value", "low", "high"))
         ),
-        _times(figures.get("probe")),
         _times(figures.get("divergence")),
         judged["verdict"],
     ]  # fmt: skip

@@ -24,7 +24,7 @@ class ModelRow:
         at_chance: whether it is no better than chance on the data to be kept.
         is_loss: whether it is worse there than before, by more than chance explains.
         left_out: classes that earlier requests removed; AD_r is measured without them.
-        verdict: from the attached audit; None without one.
+        auc: from the attached audit (`ModelFigures.auc`); None without one.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ModelRow:
     at_chance: bool
     is_loss: bool
     left_out: tuple[int, ...]
-    verdict: str | None
+    auc: float | None
 
 
 @dataclass(frozen=True, slots=True)

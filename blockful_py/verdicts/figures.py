@@ -19,7 +19,6 @@ class ModelFigures:
         membership: share of the forgotten training samples that are called members.
         auc: AUC of the log-probability of the true label, forgotten training samples against held-out ones.
         relearn: mean steps to relearn; None if the figure is not meaningful.
-        probe: recall of a linear probe on the features; None unless whole classes are forgotten.
         divergence: Jensen-Shannon divergence to gold on held-out samples like the forgotten ones, in nats.
         distance: L2 distance to gold's weights.
 
@@ -38,7 +37,6 @@ class ModelFigures:
     membership: float
     auc: float
     relearn: float | None
-    probe: float | None
     divergence: float
     distance: float
 
@@ -58,7 +56,7 @@ class Gaps:
     Attributes:
         ad_f: AD_f minus gold's, the larger of train and test.
         damage: gold's AD_r on test data minus the model's (-d of the protocol).
-        membership, auc, probe: absolute differences.
+        membership, auc: absolute differences.
         shortfall: number of steps by which it relearns faster than gold.
         divergence: as measured.
         gold_relearns: number of steps by which gold relearns slower than the original: the whole gap.
@@ -68,7 +66,6 @@ class Gaps:
     damage: float
     membership: float
     auc: float
-    probe: float | None
     shortfall: float | None
     divergence: float
     gold_relearns: float | None
@@ -84,7 +81,6 @@ def gaps(model: ModelFigures, gold: ModelFigures, original: ModelFigures) -> Gap
         damage=gold.ad_r_test - model.ad_r_test,
         membership=abs(model.membership - gold.membership),
         auc=abs(model.auc - gold.auc),
-        probe=None if model.probe is None or gold.probe is None else abs(model.probe - gold.probe),
         shortfall=shortfall,
         divergence=model.divergence,
         gold_relearns=gold_relearns,

@@ -12,21 +12,12 @@ from typing import Any
 from blockful_py.errors import FormatError
 from blockful_py.types import Bytes32
 from blockful_py.verdicts.figures import ModelFigures, Row
-from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
-from blockful_py.verdicts.verdict import Verdict, judge, judge_model, place
+from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
+from blockful_py.verdicts.verdict import Verdict, judge, place
 
-FORMAT = "blockful-audit/1"
+FORMAT = "blockful-audit/2"
 DIGITS = 6
 """Decimals of figures; rounding keeps noise in the last bits out of the bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelVerdict:
-    """Whether one model has forgotten, with the reasons if it has not."""
-
-    model: str
-    forgotten: bool
-    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +31,8 @@ class AuditOutcome:
         samples: SHA-256 over the audit's samples, hex.
         seed: seed of gold, of gold2 and of the lessons.
         row: the method's figures.
-        references: rows `original`, `gold`, `gold2` and, at class level, `head_mask`.
+        references: rows `original`, `gold`, `gold2` and, if classes are forgotten, `head_mask`.
+        uneven: weights whose scales an owner could choose; `relearn` and `distance` follow such a choice.
     """
 
     request: str
@@ -50,18 +42,13 @@ class AuditOutcome:
     seed: int
     row: Row
     references: tuple[Row, ...]
+    uneven: tuple[str, ...] = ()
 
     def verdict(self) -> Verdict:
         """The verdict on the method, over all models of this request."""
         gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
-        return judge(place(self.row, gold, original), place(gold2, gold, original))
-
-    def models(self) -> tuple[ModelVerdict, ...]:
-        """The verdict on every affected model, in topological order."""
-        gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
-        floor = place(gold2, gold, original)
-        judged = [(one.figures.model, judge_model(one, floor)) for one in place(self.row, gold, original)]
-        return tuple(ModelVerdict(name, not reasons, reasons) for name, reasons in judged)
+        classes = any(row.method == HEAD_MASK for row in self.references)
+        return judge(place(self.row, gold, original), place(gold2, gold, original), classes)
 
     def reference(self, name: str) -> Row:
         """A reference row.  Raises FormatError if it is missing."""
@@ -71,7 +58,7 @@ class AuditOutcome:
         raise FormatError(f"this audit has no reference row {name!r}: measure it again, with all of them.")
 
     def canonical(self) -> bytes:
-        """The bytes to sign: JSON, keys sorted, no spaces, figures with 6 decimals, verdicts included."""
+        """The bytes to sign: JSON, keys sorted, no spaces, figures with 6 decimals, the verdict included."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
     def digest(self) -> Bytes32:
@@ -89,11 +76,11 @@ class AuditOutcome:
             "seed": self.seed,
             "row": row_to_json(self.row),
             "references": [row_to_json(row) for row in self.references],
+            "uneven": list(self.uneven),
             "verdict": {
                 "forgotten": verdict.forgotten,
                 "intact": verdict.intact,
                 "reasons": list(verdict.reasons),
-                "models": [asdict(model) | {"reasons": list(model.reasons)} for model in self.models()],
             },
         }
 
@@ -104,7 +91,10 @@ class AuditOutcome:
         Raises FormatError: another format, a missing field, or a verdict that contradicts its figures.
         """
         if document.get("format") != FORMAT:
-            raise FormatError(f"expected an audit of format {FORMAT!r}, found {document.get('format')!r}.")
+            raise FormatError(
+                f"expected an audit of format {FORMAT!r}, found {document.get('format')!r}: another version "
+                "judges by other rules; audit the models again."
+            )
         try:
             outcome = cls(
                 request=document["request"],
@@ -114,6 +104,7 @@ class AuditOutcome:
                 seed=document["seed"],
                 row=row_from_json(document["row"]),
                 references=tuple(row_from_json(row) for row in document["references"]),
+                uneven=tuple(document["uneven"]),
             )
             stated = document["verdict"]
         except (KeyError, TypeError) as error:

@@ -11,14 +11,15 @@ from blockful_py.verdicts.figures import Gaps, ModelFigures, Row, gaps
 from blockful_py.verdicts.statistics import Counts, mean, ratio, resample, worse_tail
 
 ALLOWED_AD_F = 0.01
-ALLOWED_RATIO = 1.5
-"""Maximum ratio of a gap to the floor."""
+ALLOWED_RATIO = 1.2
+"""Maximum ratio of a gap to the floor (docs/reference/unlearning.md, Verdict)."""
 CLOSED = 0.8
 """Share of the relearn gap that must be closed, if gold2 closes all of it."""
 TELLING = 0.5
 """Minimum share that gold2 must close for relearning to be meaningful."""
 
-RELATIVE = ("membership", "auc", "probe", "divergence")
+RELATIVE = ("membership", "auc", "divergence")
+"""Gaps that depend on what a network says alone, not on its weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +93,17 @@ def place(row: Row, gold: Row, original: Row, federation: int = 0) -> list[Place
     return [Placed(federation, model, gaps(model, *others)) for model, *others in nodes]
 
 
-def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
+def judge(method: Sequence[Placed], floor: Sequence[Placed], classes: bool) -> Verdict:
     """Verdict on a method over all its models, of one or many federations.
+
+    Single models get no verdict: with some twenty of them an audit of an exact method would name one.
 
     Args:
         floor: gold2's gaps, of the same models in the same order.
+        classes: whether whole classes are forgotten.
     """
     counts = resample([one.federation for one in method])
-    forgetting = [_ad_f(method, floor, counts)]
+    forgetting = [_ad_f(method, floor, counts, classes)]
     for name in RELATIVE:
         values, least = _values(method, name), _values(floor, name)
         if values is not None and least is not None:
@@ -112,32 +116,14 @@ def judge(method: Sequence[Placed], floor: Sequence[Placed]) -> Verdict:
     return Verdict(tuple(forgetting), _damage(method, floor, counts))
 
 
-def judge_model(one: Placed, floor: Sequence[Placed]) -> tuple[str, ...]:
-    """Reasons why a single model has not forgotten; empty if it has.
-
-    A reason is an AD_f of more than 1 % above gold's, or a gap larger than gold2's largest on any model of
-    the audit.
-    """
-    reasons = []
-    for name in ("ad_f", *RELATIVE, "shortfall"):
-        value = getattr(one.gaps, name)
-        known = [getattr(other.gaps, name) for other in floor if getattr(other.gaps, name) is not None]
-        if value is None or not known:
-            continue
-        limit = max(max(known), ALLOWED_AD_F if name == "ad_f" else 0)
-        if value > limit:
-            reasons.append(f"{name} {value:.3g} > {limit:.3g}")
-    return tuple(reasons)
-
-
-def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts) -> Criterion:
-    """The requirement on AD_f: on the worst model at class level, otherwise on the mean.
+def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts, classes: bool) -> Criterion:
+    """The requirement on AD_f: on the worst model if classes are forgotten, otherwise on the mean.
 
     At the other levels gold itself may be right by generalising.
     """
     values, least = [one.gaps.ad_f for one in method], [one.gaps.ad_f for one in floor]
     average, noise = mean(values, counts), mean([abs(value) for value in least], counts)
-    if all(one.gaps.probe is not None for one in method):
+    if classes:
         worst, limit = max(values), max(ALLOWED_AD_F, *least)
         return Criterion("worst ad_f", worst, worst, worst, limit, max(least), worst <= limit)
     limit = max(ALLOWED_AD_F, ALLOWED_RATIO * noise.value)

@@ -30,7 +30,7 @@ KEPT = ModelRow(
     at_chance=False,
     is_loss=False,
     left_out=(),
-    verdict=None,
+    auc=None,
 )
 LOST = replace(
     KEPT,

@@ -21,7 +21,6 @@ GOLD_LIKE: dict[str, Any] = {
     "membership": 0.2,
     "auc": 0.5,
     "relearn": 20,
-    "probe": 0.8,
     "divergence": 0.0,
     "distance": 0.0,
 }
@@ -41,7 +40,6 @@ def row(method: str, count: int = 8, wobble: float = 0.0, **changed: Any) -> Row
             "ad_r_test": 0.9 + off / 2,
             "membership": 0.2 + off,
             "auc": 0.5 + off / 2,
-            "probe": 0.8 + off,
             "relearn": 20 + round(40 * off),
             "divergence": abs(off),
         }

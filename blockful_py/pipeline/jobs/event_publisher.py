@@ -137,14 +137,13 @@ def _version(node: ModelNode) -> NewVersion | None:
 
 def _models_audited(run: str, key: str, audit: AuditOutcome) -> AuditDone:
     verdict = audit.verdict()
-    forgotten = [each.forgotten for each in audit.models()]
     return AuditDone(
         run=run,
         request=key,
         passed=verdict.forgotten,
         problems=tuple(verdict.reasons),
         digest=audit.digest().hex(),
-        figures={"models": len(forgotten), "forgotten": sum(forgotten)},
+        figures={"models": len(audit.row.models)},
         models={each.model: _numbers(each) for each in audit.row.models},
     )
 

@@ -140,7 +140,7 @@ def predicate_of(
 
 def _audit(attachment: Attachment) -> AttachedAudit:
     outcome = AuditOutcome.from_json(parse_json(attachment.audit))
-    verdict, forgotten = outcome.verdict(), {each.model: each.forgotten for each in outcome.models()}
+    verdict = outcome.verdict()
     return AttachedAudit(
         digest=Digest(sha256=outcome.digest().hex()),
         issuer=attachment.issuer,
@@ -149,13 +149,11 @@ def _audit(attachment: Attachment) -> AttachedAudit:
         models=tuple(
             AuditedModel(
                 model=each.model,
-                forgotten=forgotten[each.model],
                 accuracy_forgotten=each.ad_f_test,
                 accuracy_retained=each.ad_r_test,
                 membership=each.membership,
                 auc=each.auc,
                 relearn=each.relearn,
-                probe=each.probe,
                 divergence=each.divergence,
             )
             for each in outcome.row.models

@@ -15,7 +15,7 @@ from blockful_py.record.certificates.decisions import Member
 from blockful_py.record.proofs.fields import Address, ChainId, Cid, Hash, Part, Place, Small
 from blockful_py.types import Checked, Paradigm
 
-PREDICATE_TYPE: Final = "urn:blockful:erasure/v1"
+PREDICATE_TYPE: Final = "urn:blockful:erasure/v2"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
@@ -100,13 +100,11 @@ class AuditedModel(PredicatePart):
     """An audit's figures of one model on held-out data (`verdicts.figures.ModelFigures`)."""
 
     model: str
-    forgotten: bool
     accuracy_forgotten: Share
     accuracy_retained: Share
     membership: Share
     auc: Share
     relearn: float | None
-    probe: Share | None
     divergence: float
 
 

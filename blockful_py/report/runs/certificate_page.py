@@ -34,7 +34,7 @@ def page_of(
     statement, record = certificate.statement, checked.record
     request = statement.request
     outcome = _audit(certificate)
-    verdicts = {each.model: each.forgotten for each in outcome.models()} if outcome else {}
+    aucs = {each.model: each.auc for each in outcome.row.models} if outcome else {}
     starts = {start.name for start in request.starts}
     rosters = {each.epoch: each for each in statement.committee.rosters}
     models = [
@@ -54,7 +54,7 @@ def page_of(
             each.claims is not None and each.claims.is_at_chance,
             each.claims is not None and each.claims.is_loss,
             () if (made := record.nodes[position(each.position)].redaction) is None else made.left_out,
-            _verdict(verdicts.get(each.name)),
+            aucs.get(each.name),
         )
         for each in statement.replaced
     ]
@@ -139,10 +139,6 @@ def _before(each: ReplacedModel, forget: Forget, measured: FiguresBefore | None)
     if measured is None:
         return recorded
     return replace(measured, accuracy=recorded.accuracy)
-
-
-def _verdict(forgotten: bool | None) -> str | None:
-    return None if forgotten is None else "forgotten" if forgotten else "not forgotten"
 
 
 def _time(seconds: int, development: int | None) -> str:

@@ -36,6 +36,7 @@ def audit(
         seed=bench.task.seed,
         row=_as_stated(row),
         references=tuple(_as_stated(reference) for reference in known),
+        uneven=bench.uneven,
     )
 
 
@@ -48,7 +49,7 @@ def samples_digest(samples: AuditSamples) -> str:
         samples.retain_test,
     ]
     parts += [samples.members[name] for name in sorted(samples.members)]
-    parts += [part for part in (samples.shown, samples.never_seen) if part is not None]
+    parts += [part for part in (samples.never_seen,) if part is not None]
     digest = hashlib.sha256()
     for part in parts:
         for tensor in (part.x, part.y):

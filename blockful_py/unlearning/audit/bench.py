@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch import nn
 
 from blockful_py.errors import UnlearningError
+from blockful_py.learning.data import pooled
+from blockful_py.learning.intervals import weights_digest
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights, require_finite, to_bytes
+from blockful_py.learning.weights import Weights, require_finite
 from blockful_py.unlearning.audit import relearn
+from blockful_py.unlearning.audit.canonical import peaks, uneven
 from blockful_py.unlearning.audit.distance import jensen_shannon, weight_distance
 from blockful_py.unlearning.audit.exposure import auc
 from blockful_py.unlearning.audit.membership import membership_rate
 from blockful_py.unlearning.audit.network import Floats, observe
-from blockful_py.unlearning.audit.probe import probe_recall
 from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
 from blockful_py.unlearning.audit.samples import AuditSamples
 from blockful_py.unlearning.cost import Cost, Meter
@@ -34,12 +35,14 @@ class Bench:
     Attributes:
         gold: state dicts of the affected models, retrained without the forgotten samples.
         gold_cost: cost of this retraining, in sample passes.
+        uneven: weights whose scales an owner can choose freely (`canonical.uneven`).
     """
 
     task: UnlearningTask
     samples: AuditSamples
     gold: Mapping[str, Weights]
     gold_cost: Cost
+    uneven: tuple[str, ...]
     _gold_says: Mapping[str, Floats]
     _lessons: Mapping[str, relearn.Lesson]
     _depth: Mapping[str, int]
@@ -91,9 +94,6 @@ class Bench:
         held_out = observe(module, classes, samples.forget_test)
         more = samples.never_seen
         never_seen = held_out if more is None else observe(module, classes, more)
-        probe = None
-        if samples.shown is not None:
-            probe = probe_recall(observe(module, classes, samples.shown), held_out, samples.classes)
         return ModelFigures(
             model=name,
             depth=self._depth[name],
@@ -107,7 +107,6 @@ class Bench:
             membership=membership_rate(members.log_probs, strangers.log_probs, trained.log_probs),
             auc=auc(trained.truth(), never_seen.truth()),
             relearn=learnt,
-            probe=probe,
             divergence=jensen_shannon(held_out.log_probs, self._gold_says[name]),
             distance=weight_distance(weights, self.gold[name]),
         )
@@ -138,33 +137,35 @@ def beside(task: UnlearningTask, samples: AuditSamples, gold: Mapping[str, Weigh
     for name in task.affected():
         module = task.architecture.module(gold[name], device)
         says[name] = observe(module, task.architecture.class_count, samples.forget_test).log_probs
-        lesson = _lesson(task, samples, name, module)
+        lesson = _lesson(task, samples, name, module, gold[name])
         if lesson is not None:
             lessons[name] = lesson
     depth = {name: depths.longest for name, depths in task.graph.depth(task.starts).items()}
-    return Bench(task, samples, gold, cost, says, lessons, depth)
+    first = gold[task.affected()[0]]
+    return Bench(
+        task, samples, gold, cost, uneven(task.architecture, first, samples.forget_test), says, lessons, depth
+    )
 
 
-def _lesson(task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module) -> relearn.Lesson | None:
+def _lesson(
+    task: UnlearningTask, samples: AuditSamples, name: str, gold: nn.Module, weights: Weights
+) -> relearn.Lesson | None:
     """The lesson of a model, with the same batches for every method.
 
     For a class, the measure of learning is the share of its held-out samples classified correctly.  For a
     client's data or single samples it is the fall of their loss from gold's to the published model's.  None
-    unless gold's loss is the higher one.
+    unless gold's loss is the higher one.  Every model gets the scales of gold, whose weights these are.
     """
     stream = generator(task.seed, "relearn", name)
     batches = relearn.lesson_batches(samples.forget_train, samples.retain_train, relearn.STEPS, stream)
+    scales = peaks(task.architecture, weights, pooled(batches))
     if samples.classes:
         asked = samples.forget_test
-        return relearn.Lesson(batches, asked, relearn.wrong_share(asked))
+        return relearn.Lesson(batches, asked, relearn.wrong_share(asked), scales)
     published = task.architecture.module(task.models[name].weights, samples.forget_test.x.device)
     low = relearn.mean_loss(published, samples.forget_train)
     high = relearn.mean_loss(gold, samples.forget_train)
     if high <= low:
         return None
-    return relearn.Lesson(batches, samples.forget_train, relearn.loss_share(samples.forget_train, low, high))
-
-
-def weights_digest(weights: Weights) -> str:
-    """SHA-256 of a model's safetensors bytes, hex."""
-    return hashlib.sha256(to_bytes(weights)).hexdigest()
+    left = relearn.loss_share(samples.forget_train, low, high)
+    return relearn.Lesson(batches, samples.forget_train, left, scales)

@@ -72,7 +72,7 @@ def unusual(samples: Samples, stream: torch.Generator) -> Samples:
 
 
 def _spare(proxy: Samples) -> Samples:
-    """All except the first samples of each class, which methods and the probe get."""
+    """All except the first samples of each class, which methods get."""
     taken = torch.zeros(len(proxy), dtype=torch.bool)
     for label in proxy.classes():
         taken[torch.nonzero(proxy.y == label).flatten()[:SHOWN].cpu()] = True

@@ -1,74 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact forgetting: no bit of the result depends on the forgotten samples."""
+"""Exact forgetting, tested by execution: no bit of the result depends on the forgotten samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
-from blockful_py.errors import LearningError
-from blockful_py.learning.data import Samples, UserData
-from blockful_py.learning.forget_sets import rows_after
+from blockful_py.forget import Forget, Level
+from blockful_py.learning.data import Samples, UserData, pooled
+from blockful_py.learning.federation import TrainedModel
+from blockful_py.learning.forget_sets import forget_set, rows_after
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights, equal
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.audit.fresh import digests_of
+from blockful_py.unlearning.audit.references import OTHERS_SHIFT, retrained_reached
+from blockful_py.unlearning.method import Method
+from blockful_py.unlearning.stored_increments import StoredIncrement
 from blockful_py.unlearning.task import UnlearningTask
 
-NOISE = 0.01
-"""Standard deviation of the noise added to each weight."""
+DRAWS = 3
+"""Other worlds that a method must not tell from the real one."""
+
+Store = Callable[[UnlearningTask], Mapping[str, StoredIncrement]]
+"""Makes what owners store at publication."""
 
 
-def is_exact(
-    task: UnlearningTask, unlearn: Callable[[UnlearningTask], Mapping[str, Weights]], seed: int = 0
-) -> bool:
-    """Whether a method's new weights keep their bits when the forgotten data changes.
+def is_exact(task: UnlearningTask, method: Method, store: Store | None = None, draws: int = DRAWS) -> bool:
+    """Whether a method makes the same bits in other worlds, where other samples are to be forgotten.
 
-    The test replaces the forgotten samples, including earlier requests', and all weights that they have
-    reached.  If the new weights stay the same, they reveal only the number and the owners of these samples.
-    One trial finds any dependence that shows when everything changes; it proves nothing about code that it
-    does not reach.
+    Each run has a process of its own (`fresh`), which knows its task alone.  See `other_worlds` for what is
+    replaced.  If all runs agree, the new weights tell of the forgotten samples only whose they were.  They
+    may still tell what the graph tells, since references were chosen by models that knew the samples.
 
     Args:
-        unlearn: the method; returns state dicts by model.
-        seed: seed of the replacement samples and weights.
+        method: made anew, since it takes along whatever it keeps in itself.
+        store: makes what was stored at publication, in each world.
+
+    Raises UnlearningError: the method cannot be sent to another process, or ends in an error there.
     """
-    return same_bits(unlearn(task), lambda: unlearn(with_others(task, seed)))
+    if store is not None:
+        task = replace(task, stored=store(task))
+    return agree(digests_of(method, task), method, other_worlds(task, draws), store)
 
 
-def same_bits(found: Mapping[str, Weights], again: Callable[[], Mapping[str, Weights]]) -> bool:
-    """Whether `again` computes the same models; False if its weights are not finite."""
-    try:
-        others = again()
-    except LearningError:
+def agree(
+    found: Mapping[str, str] | None,
+    method: Method,
+    worlds: Iterable[UnlearningTask],
+    store: Store | None = None,
+) -> bool:
+    """Whether a method makes models of these SHA-256 digests in every world; False for None.
+
+    Raises UnlearningError as `is_exact`.
+    """
+    if found is None:
         return False
-    return found.keys() == others.keys() and all(equal(found[name], others[name]) for name in found)
+    stored = (world if store is None else replace(world, stored=store(world)) for world in worlds)
+    return all(digests_of(method, world) == found for world in stored)
 
 
-def with_others(task: UnlearningTask, seed: int = 0) -> UnlearningTask:
-    """The task with other values of forgotten samples, and noise on published weights that they have reached.
+def other_worlds(task: UnlearningTask, draws: int = DRAWS) -> Iterator[UnlearningTask]:
+    """The task in `draws` worlds that differ in everything that forgotten samples have reached.
 
-    Trainings stored at publication are removed.
+    Of the forgotten samples, the values (standard normal, or any token), the labels (any that stays known;
+    those of forgotten classes stay in them) and the number (up to twice as many).  Of the models that they
+    have reached, the weights (retrained without them from other seeds), accuracies and curves.  Nothing is
+    stored at publication.  Owners, the graph, and all other data and models stay.
     """
-    stream = generator(seed, "others")
+    return (_world(task, draw) for draw in range(draws))
 
-    def other(user: UserData) -> UserData:
-        x, forgotten = user.train.x.clone(), torch.ones_like(user.train.y, dtype=torch.bool)
-        forgotten[rows_after(user, task.all_forgets)] = False
-        values = x[forgotten]
-        x[forgotten] = values.flatten()[torch.randperm(values.numel(), generator=stream)].view_as(values)
-        return replace(user, train=Samples(x, user.train.y))
 
-    def noisy(weights: Weights) -> Weights:
-        return {
-            key: tensor + NOISE * torch.randn(tensor.shape, generator=stream)
-            if tensor.is_floating_point()
-            else tensor
-            for key, tensor in weights.items()
-        }
+def _world(task: UnlearningTask, draw: int) -> UnlearningTask:
+    stream = generator(task.seed, "other worlds", str(draw))
+    users = {index: _other(task, user, stream) for index, user in task.users.items()}
+    forget = task.forget
+    if forget.level is Level.SAMPLE:
+        added = [
+            (index, row)
+            for index, user in users.items()
+            for row in range(len(task.users[index].train), len(user.train))
+        ]
+        forget = Forget.of_samples([*forget.samples, *added])
+    world = replace(task, users=users, forget=forget, stored={})
+    weights = retrained_reached(world, OTHERS_SHIFT + draw)
+    return replace(world, models={**task.models, **_others(task, weights, stream)})
 
-    models = dict(task.models)
-    for name in sorted(models.keys() & set(task.reached())):
-        models[name] = replace(models[name], weights=noisy(models[name].weights))
-    users = {index: other(user) for index, user in task.users.items()}
-    return replace(task, users=users, models=models, stored={})
+
+def _other(task: UnlearningTask, user: UserData, stream: torch.Generator) -> UserData:
+    """The user with other forgotten samples, and more of them at the end; the kept ones stay in place."""
+    train = user.train
+    forgotten = torch.ones_like(train.y, dtype=torch.bool)
+    forgotten[rows_after(user, task.all_forgets)] = False
+    count = len(forget_set(task.forget, user))
+    more = int(torch.randint(1, count + 1, (), generator=stream)) if count else 0
+    source = forget_set(task.forget, user).at(torch.zeros(more, dtype=torch.int64))
+    grown = pooled([train, source]) if more else train
+    forgotten = torch.cat([forgotten, torch.ones(more, dtype=torch.bool, device=forgotten.device)])
+    x, y = grown.x.clone(), grown.y.clone()
+    x[forgotten] = _values(x, int(forgotten.sum()), stream)
+    classes = sorted({label for forget in task.all_forgets for label in forget.classes})
+    kept = [label for label in train.classes() if label not in classes]
+    in_classes = torch.isin(y, torch.tensor(classes, dtype=y.dtype, device=y.device))
+    for labels, rows in ((kept, forgotten & ~in_classes), (classes, forgotten & in_classes)):
+        if labels:
+            drawn = torch.randint(len(labels), (int(rows.sum()),), generator=stream)
+            y[rows] = torch.tensor(labels, dtype=y.dtype)[drawn].to(y.device)
+    return replace(user, train=Samples(x, y))
+
+
+def _values(x: Tensor, count: int, stream: torch.Generator) -> Tensor:
+    shape = (count, *x.shape[1:])
+    if x.is_floating_point():
+        return torch.randn(shape, generator=stream).to(x)
+    return torch.randint(int(x.max()) + 1, shape, generator=stream).to(x)
+
+
+def _others(
+    task: UnlearningTask, weights: Mapping[str, Weights], stream: torch.Generator
+) -> dict[str, TrainedModel]:
+    """All models that were reached, as independent trainings with made-up accuracies."""
+
+    def share() -> float:
+        return float(torch.rand((), generator=stream))
+
+    return {
+        name: replace(
+            task.models[name],
+            weights=weights[name],
+            accuracy=share(),
+            references=tuple(replace(each, accuracy=share()) for each in task.models[name].references),
+            curve=None,
+        )
+        for name in weights
+    }

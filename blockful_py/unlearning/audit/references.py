@@ -10,8 +10,8 @@ from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.task import UnlearningTask
 
-GOLD_SHIFT, GOLD2_SHIFT = 1_000_000, 2_000_000
-"""Offsets to the task's seed: gold, gold2 and the methods never share a draw."""
+GOLD_SHIFT, GOLD2_SHIFT, OTHERS_SHIFT = 1_000_000, 2_000_000, 3_000_000
+"""Offsets to the task's seed: gold, gold2, other worlds and the methods never share a draw."""
 
 
 def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:
@@ -26,6 +26,12 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
 
     Returns the state dicts of the affected models only.
     """
+    updated = retrained_reached(task, shift, meter)
+    return {name: updated[name] for name in task.affected()}
+
+
+def retrained_reached(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:
+    """As `retrained_graph`, with the state dicts of all retrained models."""
     meter = meter or Meter()
     shifted = replace(task, seed=task.seed + shift)
     updated: dict[str, Weights] = {}
@@ -34,4 +40,4 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
         for name in wave:
             with meter.job(name, after=task.graph.references(name)) as work:
                 work.trained(passes_of(task, name))
-    return {name: updated[name] for name in task.affected()}
+    return updated

@@ -17,6 +17,7 @@ from blockful_py.learning.stack_training import StackedSgd
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, Form, Stack, stack_weights, stacks_well
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
+from blockful_py.unlearning.audit.canonical import canonical
 from blockful_py.unlearning.head import output_layer
 
 RATE, MOMENTUM = 0.004, 0.9
@@ -33,11 +34,13 @@ class Lesson:
         batches: samples of each step.
         asked: n samples that the network classifies before each step.
         left: share left to learn, from 1 to 0, as a function of their logits, float32 (n, classes).
+        peaks: by hidden layer, the largest activation that every unit gets (`canonical`).
     """
 
     batches: Sequence[Samples]
     asked: Samples
     left: Callable[[Tensor], float]
+    peaks: Sequence[float]
 
 
 def lesson_batches(
@@ -92,11 +95,17 @@ def relearn_steps(
     the share of misclassified samples, the sum is the mean number of steps over samples: the relearn time
     averaged over all levels of accuracy, which is less noisy than the time to one level. In every model, the
     output rows of the `classes` are first set to zero and their biases to the mean of the others'; otherwise
-    a masked head would look like forgetting.  Networks stay in evaluation mode, so running statistics do not
-    move. Small networks learn in stacks; their figures equal the loop's up to rounding, with the same bits in
-    any stack.
+    a masked head would look like forgetting.  The scales of hidden units become those of the lesson
+    (`canonical`); otherwise whoever made the model would choose how fast it learns.  Networks stay in
+    evaluation mode, so running statistics do not move. Small networks learn in stacks; their figures equal
+    the loop's up to rounding, with the same bits in any stack.
     """
-    taught = {name: equalised(architecture, models[name], classes) for name in lessons}
+    taught = {
+        name: canonical(
+            architecture, equalised(architecture, models[name], classes), pooled(lesson.batches), lesson.peaks
+        )
+        for name, lesson in lessons.items()
+    }
     if not stacks_well(architecture, device):
         return {
             name: _alone(architecture.module(weights, device), lessons[name])

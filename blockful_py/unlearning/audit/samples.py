@@ -13,7 +13,7 @@ from blockful_py.learning.data import Dataset, Samples, pooled
 from blockful_py.unlearning.task import UnlearningTask
 
 SHOWN = 10
-"""Samples of a class that train the probe."""
+"""Samples of each class in a proxy set."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,8 +26,6 @@ class AuditSamples:
         retain_train: retained training samples of all users together.
         retain_test: held-out samples of the classes that models must still know.
         members: by model, training samples that the owner keeps.
-        shown: samples for the probe, outside users' data and tests: 10 of each class, forgotten ones
-            included; None unless whole classes are forgotten.
         classes: classes forgotten as a whole; empty at the levels client and sample.
         never_seen: a larger set of held-out samples like `forget_test`, for the AUC; None means
             `forget_test`.
@@ -38,7 +36,6 @@ class AuditSamples:
     retain_train: Samples
     retain_test: Samples
     members: Mapping[str, Samples]
-    shown: Samples | None = None
     classes: tuple[int, ...] = ()
     never_seen: Samples | None = None
 
@@ -47,8 +44,6 @@ class AuditSamples:
             part = getattr(self, what)
             if part is not None and not len(part):
                 raise UnlearningError(f"an audit needs samples in {what}; it has none.")
-        if self.classes and self.shown is None:
-            raise UnlearningError("an audit at class level needs samples to train its probe on (shown).")
 
 
 def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
@@ -59,7 +54,7 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
     model's owner keeps no samples, its members are all users' retained samples.
 
     Raises:
-        UnlearningError: no held-out sample like the forgotten ones, or too few proxy samples for the probe.
+        UnlearningError: no held-out sample like the forgotten ones.
     """
     forget_train, retain_train = task.forget_set(), task.retain_set()
     gone = {label for forget in task.all_forgets for label in forget.classes}
@@ -73,7 +68,6 @@ def audit_samples(task: UnlearningTask, data: Dataset) -> AuditSamples:
         retain_train=retain_train,
         retain_test=data.test.without(sorted(gone)),
         members={name: own if len(own) else retain_train for name, own in kept.items()},
-        shown=first_of_each(data.proxy, data.train.classes(), SHOWN) if task.classes else None,
         classes=task.classes,
         never_seen=never_seen,
     )
@@ -88,7 +82,7 @@ def first_of_each(samples: Samples, classes: tuple[int, ...], count: int) -> Sam
     short = [str(label) for label, indices in rows.items() if len(indices) < count]
     if short:
         raise UnlearningError(
-            f"the probe needs {count} proxy samples of every class; class {', '.join(short)} has fewer: "
+            f"a proxy set needs {count} samples of every class; class {', '.join(short)} has fewer: "
             "keep more data out of training."
         )
     return samples.at(torch.cat(list(rows.values())))

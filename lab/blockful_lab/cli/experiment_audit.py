@@ -69,7 +69,11 @@ def audit(
         list[LevelName] | None, typer.Option(help="The level to forget. Repeatable. Default: class.")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="A method or variant. Repeatable. Default: all.")
+        list[str] | None,
+        typer.Option(
+            help="A method or variant, `cheats`, or package.module:Class. Repeatable. "
+            "Default: all but cheats."
+        ),
     ] = None,
     scale: Annotated[ScaleName, typer.Option(help="How many users: 14 or 7.")] = ScaleName.FULL,
     tuning: Annotated[

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -14,15 +15,17 @@ from blockful_lab.experiments.protocol import PreparedCell, prepare
 from blockful_lab.experiments.results import Result, cell_from, to_document
 from blockful_lab.experiments.variants import STORES
 from blockful_py.learning.device import use_threads
+from blockful_py.learning.intervals import weights_digest
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import DataOptions
 from blockful_py.unlearning.audit import bench as benches
 from blockful_py.unlearning.audit.auditing import samples_digest
-from blockful_py.unlearning.audit.exactness import same_bits, with_others
+from blockful_py.unlearning.audit.exactness import agree, other_worlds
 from blockful_py.unlearning.audit.samples import audit_samples
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.registry import create_method
+from blockful_py.unlearning.stored_increments import StoredIncrement
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.references import GOLD
 
@@ -78,11 +81,12 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
         )
         for made in _made(settings, prepared, bench)
     ]
-    models = {name: benches.weights_digest(task.models[name].weights) for name in task.affected()}
+    models = {name: weights_digest(task.models[name].weights) for name in task.affected()}
     return json.dumps({"federation": models, "rows": rows, "seconds": perf_counter() - began}).encode()
 
 
 def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Bench) -> Iterator[Made]:
+    worlds = cache(lambda: tuple(other_worlds(prepared.task)))
     for name in settings["references"]:
         began = perf_counter()
         weights = bench.reference(name)
@@ -101,14 +105,25 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
             variant["recorded"],
             stored - began,
             sum(size_of(each.weights) for each in task.stored.values()),
-            exact(variant, prepared, weights),
+            exact(variant, prepared, weights, worlds()),
         )
 
 
-def exact(variant: Mapping[str, Any], prepared: PreparedCell, weights: Mapping[str, Weights]) -> bool:
-    """Whether a variant makes the same weights, and stored increments, if other samples are forgotten."""
-    method, task = at_work(variant, replace(prepared, task=with_others(prepared.task)))
-    return same_bits(weights, lambda: method.unlearn(task).weights)
+def exact(
+    variant: Mapping[str, Any],
+    prepared: PreparedCell,
+    weights: Mapping[str, Weights],
+    worlds: Sequence[UnlearningTask],
+) -> bool:
+    """Whether a variant makes the same weights, from what it stores there, in other worlds."""
+    found = {name: weights_digest(each) for name, each in weights.items()}
+    method = create_method(variant["method"], (variant["method"],), **variant["settings"])
+    stores = variant["stored"]
+
+    def store(world: UnlearningTask) -> Mapping[str, StoredIncrement]:
+        return replace(prepared, task=world).storing(STORES[stores]).stored
+
+    return agree(found, method, worlds, store if stores else None)
 
 
 def size_of(weights: Weights) -> int:
@@ -120,4 +135,4 @@ def at_work(variant: Mapping[str, Any], prepared: PreparedCell) -> tuple[Method,
     """A variant's method, and its task with the increments stored at publication."""
     stores = variant["stored"]
     task = prepared.storing(STORES[stores]) if stores else prepared.task
-    return create_method(variant["method"], **variant["settings"]), task
+    return create_method(variant["method"], (variant["method"],), **variant["settings"]), task

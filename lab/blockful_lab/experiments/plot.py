@@ -18,7 +18,6 @@ from blockful_py.verdicts.verdict import ALLOWED_RATIO, CLOSED
 PANELS = (
     ("membership", "membership gap"),
     ("auc", "AUC gap"),
-    ("probe", "probe gap"),
     ("divergence", "JS divergence"),
     ("relearn", "relearn gap closed, %"),
     ("damage", "AD_r less gold's, points"),

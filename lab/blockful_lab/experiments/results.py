@@ -18,7 +18,7 @@ from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json, row_to_json
 from blockful_py.whole_file import write_whole
 
-FORMAT = "blockful-experiment-audit/3"
+FORMAT = "blockful-experiment-audit/4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def path_of(folder: Path, cell: Cell, method: str) -> Path:
         / cell.situation
         / cell.level
         / f"seed-{cell.seed}"
-        / f"{method}.json"
+        / f"{method.replace(':', '.')}.json"
     )
 
 

@@ -9,9 +9,10 @@ from statistics import fmean
 
 from blockful_lab.experiments.results import Result
 from blockful_py.errors import RunError
+from blockful_py.forget import Level
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.verdicts.statistics import Estimate, mean, ratio, resample, worse_tail
-from blockful_py.verdicts.verdict import Placed, Verdict, judge, place
+from blockful_py.verdicts.verdict import RELATIVE, Placed, Verdict, judge, place
 
 FIGURES: Mapping[str, Callable[[Placed], float | None]] = {
     "ad_f_train": lambda one: one.figures.ad_f_train,
@@ -21,12 +22,11 @@ FIGURES: Mapping[str, Callable[[Placed], float | None]] = {
     "damage": lambda one: one.gaps.damage,
     "membership": lambda one: one.gaps.membership,
     "auc": lambda one: one.gaps.auc,
-    "probe": lambda one: one.gaps.probe,
     "relearn": lambda one: one.figures.relearn,
     "divergence": lambda one: one.gaps.divergence,
     "distance": lambda one: one.figures.distance,
 }
-"""Figures to summarise.  For damage, membership, auc, probe and divergence: the gap to gold."""
+"""Figures to summarise.  For damage, membership, auc and divergence: the gap to gold."""
 
 BETTER_HIGH = frozenset({"ad_r_train", "ad_r_test", "relearn"})
 
@@ -111,7 +111,10 @@ def _method(
         models=len(placed),
         seeds=seeds,
         figures={figure: made for figure in FIGURES if (made := _figure(figure, placed, floor))},
-        verdict=replace(judge(placed, floor), exact=all(rows[seed].exact for seed in seeds)),
+        verdict=replace(
+            judge(placed, floor, classes=rows[seeds[0]].cell.level is Level.CLASS),
+            exact=all(rows[seed].exact for seed in seeds),
+        ),
         passes=share("passes", "passes"),
         critical_path=share("critical_path", "critical_path"),
         prepared=share("prepared", "passes"),
@@ -143,7 +146,7 @@ def _figure(name: str, placed: Sequence[Placed], floor: Sequence[Placed]) -> Sum
     if name in BETTER_HIGH:
         tail = Estimate(-tail.value, -tail.high, -tail.low)
     depths = sorted({one.figures.depth for one in placed})
-    relative = name in ("membership", "auc", "probe", "divergence")
+    relative = name in RELATIVE
     return Summary(
         mean=mean(values, counts),
         tail=tail,

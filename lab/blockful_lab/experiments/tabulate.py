@@ -18,12 +18,12 @@ Scenario = tuple[str, str, Level]
 """Data set, situation, level."""
 
 HEAD = (
-    "| method | AD_f (worst) | AD_r - gold (p5) | membership | AUC | relearn closed | probe | JS | L2 "
+    "| method | AD_f (worst) | AD_r - gold (p5) | membership | AUC | relearn closed | JS | L2 "
     "| passes; path; prepared, % | seconds; stored | verdict |"
 )
 
 LEGEND = (
-    "Percent, but JS (nats) and L2. Membership, AUC, probe: mean gap to gold; in brackets how many times "
+    "Percent, but JS (nats) and L2. Membership, AUC: mean gap to gold; in brackets how many times "
     "the noise floor gold2, with the 95 % bootstrap interval over seeds and models. AD_f: mean of train and "
     "test, the worst model in brackets. Relearn closed: models whose owners hold what is forgotten; a dash "
     "where it tells nothing. Passes: sample passes at request time, as a share of gold's; path: the longest "
@@ -47,7 +47,6 @@ ASKED: Mapping[str, tuple[str, float]] = MappingProxyType(
         "ad_f": ("AD_f", 100),
         "membership": ("membership", 1),
         "auc": ("AUC", 1),
-        "probe": ("probe", 1),
         "divergence": ("JS", 1),
         "relearn closed": ("relearn closed", 100),
         "damage": ("damage", 100),
@@ -181,7 +180,6 @@ def _line(method: Mapping[str, Any], seeds: Sequence[int]) -> str:
         _gap(figures.get("membership")),
         _gap(figures.get("auc")),
         _closed(method["criteria"]),
-        _gap(figures.get("probe")),
         _gap(figures.get("divergence"), scale=1, digits=3),
         f"{figures['distance']['mean']['value']:.2f}",
         _cost(method["cost_percent"]),

@@ -14,6 +14,7 @@ from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.unlearning.line import store_line
+from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.registry import METHODS, create_method
 from blockful_py.unlearning.stored_increments import StoredIncrement, store_clean_models, store_increments
 from blockful_py.verdicts.references import REFERENCES
@@ -38,8 +39,12 @@ class Variant:
     @property
     def levels(self) -> frozenset[Level]:
         """Levels at which the variant has a row."""
-        able = create_method(self.method).levels
+        able = self.created().levels
         return able if self.only is None else able & self.only
+
+    def created(self) -> Method:
+        """The method with its settings.  Raises SettingsError: there is none of this name."""
+        return create_method(self.method, (self.method,), **self.settings)
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -93,23 +98,46 @@ With stored increments a request only heals.  Nobody can store increments of sam
 the longest path.
 """
 
+_STRENGTHS: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "Rescaled": {"factor": (3.0, 0.3)},
+    "Noisy": {"share": (0.1, 0.3)},
+    "Pruned": {"share": (0.5, 0.8)},
+    "Quantised": {"bits": (4, 3)},
+    "Silenced": {"share": (0.1, 0.3)},
+    "Blended": {"share": (0.5, 0.25)},
+    "Fitted": {"batches": (50, 200)},
+}
+
+CHEATS: tuple[Variant, ...] = tuple(
+    Variant(f"cheat_{name.lower()}_{value:g}", f"blockful_lab.experiments.cheats:{name}", {setting: value})
+    for name, strengths in _STRENGTHS.items()
+    for setting, values in strengths.items()
+    for value in values
+)
+"""Dishonest methods, each at two strengths, which the audit must find out; all of them are named `cheats`."""
+
 
 def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
-    """Variants of these names (a method's name stands for all its variants); without names, all.
+    """Variants of these names (a method's name stands for all its variants); without names, all but cheats.
 
-    Reference rows are measured anyway and are no variants.
+    `cheats` stands for all of these, `package.module:Class` for a method of one's own.  Reference rows are
+    measured anyway and are no variants.
 
     Raises:
         SettingsError: an unknown name.
     """
     special = {variant.name for variant in SPECIAL}
     plain = [Variant(name, name) for name in METHODS if name not in special and name not in REFERENCES]
-    known = sorted([*plain, *SPECIAL], key=lambda variant: variant.name)
+    honest = sorted([*plain, *SPECIAL], key=lambda variant: variant.name)
     wanted = tuple(names)
+    known = [*honest, *CHEATS, *(Variant(name, name) for name in wanted if ":" in name)]
+    named = [("cheats" if variant in CHEATS else variant.method, variant) for variant in known]
     for name in wanted:
-        if not any(name in (variant.name, variant.method) for variant in known):
-            listed = ", ".join(variant.name for variant in known)
-            raise SettingsError(f"there is no method {name!r} to audit. Known: {listed}.")
-    return tuple(
-        variant for variant in known if not wanted or variant.name in wanted or variant.method in wanted
-    )
+        if not any(name in (variant.name, family) for family, variant in named):
+            listed = ", ".join(["cheats", *(variant.name for variant in honest)])
+            raise SettingsError(
+                f"there is no method {name!r} to audit. Known: {listed}; or package.module:Class."
+            )
+    if not wanted:
+        return tuple(honest)
+    return tuple(variant for family, variant in named if variant.name in wanted or family in wanted)

@@ -48,7 +48,6 @@ def test_models_that_were_left_alone_have_not_forgotten(bench: Bench, references
         model.weights for model in references["original"].models
     ]
     assert not outcome.verdict().forgotten
-    assert not any(model.forgotten for model in outcome.models())
 
 
 def test_the_graph_retrained_once_more_has_forgotten(bench: Bench, references: dict[str, Row]) -> None:
@@ -117,7 +116,6 @@ def test_clients_and_samples_are_audited_by_the_same_metrics(dataset: Dataset, f
     bench = prepare(task, audit_samples(task, dataset))
     rows = {row.method: row for row in bench.references()}
     assert list(rows) == ["original", "gold", "gold2"]
-    assert all(model.probe is None for model in rows["gold"].models)
     assert [model.model for model in rows["gold"].models if model.holder] == ["r3"]
     original, gold = rows["original"].models[0], rows["gold"].models[0]
     assert original.ad_f_train > gold.ad_f_train

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from blockful_py.learning.data import pooled
 from blockful_py.learning.stacked import LARGEST_STACK
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit import Bench, relearn
+from blockful_py.unlearning.audit.canonical import peaks
 from blockful_py.unlearning.head import neutralised
 
 CPU = torch.device("cpu")
@@ -20,7 +22,8 @@ def lesson(bench: Bench, steps: int) -> relearn.Lesson:
         bench.samples.forget_train, bench.samples.retain_train, steps, generator(1, "lesson")
     )
     asked = bench.samples.forget_test
-    return relearn.Lesson(batches, asked, relearn.wrong_share(asked))
+    scales = peaks(bench.task.architecture, bench.gold["r5"], pooled(batches))
+    return relearn.Lesson(batches, asked, relearn.wrong_share(asked), scales)
 
 
 def steps(bench: Bench, weights: Weights) -> float:
@@ -42,6 +45,27 @@ def test_a_masked_head_is_taken_away_first(bench: Bench) -> None:
     weights = bench.task.models["r5"].weights
     masked = neutralised(bench.task.architecture, weights, bench.samples.classes)
     assert steps(bench, masked) == steps(bench, weights)
+
+
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_how_fast_a_model_learns_is_no_choice_of_its_owner(bench: Bench, factor: float) -> None:
+    weights = bench.task.models["r5"].weights
+    other = rescaled(weights, factor)
+    module, changed = (bench.task.architecture.module(each, CPU).eval() for each in (weights, other))
+    x = bench.samples.forget_test.x
+    assert torch.allclose(module(x), changed(x), atol=1e-4)
+    # Rounding turns single samples a step earlier or later.
+    assert steps(bench, other) == pytest.approx(steps(bench, weights), abs=0.5)
+
+
+def rescaled(weights: Weights, factor: float) -> Weights:
+    """The same function: the hidden layers divided by the factor, the head multiplied to make up for it."""
+    scale = dict(zip(("conv1", "conv2", "dense"), (1 / factor, factor**-2, factor**-3), strict=True))
+    return {
+        name: tensor * factor**3 if name == "head.weight" else tensor / factor if name.endswith("weight")
+        else tensor * scale.get(name.split(".")[0], 1.0)
+        for name, tensor in weights.items()
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("left", "total"), [(1.0, 3), (0.0, 0)])

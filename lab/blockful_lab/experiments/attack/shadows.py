@@ -26,11 +26,11 @@ from blockful_lab.experiments.protocol import Cell, PreparedCell, federated, lay
 from blockful_lab.experiments.results import cell_from
 from blockful_py.learning.data import Samples, pooled
 from blockful_py.learning.device import use_threads
+from blockful_py.learning.intervals import weights_digest
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Fitter
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import DataOptions
-from blockful_py.unlearning.audit.bench import weights_digest
 from blockful_py.unlearning.audit.margins import margins
 from blockful_py.unlearning.audit.network import Floats, observe
 from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
