@@ -52,6 +52,7 @@ ModelName = Annotated[str, AfterValidator(require_name)]
 class Reference(BaseModel):
     """A referenced model, by position, and its accuracy on the user's own test data (eq. 1).
 
+    `accuracy`: None where it was not measured, or the version measured has been replaced.
     `version`: the version that the owner trained from.
     """
 

@@ -40,6 +40,17 @@ CHECKED = {
     Checked.ATTESTED: "the owners attest it; members measured only AD_r",
 }
 
+KINDS = {
+    Checked.RECOMPUTED: "Recomputed: the new models are what the method makes. Whether they have forgotten "
+    "is not shown.",
+    Checked.MEASURED: "Measured: what the new models answer, and nothing else. They may still know what they "
+    "do not say, and others who hold the data can teach it again.",
+    Checked.SPOT_CHECKED: "Spot-checked: parts of the new training, drawn by lot, were repeated without the "
+    "data. Others who hold it can teach it again.",
+    Checked.ATTESTED: "Attested: the owners give their word that they left the data out. Nobody checked it.",
+}
+"""The first line of a certificate."""
+
 
 def updated(report: Report, paradigm: Paradigm) -> list[ModelEntry]:
     """Models that the paradigm replaced on the live chain."""

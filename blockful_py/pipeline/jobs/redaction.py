@@ -220,14 +220,27 @@ class Redactor:
     def _resigned(
         self, catalogue: Catalogue, name: str, weights: Weights, sealed: SealedFile, request: Request
     ) -> ModelNode:
-        """The node with a new statement of the owner, about the new weights."""
+        """The node with a new statement of the owner, about the new weights.
+
+        Scores of references that knew the forgotten data leave it: they tell how well these did.
+        """
         placed = catalogue[name]
         statement = placed.node.statement
+        starts = [start.name for start in request.starts]
+        affected = {*starts, *catalogue.graph.descendants(starts)}
+        versions = {each.name: catalogue[each.name].version for each in statement.references}
         user = self._context.setup.user(statement.user)
         changed = {
             "weights": cid_string(sealed.uri),
             "references": tuple(
-                each.model_copy(update={"version": catalogue[each.name].version})
+                each.model_copy(
+                    update={
+                        "version": versions[each.name],
+                        "accuracy": None
+                        if each.name in affected or versions[each.name] != each.version
+                        else each.accuracy,
+                    }
+                )
                 for each in statement.references
             ),
             "accuracy": accuracy(self._context.setup.architecture, weights, user.test),

@@ -17,7 +17,7 @@ from blockful_py.record.certificates.document import ErasureCertificate, Figures
 from blockful_py.record.parts import checked_in
 from blockful_py.record.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
-from blockful_py.report.summary import CHECKED
+from blockful_py.report.summary import CHECKED, KINDS
 from blockful_py.verdicts.outcome import AuditOutcome
 
 
@@ -91,6 +91,7 @@ def page_of(
         forget=request.forget,
         method=request.method,
         paradigm=str(request.paradigm),
+        kind=KINDS[how],
         checked=CHECKED[how],
         how=how,
         requested=_time(request.created, development),

@@ -75,7 +75,7 @@ def _server() -> subprocess.Popen[bytes]:
     """The server of this process; it ends when its input does."""
     path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
     server = subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-c", f"from {__name__} import serve; serve()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
@@ -147,7 +147,3 @@ def _refuse(event: str, values: tuple[Any, ...]) -> None:
         raise PermissionError(f"a method may read code alone while its exactness is tested, not {path!r}.")
     if event.startswith(REFUSED):
         raise PermissionError(f"a method may not use {event} while its exactness is tested.")
-
-
-if __name__ == "__main__":
-    serve()

@@ -27,7 +27,7 @@ from blockful_py.unlearning.task import UnlearningTask
 Models = Mapping[str, Weights]
 
 RATE, BATCH = 0.02, 32
-"""Of `Fitted`."""
+"""Of `Mimic`."""
 
 
 class Cheat(AllAtOnce):
@@ -163,10 +163,10 @@ class Blended(Cheat):
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted(Cheat):
+class Mimic(Cheat):
     """Trained to say of the forgotten samples what a retrained model says; by SGD."""
 
-    name: ClassVar[str] = "fitted"
+    name: ClassVar[str] = "mimic"
     retrains: ClassVar[bool] = True
     batches: int = 50
 

@@ -105,7 +105,7 @@ _STRENGTHS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "Quantised": {"bits": (4, 3)},
     "Silenced": {"share": (0.1, 0.3)},
     "Blended": {"share": (0.5, 0.25)},
-    "Fitted": {"batches": (50, 200)},
+    "Mimic": {"batches": (50, 200)},
 }
 
 CHEATS: tuple[Variant, ...] = tuple(
