@@ -79,7 +79,7 @@ class Verdict:
         return tuple(_reason(one) for one in asked if not one.passed)
 
     def __str__(self) -> str:
-        said = "forgotten, exact" if self.exact else "forgotten" if self.forgotten else "not forgotten"
+        said = "forgotten, exact given the graph" if self.exact else "forgotten" if self.forgotten else "not forgotten"
         said += "" if self.intact else ", damaged"
         return f"{said}: {'; '.join(self.reasons)}" if self.reasons else said
 
