@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from blockful_py.chain import abi, live_slots
-from blockful_py.chain.contract import Contract
+from blockful_py.chain.contract import CertifiedContract
 from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import (
     Action,
@@ -40,7 +40,7 @@ class VersionEvent:
     transaction_hash: Bytes32
 
 
-class LiveChainContract(Contract):
+class LiveChainContract(CertifiedContract):
     """Adapter of LiveChain.  Every method raises NodeError if the node fails.
 
     The contract stores only first openings; the current ones come from its events.
@@ -52,15 +52,9 @@ class LiveChainContract(Contract):
         super().__init__(*arguments, **options)
         self._openings = _Openings()
 
-    def quorum(self) -> bytes:
-        """Address of the contract that checks certificates, 20 bytes."""
-        quorum: bytes = self._read("quorum")
-        return quorum
-
     def height(self) -> int:
         """Height of the newest block; 0 if only the genesis header exists."""
-        height: int = self._read("height")
-        return height
+        return self._number("height")
 
     def block_hash(self, height: int) -> Bytes32:
         """Hash over the immutable fields of a block.  Raises ContractError UnknownPosition."""
