@@ -31,7 +31,7 @@ def show(
     Example: blockful certificate show erasure-1767225615.json --html erasure.html
     """
     from blockful_py.record.certificates.document import parse_certificate
-    from blockful_py.record.proofs.fields import read_document
+    from blockful_py.record.fields import read_document
 
     certificate = read_document(file, "certificate", parse_certificate)
     from blockful_py.record.certificates.checking import check_certificate

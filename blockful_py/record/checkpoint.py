@@ -15,8 +15,7 @@ from typing import Literal, Protocol
 from blockful_py.errors import FormatError, RunError
 from blockful_py.record.chain_view import ChainView
 from blockful_py.record.events import Begun, KnownBlock
-from blockful_py.record.known import Known, digest
-from blockful_py.record.proofs.fields import (
+from blockful_py.record.fields import (
     Address,
     ChainId,
     Cid,
@@ -31,6 +30,7 @@ from blockful_py.record.proofs.fields import (
     position,
     spelt,
 )
+from blockful_py.record.known import Known, digest
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Position
 from blockful_py.whole_file import write_whole

@@ -8,7 +8,7 @@ from blockful_py.crypto import curve, signature
 from blockful_py.errors import BlockfulError, VerificationError
 from blockful_py.record.certificates.document import Attachment, CertificateStatement, attachment_digest
 from blockful_py.record.checks import require
-from blockful_py.record.proofs.fields import octets, of_octets
+from blockful_py.record.fields import octets, of_octets
 from blockful_py.verdicts.outcome import AuditOutcome
 
 

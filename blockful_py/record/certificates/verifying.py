@@ -11,6 +11,7 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.checks import require
+from blockful_py.record.fields import octets
 from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,
@@ -20,7 +21,6 @@ from blockful_py.record.proofs.anchors import (
     check_anchors,
     check_archive_anchor,
 )
-from blockful_py.record.proofs.fields import octets
 from blockful_py.types import Address, Bytes32
 
 

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from blockful_py.errors import ContractError, VerificationError
 from blockful_py.record.checks import require
+from blockful_py.record.fields import octets
 from blockful_py.record.proofs.checking import CheckedRecord
-from blockful_py.record.proofs.fields import octets
 from blockful_py.record.proofs.record import ArchiveHistory
 from blockful_py.types import Address, Bytes32, ModelTransaction, Position, StoredArchiveRecord
 

@@ -9,9 +9,9 @@ from blockful_py.crypto import merkle, payload
 from blockful_py.errors import RunError
 from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.chain_view import ChainView, Rosters
+from blockful_py.record.fields import of_octets
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.proofs.anchors import ArchiveSource
-from blockful_py.record.proofs.fields import of_octets
 from blockful_py.record.proofs.record import (
     Archived,
     ArchiveHistory,

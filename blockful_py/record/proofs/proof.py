@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal
 from blockful_py.crypto.envelope import SEGMENT, seal, unseal
 from blockful_py.errors import CryptoError, VerificationError
 from blockful_py.record.checks import require
+from blockful_py.record.fields import Part, parsed, spelt
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.proofs.anchors import (
     Anchors,
@@ -24,7 +25,6 @@ from blockful_py.record.proofs.anchors import (
     check_current,
 )
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
-from blockful_py.record.proofs.fields import Part, parsed, spelt
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.pieces import stream_of

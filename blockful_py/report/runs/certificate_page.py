@@ -14,8 +14,8 @@ from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel
+from blockful_py.record.fields import of_octets, position
 from blockful_py.record.parts import checked_in
-from blockful_py.record.proofs.fields import of_octets, position
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
 from blockful_py.report.summary import CHECKED
 from blockful_py.verdicts.outcome import AuditOutcome
