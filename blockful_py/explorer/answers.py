@@ -14,9 +14,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from blockful_py.explorer import lists
-from blockful_py.explorer.database import IndexReader
-from blockful_py.explorer.parties import with_parties
+from blockful_py.explorer.database import REVISION, IndexReader, counter
+from blockful_py.explorer.lists import with_parties
 from blockful_py.settings.sections import FederationSettings
 
 HEAVY = 4
@@ -55,7 +54,7 @@ class IndexAnswers:
 
     def _answer(self, asked: str, made: Made, kept: bool) -> bytes:
         with self._reader.moment() as connection:
-            revision = lists.revision(connection)
+            revision = counter(connection, REVISION)
             found = self._kept.get((revision, asked)) if kept else None
             if found is None:
                 document = with_parties(made(connection), self._federation)

@@ -38,17 +38,7 @@ from blockful_py.explorer.parameters import (
 )
 from blockful_py.explorer.places import UnknownPlaceError, position_of
 from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
-from blockful_py.explorer.responses import (
-    bad_parameter,
-    busy,
-    download,
-    event_stream,
-    failed,
-    found,
-    not_found,
-    problem,
-    refused,
-)
+from blockful_py.explorer.responses import answering, busy, download, event_stream, found, problem
 from blockful_py.explorer.sign_in import SignIn, SignInError
 from blockful_py.explorer.sign_in_routes import SignInRoutes
 from blockful_py.explorer.watched import Watched
@@ -129,10 +119,10 @@ class ExplorerApp:
                 Route("/api/events", self._events),
             ],
             exception_handlers={
-                BadParameterError: bad_parameter,
-                UnknownPlaceError: not_found,
-                SignInError: refused,
-                BlockfulError: failed,
+                BadParameterError: answering(400),
+                UnknownPlaceError: answering(404),
+                SignInError: answering(403),
+                BlockfulError: answering(502),
                 sqlite3.Error: busy,
                 HTTPException: self._http_error,
             },

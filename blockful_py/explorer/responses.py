@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -34,20 +34,9 @@ def problem(status: int, text: str) -> Response:
     return JSONResponse({"error": without_paths(text)}, status)
 
 
-def bad_parameter(request: Request, error: Exception) -> Response:
-    return problem(400, str(error))
-
-
-def not_found(request: Request, error: Exception) -> Response:
-    return problem(404, str(error))
-
-
-def refused(request: Request, error: Exception) -> Response:
-    return problem(403, str(error))
-
-
-def failed(request: Request, error: Exception) -> Response:
-    return problem(502, str(error))
+def answering(status: int) -> Callable[[Request, Exception], Response]:
+    """The handler that answers with a status and the error's text."""
+    return lambda request, error: problem(status, str(error))
 
 
 def busy(request: Request, error: Exception) -> Response:

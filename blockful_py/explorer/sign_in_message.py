@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from blockful_py.crypto import personal_message
+from blockful_py.errors import SettingsError
 from blockful_py.types import Address, Bytes32
 
 SIGN_IN_SECONDS = 300
@@ -68,3 +70,15 @@ class SignInMessage:
 def _spelt(seconds: int) -> str:
     """A time in the form of RFC 3339."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def require_origin(text: str) -> str:
+    """Normalises an origin (scheme, name and port).  Raises SettingsError if it is malformed."""
+    try:
+        parts = urlsplit(text.lower().removesuffix("/"))
+        plain = parts.scheme in ("http", "https") and parts.netloc == parts.geturl().partition("://")[2]
+        if plain and parts.hostname and "@" not in parts.netloc and (parts.port is None or parts.port > 0):
+            return parts.geturl()
+    except ValueError:
+        pass
+    raise SettingsError(f"{text!r} is not an address such as https://explorer.example.")
