@@ -35,8 +35,7 @@ def show(
 
     certificate = read_document(file, "certificate", parse_certificate)
     from blockful_py.record.certificates.checking import check_certificate
-    from blockful_py.report.runs.certificate_files import write_page
-    from blockful_py.report.runs.certificate_page import page_of
+    from blockful_py.report.runs.certificate_page import page_of, write_page
     from blockful_py.report.summary import no_better_than_chance
 
     out = Output(as_json)

@@ -29,9 +29,9 @@ def report(
 
     folder = followed(run)
     report = read_report(folder)
-    from blockful_py.report.writer import write_report
+    from blockful_py.report.html import write_report
 
-    paths = write_report(report, folder)
+    write_report(report, folder)
     out = Output(as_json)
     out.result(report.to_json())
-    show_report(out, report, paths.html.parent)
+    show_report(out, report, folder)

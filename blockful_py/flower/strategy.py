@@ -21,7 +21,7 @@ from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.training import load_model
 from blockful_py.pipeline.jobs.unlearning import Unlearned
-from blockful_py.report.runs.certificate_files import keep
+from blockful_py.report.runs.certificate_page import keep
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.retrain_ahead import RetrainAhead

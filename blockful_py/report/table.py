@@ -17,13 +17,14 @@ from blockful_py.report.measures import (
     AD_R,
     MEMBERSHIP,
     Measure,
+    Role,
     concerned,
     left,
     mean_after,
     mean_before,
     ran,
+    role_of,
 )
-from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.uncut import print_uncut
 from blockful_py.types import Paradigm
