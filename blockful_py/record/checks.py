@@ -19,15 +19,15 @@ Find = Callable[[Position], ModelTransaction | None]
 """Finds the transaction at an untrusted position; None if it has no model."""
 
 
-class LiveChainId(Protocol):
-    """Identity of a record's live chain."""
+class ContractId(Protocol):
+    """Identity of a contract of either chain."""
 
     @property
     def chain_id(self) -> int: ...
 
     @property
     def address(self) -> Address:
-        """Address of the LiveChain contract, 20 bytes."""
+        """Its address, 20 bytes."""
 
 
 def require(holds: bool, check: str, subject: str, detail: str) -> None:
@@ -36,7 +36,7 @@ def require(holds: bool, check: str, subject: str, detail: str) -> None:
         raise VerificationError(check, subject, detail)
 
 
-def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, subject: str) -> None:
+def check_opening(live: ContractId, key: Point, transaction: ModelTransaction, subject: str) -> None:
     """Checks that the opening fits the chameleon hash, position, version, URI, owner and references."""
     references = payload.references_hash(transaction.references)
     content = payload.transaction_payload(transaction.uri, transaction.owner, references)
@@ -67,7 +67,7 @@ def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes]
     )
 
 
-def check_header(live: LiveChainId, key: Point, header: Header, subject: str) -> None:
+def check_header(live: ContractId, key: Point, header: Header, subject: str) -> None:
     """Checks that the header's opening opens its chameleon hash for its version and content."""
     content = payload.header_payload(
         header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
@@ -99,7 +99,7 @@ def check_link(parent: bytes, header: Header, subject: str) -> bytes:
     return payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
 
 
-def check_statement(live: LiveChainId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
+def check_statement(live: ContractId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
     """Checks that the owner signed the node's statement, and the references and version match the chain."""
     statement = node.statement
     try:
@@ -127,7 +127,7 @@ def check_statement(live: LiveChainId, transaction: ModelTransaction, node: Mode
     )
 
 
-def check_request(live: LiveChainId, request: Request, find: Find, subject: str) -> None:
+def check_request(live: ContractId, request: Request, find: Find, subject: str) -> None:
     """Checks that the owners of the request's starts have signed it."""
     try:
         signers = request.signers(live.chain_id, live.address)

@@ -7,35 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from blockful_py.crypto.roster import Roster
+from blockful_py.ledger.protocols import LiveReader
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.checks import require
+from blockful_py.record.chain_view import Rosters
+from blockful_py.record.checks import ContractId, require
 from blockful_py.record.fields import octets
 from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,
-    LiveSource,
+    KeySource,
     anchors_in_archive,
     anchors_of_blocks,
     check_anchors,
     check_archive_anchor,
 )
-from blockful_py.types import Address, Bytes32
+from blockful_py.types import Bytes32
 
 
-class CommitteeSource(Protocol):
+class CommitteeSource(ContractId, KeySource, Rosters, Protocol):
     """The Committee contract, read through a node of its home chain."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> Address: ...
-
-    def key_id(self, epoch: int) -> Bytes32: ...
-
-    def roster(self, epoch: int) -> tuple[Roster, int]: ...
 
 
 class Executing(Protocol):
@@ -44,7 +35,7 @@ class Executing(Protocol):
     def progress(self, proposal: Bytes32) -> tuple[int, int]: ...
 
 
-class LiveChainSource(LiveSource, Executing, Protocol):
+class LiveChainSource(LiveReader, Executing, Protocol):
     """The live chain."""
 
 

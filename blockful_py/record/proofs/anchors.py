@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from blockful_py.errors import ContractError, VerificationError
-from blockful_py.record.checks import require
+from blockful_py.ledger.protocols import LiveReader
+from blockful_py.record.checks import ContractId, require
 from blockful_py.record.fields import octets
 from blockful_py.record.proofs.checking import CheckedRecord
 from blockful_py.record.proofs.record import ArchiveHistory
-from blockful_py.types import Address, Bytes32, ModelTransaction, Position, StoredArchiveRecord
+from blockful_py.types import Bytes32, StoredArchiveRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +36,14 @@ class Anchors:
         )
 
 
-class LiveSource(Protocol):
-    """The live chain, read through a node."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> Address: ...
-
-    def height(self) -> int: ...
-
-    def block_hash(self, height: int) -> Bytes32: ...
-
-    def transactions(self, positions: Sequence[Position]) -> Sequence[ModelTransaction]: ...
-
-
 class KeySource(Protocol):
     """The registry of the epochs' group keys."""
 
     def key_id(self, epoch: int) -> Bytes32: ...
 
 
-class ArchiveSource(Protocol):
+class ArchiveSource(ContractId, Protocol):
     """The archive chain, read through a node."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> Address: ...
 
     def length(self) -> int: ...
 
@@ -126,7 +105,7 @@ def check_archive_anchor(heads: Sequence[bytes], anchors: Anchors) -> int | None
     return max(trusted)
 
 
-def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) -> Anchors:
+def anchors_of_blocks(record: CheckedRecord, live: LiveReader, keys: KeySource) -> Anchors:
     """The hashes and keys that the live chain has for a record.
 
     Raises VerificationError (`anchor`) if the record is of another chain or contract, or of blocks or keys
@@ -151,7 +130,7 @@ def anchors_of_blocks(record: CheckedRecord, live: LiveSource, keys: KeySource) 
     return Anchors(frozenset(hashes), frozenset(record.key_ids().values()))
 
 
-def check_current(record: CheckedRecord, live: LiveSource) -> None:
+def check_current(record: CheckedRecord, live: LiveReader) -> None:
     """Checks that the models are current.  Raises VerificationError (`current`) if one was replaced since."""
     positions = list(record.nodes)
     try:

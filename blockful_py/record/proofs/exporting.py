@@ -75,14 +75,12 @@ def export_record(
 def export_history(archive: ArchiveSource) -> ArchiveHistory:
     """The archive's records and its head."""
     records = archive.records(0, archive.length())
-    head = payload.archive_genesis_head(archive.chain_id, archive.address)
-    for stored in records:
-        head = payload.archive_head_step(head, stored.index, stored.record, stored.timestamp)
+    genesis = payload.archive_genesis_head(archive.chain_id, archive.address)
     return ArchiveHistory(
         chain_id=archive.chain_id,
         contract=of_octets(archive.address),
         records=tuple(map(Archived.of, records)),
-        head=of_octets(head),
+        head=of_octets(payload.archive_head(genesis, records)),
     )
 
 

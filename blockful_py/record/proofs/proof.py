@@ -10,6 +10,7 @@ from typing import BinaryIO, Literal
 
 from blockful_py.crypto.envelope import SEGMENT, seal, unseal
 from blockful_py.errors import CryptoError, VerificationError
+from blockful_py.ledger.protocols import LiveReader
 from blockful_py.record.checks import require
 from blockful_py.record.fields import Part, parsed, spelt
 from blockful_py.record.model_node import ModelNode
@@ -17,7 +18,6 @@ from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,
     KeySource,
-    LiveSource,
     anchors_in_archive,
     anchors_of_blocks,
     check_anchors,
@@ -84,7 +84,7 @@ class ProofOutcome:
 class Sources:
     """The chains, read through nodes."""
 
-    live: LiveSource
+    live: LiveReader
     keys: KeySource
     archive: ArchiveSource | None = None
 
