@@ -8,6 +8,7 @@ fails.  `subject` names the checked item in the message.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from blockful_py.crypto import chameleon, merkle, payload
@@ -30,7 +31,7 @@ class ContractId(Protocol):
         """Its address, 20 bytes."""
 
 
-def require(holds: bool, check: str, subject: str, detail: str) -> None:
+def require(check: str, subject: str, holds: bool, detail: str) -> None:
     """Requires a condition.  Raises VerificationError unless `holds`."""
     if not holds:
         raise VerificationError(check, subject, detail)
@@ -42,6 +43,8 @@ def check_opening(live: ContractId, key: Point, transaction: ModelTransaction, s
     content = payload.transaction_payload(transaction.uri, transaction.owner, references)
     opening = _known(transaction.opening, transaction.version, "opening", subject)
     require(
+        "opening",
+        subject,
         chameleon.verify(
             key,
             chameleon.label(live.chain_id, live.address, transaction.position.packed),
@@ -49,8 +52,6 @@ def check_opening(live: ContractId, key: Point, transaction: ModelTransaction, s
             transaction.ch,
             opening,
         ),
-        "opening",
-        subject,
         f"the opening does not open its chameleon hash for version {transaction.version} "
         "and the URI, owner and references on the chain",
     )
@@ -60,9 +61,9 @@ def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes]
     """Checks that the chameleon hash is the leaf at its place under its block's root."""
     leaf = payload.block_leaf(transaction.position, transaction.ch)
     require(
-        merkle.verify(root, leaf, path),
         "merkle",
         subject,
+        merkle.verify(root, leaf, path),
         f"its chameleon hash is not under the root of block {transaction.position.height}",
     )
 
@@ -74,6 +75,8 @@ def check_header(live: ContractId, key: Point, header: Header, subject: str) -> 
     )
     opening = _known(header.opening, header.version, "header", subject)
     require(
+        "header",
+        subject,
         chameleon.verify(
             key,
             chameleon.label(live.chain_id, live.address, Position.of_header(header.height).packed),
@@ -81,8 +84,6 @@ def check_header(live: ContractId, key: Point, header: Header, subject: str) -> 
             header.ch,
             opening,
         ),
-        "header",
-        subject,
         f"the opening of header {header.height} does not open its chameleon hash "
         f"for version {header.version}",
     )
@@ -91,9 +92,9 @@ def check_header(live: ContractId, key: Point, header: Header, subject: str) -> 
 def check_link(parent: bytes, header: Header, subject: str) -> bytes:
     """Checks that parentHash is the hash of the block before; returns blockHash of this one."""
     require(
-        header.parent_hash == parent,
         "link",
         subject,
+        header.parent_hash == parent,
         f"header {header.height} does not name the hash of block {header.height - 1} as its parent",
     )
     return payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
@@ -101,28 +102,23 @@ def check_link(parent: bytes, header: Header, subject: str) -> bytes:
 
 def check_statement(live: ContractId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
     """Checks that the owner signed the node's statement, and the references and version match the chain."""
+    must = partial(require, "signature", subject)
     statement = node.statement
     try:
         signer = node.signer(live.chain_id, live.address)
     except (BlockfulError, ValueError) as error:  # numbers that no signed struct can hold
         raise VerificationError("signature", subject, str(error)) from None
-    require(
+    must(
         signer == transaction.owner and statement.owner == "0x" + transaction.owner.hex(),
-        "signature",
-        subject,
         f"the statement is signed by 0x{signer.hex()}, the owner is 0x{transaction.owner.hex()}",
     )
-    require(
+    must(
         sorted(reference.place() for reference in statement.references) == list(transaction.references),
-        "signature",
-        subject,
         "the signed references differ from the chain's",
     )
     version = node.redaction.version if node.redaction else 0
-    require(
+    must(
         version == transaction.version,
-        "signature",
-        subject,
         f"the node is of version {version}, the transaction of version {transaction.version}",
     )
 
@@ -136,9 +132,9 @@ def check_request(live: ContractId, request: Request, find: Find, subject: str) 
     for start, signer in zip(request.starts, signers, strict=True):
         origin = find(start.place())
         require(
-            origin is not None and signer == origin.owner,
             "signature",
             subject,
+            origin is not None and signer == origin.owner,
             f"the request to unlearn from {start.name} is not signed by the owner of {start.position}",
         )
 
@@ -146,9 +142,9 @@ def check_request(live: ContractId, request: Request, find: Find, subject: str) 
 def check_descent(transaction: ModelTransaction, descent: Descendants, subject: str) -> None:
     """Checks that the replaced model is a start of the request or descends from one."""
     require(
-        transaction.position in descent,
         "signature",
         subject,
+        transaction.position in descent,
         "the request that redacted it starts from none of its ancestors",
     )
 
