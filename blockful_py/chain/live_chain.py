@@ -153,29 +153,11 @@ class LiveChainContract(CertifiedContract):
 
     def published(self) -> tuple[VersionEvent, ...]:
         """Version 0 of every published model, oldest first."""
-        return tuple(
-            VersionEvent(
-                position=Position.unpack(event.arguments["position"]),
-                version=0,
-                uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),
-                block_number=event.block_number,
-                transaction_hash=event.transaction_hash,
-            )
-            for event in self.events("ModelPublished")
-        )
+        return tuple(map(_version, self.events("ModelPublished")))
 
     def redactions(self) -> tuple[VersionEvent, ...]:
         """Every replacement, oldest first."""
-        return tuple(
-            VersionEvent(
-                position=Position.unpack(event.arguments["position"]),
-                version=event.arguments["version"],
-                uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),
-                block_number=event.block_number,
-                transaction_hash=event.transaction_hash,
-            )
-            for event in self.events("ModelRedacted")
-        )
+        return tuple(map(_version, self.events("ModelRedacted")))
 
     def redacted(self) -> dict[bytes, tuple[RedactedChunk, ...]]:
         """Replacements of each proposal by chunk, as the contract logged them, regardless of the caller."""
@@ -228,6 +210,18 @@ class LiveChainContract(CertifiedContract):
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         return live_slots.touched(self.interface, data, self.height())
+
+
+def _version(event: PastEvent) -> VersionEvent:
+    """The version in a ModelPublished, which is version 0, or a ModelRedacted."""
+    values = event.arguments
+    return VersionEvent(
+        position=Position.unpack(values["position"]),
+        version=values.get("version", 0),
+        uri=Uri(values["uri"], Codec(values["codec"])),
+        block_number=event.block_number,
+        transaction_hash=event.transaction_hash,
+    )
 
 
 class _Openings:

@@ -169,9 +169,11 @@ class ParticipantRegistryContract(BarringContract):
             for name, state in DECISIONS.items()
             for event in self.events(name)
         }
-        filed = map(_filed_request, self.events("Filed"))
-        undecided = RequestState.FILED, 0
-        return tuple(_decided(each, *decided.get(each.number, undecided)) for each in filed)
+        filed = []
+        for each in map(_filed_request, self.events("Filed")):
+            state, block = decided.get(each.number, (RequestState.FILED, 0))
+            filed.append(replace(each, state=state, decided=block))
+        return tuple(filed)
 
     def hand_ins(self, request: int) -> tuple[HandIn, ...]:
         """Every part handed in for a request, oldest first."""
@@ -276,10 +278,6 @@ def _filed_request(event: PastEvent) -> FiledRequest:
         block_number=event.block_number,
         transaction_hash=event.transaction_hash,
     )
-
-
-def _decided(filed: FiledRequest, state: RequestState, block_number: int) -> FiledRequest:
-    return replace(filed, state=state, decided=block_number)
 
 
 def _hand_in(event: PastEvent) -> HandIn:
