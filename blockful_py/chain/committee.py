@@ -20,7 +20,7 @@ from blockful_py.chain.sortition import (
 )
 from blockful_py.crypto import curve, eip712, multisignature, vrf
 from blockful_py.crypto.keccak import keccak, words
-from blockful_py.types import Address, Bytes32, Certificate, Point, Receipt
+from blockful_py.types import Address, Certificate, Point, Receipt
 
 COMMITMENT = keccak(b"BlockFUL/sortition/v1/commitment")
 
@@ -59,11 +59,6 @@ class CommitteeContract(HomeCommitteeContract):
         elected: tuple[bytes, ...] = self._read("elected")
         return elected
 
-    def entrants(self) -> tuple[bytes, ...]:
-        """Accounts that committed in the current draw."""
-        entrants: tuple[bytes, ...] = self._read("entrants")
-        return entrants
-
     def alpha(self) -> int:
         """VRF input of the current draw, once its seed is drawn."""
         return self._number("alpha")
@@ -79,10 +74,6 @@ class CommitteeContract(HomeCommitteeContract):
     def acknowledged(self) -> int:
         """The newest epoch whose committee confirmed that the mirrors had reached it; 0 if no epoch did."""
         return self._number("acknowledged")
-
-    def credited(self, epoch: int, proposal: Bytes32) -> int:
-        """Bitmap: bit i is set if the vote of member i was credited."""
-        return self._number("credited", epoch, proposal)
 
     def register(self, registrant: Address, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
         """Registers the sender, whose address is `registrant`, with `stake` wei.

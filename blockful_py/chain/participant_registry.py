@@ -119,15 +119,6 @@ class ParticipantRegistryContract(BarringContract):
         """Account that founds the federation, 20 bytes."""
         return self._octets("deployer")
 
-    def seats(self) -> int:
-        """Maximum number of accounts that can ever join."""
-        return self._number("seats")
-
-    def is_open(self) -> bool:
-        """Whether accounts may join without admission."""
-        is_open: bool = self._read("open")
-        return is_open
-
     def file_digest(self) -> Bytes32 | None:
         """Digest of the federation file (32 bytes); None before the federation is founded."""
         digest: bytes = self._read("fileDigest")

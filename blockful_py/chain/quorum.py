@@ -59,10 +59,6 @@ class AppointedCommitteeContract(HomeCommitteeContract):
         """Always raises ChainError: an appointed committee has no stake that waits for its mirrors."""
         raise ChainError("an appointed committee locks no stake: there is nothing to acknowledge.")
 
-    def appointer(self) -> bytes:
-        """The account that appoints rosters, 20 bytes."""
-        return self._octets("appointer")
-
     def appoint(self, roster: Roster) -> Receipt:
         """Starts the next epoch.  Raises ContractError NotAppointer or InvalidRoster."""
         return self._send("appoint", abi.roster(roster))
