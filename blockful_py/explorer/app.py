@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer import lists
-from blockful_py.explorer.answers import IndexAnswers
+from blockful_py.explorer.answers import IndexAnswers, answering, busy, download, event_stream, found, problem
 from blockful_py.explorer.check_routes import CheckRoutes
 from blockful_py.explorer.committee_page import committee_document
 from blockful_py.explorer.database import IndexReader
@@ -38,7 +38,6 @@ from blockful_py.explorer.parameters import (
 )
 from blockful_py.explorer.places import UnknownPlaceError, position_of
 from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
-from blockful_py.explorer.responses import answering, busy, download, event_stream, found, problem
 from blockful_py.explorer.sign_in import SignIn, SignInError
 from blockful_py.explorer.sign_in_routes import SignInRoutes
 from blockful_py.explorer.watched import Watched

@@ -14,11 +14,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from blockful_py.errors import BlockfulError, VerificationError
+from blockful_py.explorer.answers import download, event_stream
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.lists import Document, hexed, without_paths
 from blockful_py.explorer.live_updates import event
 from blockful_py.explorer.places import position_of
-from blockful_py.explorer.responses import download, event_stream
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.events import PROMISES
 from blockful_py.record.history import check_promises
