@@ -8,8 +8,7 @@ import dataclasses
 import pytest
 
 from blockful_py.chain import live_slots
-from blockful_py.chain.calls import Call
-from blockful_py.chain.gas import access_list, intrinsic_gas
+from blockful_py.chain.calls import Call, access_list, intrinsic_gas
 from blockful_py.crypto import payload
 from blockful_py.errors import ChainError, ContractError
 from blockful_py.types import ArchiveReason, ArchiveRecord, Position
