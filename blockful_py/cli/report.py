@@ -25,7 +25,7 @@ def report(
     Example: blockful report --run runs/latest
     """
     from blockful_py.pipeline.run.finding import followed
-    from blockful_py.report.reading import read_report
+    from blockful_py.report.schema import read_report
 
     folder = followed(run)
     report = read_report(folder)

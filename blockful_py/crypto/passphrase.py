@@ -59,7 +59,7 @@ class KdfCost:
 
 
 def require_length(passphrase: str) -> None:
-    """Raises KeystoreError if a passphrase is shorter than MIN_PASSPHRASE."""
+    """Checks a passphrase's length.  Raises KeystoreError below MIN_PASSPHRASE characters."""
     if len(passphrase) < MIN_PASSPHRASE:
         raise KeystoreError(
             f"the passphrase has {len(passphrase)} characters: take {MIN_PASSPHRASE} or more, "

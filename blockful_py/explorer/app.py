@@ -19,9 +19,8 @@ from blockful_py.errors import BlockfulError
 from blockful_py.explorer import lists
 from blockful_py.explorer.answers import IndexAnswers, answering, busy, download, event_stream, found, problem
 from blockful_py.explorer.check_routes import CheckRoutes
-from blockful_py.explorer.committee_page import committee_document
+from blockful_py.explorer.committee_page import EndpointProbe, committee_document
 from blockful_py.explorer.database import IndexReader
-from blockful_py.explorer.endpoints import EndpointProbe
 from blockful_py.explorer.forecast import forecast
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.jobs_feed import JobsFeed

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from blockful_py.crypto import personal_message
+from blockful_py.crypto import signature
 from blockful_py.errors import SettingsError
 from blockful_py.types import Address, Bytes32
 
@@ -48,10 +48,10 @@ class SignInMessage:
         """The message in the form of EIP-4361."""
         return (
             f"{self.domain} wants you to sign in with your Ethereum account:\n"
-            f"{personal_message.checksummed(self.address)}\n"
+            f"{signature.checksummed(self.address)}\n"
             "\n"
             "Read the history that the archive registry "
-            f"{personal_message.checksummed(self.registry)} keeps for auditors.\n"
+            f"{signature.checksummed(self.registry)} keeps for auditors.\n"
             "\n"
             f"URI: {self.scheme}://{self.domain}/\n"
             "Version: 1\n"
@@ -64,7 +64,7 @@ class SignInMessage:
     @property
     def digest(self) -> Bytes32:
         """Digest to sign, 32 bytes."""
-        return personal_message.digest(self.text)
+        return signature.personal_digest(self.text)
 
 
 def _spelt(seconds: int) -> str:

@@ -68,7 +68,7 @@ def parsed(kind: type[Document], data: bytes, what: str, limit: int = MAX_BYTES)
 
 
 def first_error(error: ValidationError) -> str:
-    """The first wrong field and what is wrong with it."""
+    """The first invalid field, and the reason."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))[:200] or "document"
     return f"{place}: {first['msg'][:200]}"

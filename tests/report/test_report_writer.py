@@ -10,8 +10,7 @@ import pytest
 
 from blockful_py.errors import RunError
 from blockful_py.report.html import write_report
-from blockful_py.report.reading import read_report
-from blockful_py.report.schema import Report
+from blockful_py.report.schema import Report, read_report
 from tests.report.made_up import report_of
 
 
