@@ -48,9 +48,9 @@ def users_data() -> Any:
 
 def run_stacks() -> list[float]:
     """Seconds of each round."""
-    from blockful_py.learning.aggregation import aggregate
     from blockful_py.learning.streams import generator
     from blockful_py.learning.together import TrainingJob, train_together
+    from blockful_py.learning.weights import aggregate
 
     architecture, parts = users_data()
     settings = phi()

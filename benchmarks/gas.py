@@ -18,8 +18,7 @@ from web3 import HTTPProvider, Web3
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from blockful_py.chain import live_slots
-from blockful_py.chain.artifacts import load_artifact
-from blockful_py.chain.interface import interface_of
+from blockful_py.chain.interface import interface_of, load_artifact
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.eip712 import Domain
 from blockful_py.crypto.randomness import SeededRng

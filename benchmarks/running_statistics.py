@@ -19,7 +19,6 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import PathWeights, path_weights
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.evaluation import hits
@@ -29,7 +28,14 @@ from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import PAPER14
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
-from blockful_py.learning.weights import Weights, detached, flatten, unflatten, with_sound_variances
+from blockful_py.learning.weights import (
+    Weights,
+    aggregate,
+    detached,
+    flatten,
+    unflatten,
+    with_sound_variances,
+)
 from blockful_py.settings import FederationSettings, Situation
 
 CPU = torch.device("cpu")

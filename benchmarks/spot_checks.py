@@ -30,7 +30,7 @@ from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import TrainingJob, fit_together
 from blockful_py.learning.weights import from_bytes, to_bytes
-from blockful_py.record.proofs.fields import spelt
+from blockful_py.record.fields import spelt
 from blockful_py.record.training_trace import FORMAT, Trace
 from blockful_py.settings import FederationSettings, TrainingSettings
 

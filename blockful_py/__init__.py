@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from blockful_py.extras import needed_by
 
 if TYPE_CHECKING:
-    from blockful_py.callbacks.callback import Callback
+    from blockful_py.callbacks.events import Callback
     from blockful_py.pipeline.federation import Federation
     from blockful_py.settings import Settings
     from blockful_py.types import Paradigm, Position
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Callback", "Federation", "Paradigm", "Position", "Settings"]
 
 _HOMES = {
-    "Callback": "blockful_py.callbacks.callback",
+    "Callback": "blockful_py.callbacks.events",
     "Federation": "blockful_py.pipeline.federation",
     "Settings": "blockful_py.settings",
     "Paradigm": "blockful_py.types",

@@ -61,7 +61,8 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node", "state"}),
-        frozenset({"events", "federation_file", "known", "read_chain", "statement_parts"}),
+        frozenset({"events", "federation_file", "known", "statement_parts"}),
+        frozenset({"fields"}),
     ),
     LAB: (frozenset({"cli"}), frozenset({"experiments"}), frozenset({"simulation"})),
 }

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from blockful_py.callbacks.callback import Callback
 from blockful_py.callbacks.events import (
     AuditDone,
+    Callback,
     CertificateIssued,
     ModelPublished,
     ModelTrained,

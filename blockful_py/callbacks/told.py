@@ -6,9 +6,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
-from blockful_py.callbacks.callback import Callback
 from blockful_py.callbacks.events import (
     AuditDone,
+    Callback,
     CertificateIssued,
     ModelPublished,
     ModelTrained,

@@ -11,6 +11,7 @@ from eth_account import Account
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.crypto import curve
+from blockful_py.crypto.passphrase import require_length
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError
@@ -19,8 +20,6 @@ from blockful_py.whole_file import write_secret
 
 MAX_SIZE = 1 << 16
 """Maximum size of a file in bytes."""
-MIN_PASSPHRASE = 8
-"""Minimum length in characters."""
 WORK = 1 << 17
 """Parameter n of scrypt; with r = 8 it takes 128 MiB."""
 _BOUNDS = {"n": 1 << 20, "r": 8, "p": 8, "c": 10_000_000, "dklen": 64}
@@ -32,10 +31,7 @@ def create(path: Path, words: str, work: int = WORK, rng: Rng = system_rng) -> b
 
     Raises KeystoreError if the file exists or cannot be written, or if the passphrase is too short.
     """
-    if len(words) < MIN_PASSPHRASE:
-        raise KeystoreError(
-            f"the passphrase has {len(words)} characters: take {MIN_PASSPHRASE} or more, better five words."
-        )
+    require_length(words)
     secret = curve.random_scalar(rng)
     document = Account.encrypt(secret.to_bytes(32, "big"), words, kdf="scrypt", iterations=work)
     write_secret(path, json.dumps(document, sort_keys=True) + "\n", KeystoreError)

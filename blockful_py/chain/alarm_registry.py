@@ -28,13 +28,11 @@ class AlarmRegistryContract(Contract):
 
     def quorum(self) -> bytes:
         """Address of the committee whose members raise alarms."""
-        quorum: bytes = self._read("quorum")
-        return quorum
+        return self._octets("quorum")
 
     def alarms(self, epoch: int, proposal: Bytes32) -> int:
         """Bitmap of alarms: bit i is set if member i raised one."""
-        alarms: int = self._read("alarms", epoch, proposal)
-        return alarms
+        return self._number("alarms", epoch, proposal)
 
     def digest(self, domain: eip712.Domain, epoch: int, proposal: Bytes32, reason: str) -> Bytes32:
         """The digest that a member signs to raise an alarm; `domain` is the committee's EIP-712 domain."""

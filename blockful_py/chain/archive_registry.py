@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from blockful_py.chain import abi
-from blockful_py.chain.contract import Contract
+from blockful_py.chain.contract import CertifiedContract
 from blockful_py.chain.logs import SettledBlock
 from blockful_py.crypto import payload
 from blockful_py.types import (
@@ -25,7 +25,7 @@ READ_SIZE = 200
 """Records per eth_call."""
 
 
-class ArchiveRegistryContract(Contract):
+class ArchiveRegistryContract(CertifiedContract):
     """Adapter of ArchiveRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ArchiveRegistry"
@@ -38,20 +38,13 @@ class ArchiveRegistryContract(Contract):
         other._first_head = head
         return other
 
-    def quorum(self) -> bytes:
-        """Address of the contract that checks certificates, 20 bytes."""
-        quorum: bytes = self._read("quorum")
-        return quorum
-
     def length(self) -> int:
         """Number of records."""
-        length: int = self._read("length")
-        return length
+        return self._number("length")
 
     def head(self) -> Bytes32:
         """Head of the hash chain."""
-        head: bytes = self._read("head")
-        return head
+        return self._octets("head")
 
     def records(self, start: int, count: int) -> tuple[StoredArchiveRecord, ...]:
         """Reads records `start` to `start + count - 1`, in few calls.

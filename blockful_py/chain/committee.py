@@ -20,7 +20,7 @@ from blockful_py.chain.sortition import (
 )
 from blockful_py.crypto import curve, eip712, multisignature, vrf
 from blockful_py.crypto.keccak import keccak, words
-from blockful_py.types import Address, Bytes32, Certificate, Point, Receipt
+from blockful_py.types import Address, Certificate, Point, Receipt
 
 COMMITMENT = keccak(b"BlockFUL/sortition/v1/commitment")
 
@@ -45,13 +45,11 @@ class CommitteeContract(HomeCommitteeContract):
 
     def trust(self, registrant: Address) -> int:
         """Trust of an account in parts per million."""
-        trust: int = self._read("trust", registrant)
-        return trust
+        return self._number("trust", registrant)
 
     def registrant_of(self, voter: Address) -> bytes:
         """The account that registered a voting address; zeros for an unknown address."""
-        registrant: bytes = self._read("registrantOf", voter)
-        return registrant
+        return self._octets("registrantOf", voter)
 
     def parameters(self) -> Parameters:
         return Parameters(*self._read("parameters"))
@@ -61,15 +59,9 @@ class CommitteeContract(HomeCommitteeContract):
         elected: tuple[bytes, ...] = self._read("elected")
         return elected
 
-    def entrants(self) -> tuple[bytes, ...]:
-        """Accounts that committed in the current draw."""
-        entrants: tuple[bytes, ...] = self._read("entrants")
-        return entrants
-
     def alpha(self) -> int:
         """VRF input of the current draw, once its seed is drawn."""
-        alpha: int = self._read("alpha")
-        return alpha
+        return self._number("alpha")
 
     def rewards(self, reporter: bytes) -> Reward:
         """Amount that `reporter` can claim, and when."""
@@ -77,18 +69,11 @@ class CommitteeContract(HomeCommitteeContract):
 
     def excluded(self) -> int:
         """Bitmap: bit i is set if votes of member i of the current epoch do not count."""
-        excluded: int = self._read("excluded")
-        return excluded
+        return self._number("excluded")
 
     def acknowledged(self) -> int:
         """The newest epoch whose committee confirmed that the mirrors had reached it; 0 if no epoch did."""
-        epoch: int = self._read("acknowledged")
-        return epoch
-
-    def credited(self, epoch: int, proposal: Bytes32) -> int:
-        """Bitmap: bit i is set if the vote of member i was credited."""
-        credited: int = self._read("credited", epoch, proposal)
-        return credited
+        return self._number("acknowledged")
 
     def register(self, registrant: Address, voting_secret: int, vrf_secret: int, stake: int) -> Receipt:
         """Registers the sender, whose address is `registrant`, with `stake` wei.

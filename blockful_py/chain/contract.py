@@ -19,7 +19,7 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
 from blockful_py.crypto.merkle import action_leaf
 from blockful_py.errors import ChainError, NodeError, ReorganisedError
-from blockful_py.types import Address, Bytes32, Certificate, Receipt
+from blockful_py.types import Action, Address, Bytes32, Certificate, Receipt
 
 
 class Contract:
@@ -142,6 +142,12 @@ class Contract:
     def _read(self, function: str, *arguments: Any) -> Any:
         return self._read_many([(function, arguments)], self.node.settled())[0]
 
+    def _number(self, function: str, *arguments: Any) -> int:
+        return int(self._read(function, *arguments))
+
+    def _octets(self, function: str, *arguments: Any) -> bytes:
+        return bytes(self._read(function, *arguments))
+
     def _read_each(self, function: str, arguments: Sequence[Any]) -> list[Any]:
         """Results of a one-argument function for each argument, cached per block."""
         return self._answers.each(
@@ -209,3 +215,30 @@ class Contract:
         """Leaf of one chunk of an action in a certificate's content (IQuorum.Action)."""
         selector = self.interface.selector(function)
         return action_leaf(self.chain_id, self.address, selector, chunk, chunks, digest)
+
+
+class CertifiedContract(Contract):
+    """A contract whose changes a quorum certifies (ICertified)."""
+
+    def quorum(self) -> bytes:
+        """Address of the contract that checks certificates, 20 bytes."""
+        return self._octets("quorum")
+
+
+class BarringContract(CertifiedContract):
+    """A registry of accounts that the committee may bar."""
+
+    def live(self) -> bytes:
+        """Address of the live chain whose height the registry records, 20 bytes."""
+        return self._octets("live")
+
+    def set_barred(self, account: Address, barred: bool, action: Action) -> Receipt:
+        """Bars or readmits an account.
+
+        Raises ContractError NothingToChange, or an error of IQuorum or ICertified.
+        """
+        return self._send("setBarred", account, barred, abi.action(action))
+
+    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+        """Leaf of `set_barred(account, barred)` in a certificate's content."""
+        return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))

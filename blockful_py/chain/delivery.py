@@ -19,8 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockful_py.chain.calls import Call
-from blockful_py.chain.gas import TRANSFER_GAS, access_list, fees, raised
+from blockful_py.chain.calls import TRANSFER_GAS, Call, access_list, fees, raised
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.signer import Signer

@@ -6,16 +6,56 @@ Python values are as in `eth_abi`, except that addresses are 20 bytes.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from importlib import resources
 from typing import Any
 
 from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 
-from blockful_py.chain.artifacts import NAMES, Artifact, load_artifact
 from blockful_py.crypto.keccak import keccak, selector
-from blockful_py.errors import ContractError, NodeError
+from blockful_py.errors import ContractError, NodeError, ToolchainError
+
+NAMES = (
+    "AlarmRegistry",
+    "AppointedCommittee",
+    "ArchiveRegistry",
+    "Committee",
+    "LiveChain",
+    "ParticipantRegistry",
+    "QuorumMirror",
+    "ReaderRegistry",
+    "VrfVerifier",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """ABI, creation bytecode and compiler of one contract."""
+
+    name: str
+    abi: tuple[Mapping[str, Any], ...] = field(repr=False)
+    bytecode: bytes = field(repr=False)
+    compiler: Mapping[str, Any] = field(repr=False)
+
+
+@cache
+def load_artifact(name: str) -> Artifact:
+    """Reads `artifacts/<name>.json`.  Raises ToolchainError if it is missing or unreadable."""
+    file = resources.files("blockful_py.chain") / "artifacts" / f"{name}.json"
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+        return Artifact(
+            value["name"], tuple(value["abi"]), bytes.fromhex(value["bytecode"][2:]), value["compiler"]
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise ToolchainError(
+            f"the compiled contract {name} is missing or damaged: run `make contracts`."
+        ) from error
+
 
 Entry = Mapping[str, Any]
 

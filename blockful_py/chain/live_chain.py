@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from blockful_py.chain import abi, live_slots
-from blockful_py.chain.contract import Contract
+from blockful_py.chain.contract import CertifiedContract
 from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import (
     Action,
@@ -40,7 +40,7 @@ class VersionEvent:
     transaction_hash: Bytes32
 
 
-class LiveChainContract(Contract):
+class LiveChainContract(CertifiedContract):
     """Adapter of LiveChain.  Every method raises NodeError if the node fails.
 
     The contract stores only first openings; the current ones come from its events.
@@ -52,15 +52,9 @@ class LiveChainContract(Contract):
         super().__init__(*arguments, **options)
         self._openings = _Openings()
 
-    def quorum(self) -> bytes:
-        """Address of the contract that checks certificates, 20 bytes."""
-        quorum: bytes = self._read("quorum")
-        return quorum
-
     def height(self) -> int:
         """Height of the newest block; 0 if only the genesis header exists."""
-        height: int = self._read("height")
-        return height
+        return self._number("height")
 
     def block_hash(self, height: int) -> Bytes32:
         """Hash over the immutable fields of a block.  Raises ContractError UnknownPosition."""
@@ -159,29 +153,11 @@ class LiveChainContract(Contract):
 
     def published(self) -> tuple[VersionEvent, ...]:
         """Version 0 of every published model, oldest first."""
-        return tuple(
-            VersionEvent(
-                position=Position.unpack(event.arguments["position"]),
-                version=0,
-                uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),
-                block_number=event.block_number,
-                transaction_hash=event.transaction_hash,
-            )
-            for event in self.events("ModelPublished")
-        )
+        return tuple(map(_version, self.events("ModelPublished")))
 
     def redactions(self) -> tuple[VersionEvent, ...]:
         """Every replacement, oldest first."""
-        return tuple(
-            VersionEvent(
-                position=Position.unpack(event.arguments["position"]),
-                version=event.arguments["version"],
-                uri=Uri(event.arguments["uri"], Codec(event.arguments["codec"])),
-                block_number=event.block_number,
-                transaction_hash=event.transaction_hash,
-            )
-            for event in self.events("ModelRedacted")
-        )
+        return tuple(map(_version, self.events("ModelRedacted")))
 
     def redacted(self) -> dict[bytes, tuple[RedactedChunk, ...]]:
         """Replacements of each proposal by chunk, as the contract logged them, regardless of the caller."""
@@ -234,6 +210,18 @@ class LiveChainContract(Contract):
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         return live_slots.touched(self.interface, data, self.height())
+
+
+def _version(event: PastEvent) -> VersionEvent:
+    """The version in a ModelPublished, which is version 0, or a ModelRedacted."""
+    values = event.arguments
+    return VersionEvent(
+        position=Position.unpack(values["position"]),
+        version=values.get("version", 0),
+        uri=Uri(values["uri"], Codec(values["codec"])),
+        block_number=event.block_number,
+        transaction_hash=event.transaction_hash,
+    )
 
 
 class _Openings:

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from blockful_py.chain.chain_id import require_chain
-from blockful_py.chain.failover import Failover
+from blockful_py.chain.failover import Failover, require_chain
 from blockful_py.chain.rpc import JsonRpc, Rpc
 from blockful_py.errors import NodeError
 from blockful_py.extras import needed_by

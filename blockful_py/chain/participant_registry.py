@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from blockful_py.chain import abi
-from blockful_py.chain.contract import Contract
+from blockful_py.chain.contract import BarringContract
 from blockful_py.chain.event_list import PastEvent
 from blockful_py.types import Action, Address, Bytes32, Codec, Position, Receipt, RequestState, Uri
 
@@ -110,35 +110,14 @@ DECISIONS = {"RequestAdmitted": RequestState.ADMITTED, "RequestDismissed": Reque
 """Events of the committee's decisions on requests."""
 
 
-class ParticipantRegistryContract(Contract):
+class ParticipantRegistryContract(BarringContract):
     """Adapter of ParticipantRegistry.  Every method raises NodeError if the node fails."""
 
     NAME: ClassVar[str] = "ParticipantRegistry"
 
-    def quorum(self) -> bytes:
-        """Address of the contract that checks certificates, 20 bytes."""
-        quorum: bytes = self._read("quorum")
-        return quorum
-
-    def live(self) -> bytes:
-        """Address of the live chain whose height a request records, 20 bytes."""
-        live: bytes = self._read("live")
-        return live
-
     def deployer(self) -> Address:
         """Account that founds the federation, 20 bytes."""
-        deployer: bytes = self._read("deployer")
-        return deployer
-
-    def seats(self) -> int:
-        """Maximum number of accounts that can ever join."""
-        seats: int = self._read("seats")
-        return seats
-
-    def is_open(self) -> bool:
-        """Whether accounts may join without admission."""
-        is_open: bool = self._read("open")
-        return is_open
+        return self._octets("deployer")
 
     def file_digest(self) -> Bytes32 | None:
         """Digest of the federation file (32 bytes); None before the federation is founded."""
@@ -167,8 +146,7 @@ class ParticipantRegistryContract(Contract):
 
     def most_blocks(self) -> int:
         """Maximum number of blocks for which a request takes hand-ins."""
-        most: int = self._read("MAX_BLOCKS")
-        return most
+        return self._number("MAX_BLOCKS")
 
     def filed(self, number: int) -> StoredRequest:
         """The contract's stored state of a request; zeros for an unknown one."""
@@ -182,9 +160,11 @@ class ParticipantRegistryContract(Contract):
             for name, state in DECISIONS.items()
             for event in self.events(name)
         }
-        filed = map(_filed_request, self.events("Filed"))
-        undecided = RequestState.FILED, 0
-        return tuple(_decided(each, *decided.get(each.number, undecided)) for each in filed)
+        filed = []
+        for each in map(_filed_request, self.events("Filed")):
+            state, block = decided.get(each.number, (RequestState.FILED, 0))
+            filed.append(replace(each, state=state, decided=block))
+        return tuple(filed)
 
     def hand_ins(self, request: int) -> tuple[HandIn, ...]:
         """Every part handed in for a request, oldest first."""
@@ -263,10 +243,6 @@ class ParticipantRegistryContract(Contract):
         """
         return self._send("admit", account, abi.action(action))
 
-    def set_barred(self, account: Address, barred: bool, action: Action) -> Receipt:
-        """Bars or readmits an account.  Raises as `admit`."""
-        return self._send("setBarred", account, barred, abi.action(action))
-
     def change_file_leaf(self, digest: Bytes32, chunk: int = 0, chunks: int = 1) -> bytes:
         """Leaf of `change_file(digest)` in a certificate's content."""
         return self._leaf("changeFile", chunk, chunks, abi.file_digest(digest))
@@ -281,10 +257,6 @@ class ParticipantRegistryContract(Contract):
         """Leaf of `admit(account)` in a certificate's content."""
         return self._leaf("admit", chunk, chunks, abi.admission_digest(account))
 
-    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
-        """Leaf of `set_barred(account, barred)` in a certificate's content."""
-        return self._leaf("setBarred", chunk, chunks, abi.barred_digest(account, barred))
-
 
 def _filed_request(event: PastEvent) -> FiledRequest:
     values = event.arguments
@@ -297,10 +269,6 @@ def _filed_request(event: PastEvent) -> FiledRequest:
         block_number=event.block_number,
         transaction_hash=event.transaction_hash,
     )
-
-
-def _decided(filed: FiledRequest, state: RequestState, block_number: int) -> FiledRequest:
-    return replace(filed, state=state, decided=block_number)
 
 
 def _hand_in(event: PastEvent) -> HandIn:

@@ -73,7 +73,8 @@ def up(directory: Path, chain_id: int, port: int | None = None) -> DevnetState:
         try:
             wait_for(number, chain_id, log, lambda: has_ended(pid)).close()
             write_whole(_port_file(directory, chain_id), f"{number}\n", NodeError)
-            _write(directory / f"{chain_id}.json", state)
+            document = json.dumps(asdict(state), indent=2) + "\n"
+            write_whole(directory / f"{chain_id}.json", document, NodeError)
         except BaseException:
             state.end()
             raise
@@ -129,7 +130,3 @@ def _read(path: Path) -> DevnetState | None:
         return None
     except (OSError, ValueError, TypeError) as error:
         raise NodeError(f"{path} is not the state of a development node ({error}): remove it.") from error
-
-
-def _write(path: Path, state: DevnetState) -> None:
-    write_whole(path, json.dumps(asdict(state), indent=2) + "\n", NodeError)

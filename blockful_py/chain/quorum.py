@@ -19,13 +19,11 @@ class QuorumContract(Contract):
 
     def current_epoch(self) -> int:
         """The epoch whose certificates are valid; 0 before the first."""
-        epoch: int = self._read("currentEpoch")
-        return epoch
+        return self._number("currentEpoch")
 
     def key_id(self, epoch: int) -> Bytes32:
         """keccak256(Y.x || Y.y) of an epoch's group key; zeros for an unknown epoch."""
-        key_id: bytes = self._read("keyId", epoch)
-        return key_id
+        return self._octets("keyId", epoch)
 
     def roster(self, epoch: int) -> tuple[Roster, int]:
         """Members of an epoch, and its quorum size."""
@@ -34,8 +32,7 @@ class QuorumContract(Contract):
 
     def domain_separator(self) -> bytes:
         """EIP-712 domain separator of votes."""
-        separator: bytes = self._read("domainSeparator")
-        return separator
+        return self._octets("domainSeparator")
 
 
 class HomeCommitteeContract(QuorumContract):
@@ -61,11 +58,6 @@ class AppointedCommitteeContract(HomeCommitteeContract):
     def acknowledge_leaf(self, epoch: int) -> bytes:
         """Always raises ChainError: an appointed committee has no stake that waits for its mirrors."""
         raise ChainError("an appointed committee locks no stake: there is nothing to acknowledge.")
-
-    def appointer(self) -> bytes:
-        """The account that appoints rosters, 20 bytes."""
-        appointer: bytes = self._read("appointer")
-        return appointer
 
     def appoint(self, roster: Roster) -> Receipt:
         """Starts the next epoch.  Raises ContractError NotAppointer or InvalidRoster."""

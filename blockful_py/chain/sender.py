@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from blockful_py.chain.calls import Call, to_receipt
+from blockful_py.chain.calls import Call, fees, follower_limit, intrinsic_gas, limit_of, to_receipt
 from blockful_py.chain.delivery import Delivery, Outgoing, Overtaken
-from blockful_py.chain.gas import fees, follower_limit, intrinsic_gas, limit_of
 from blockful_py.chain.interface import Interface
 from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.reverts import OUT_OF_GAS, refusal

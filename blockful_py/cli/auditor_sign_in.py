@@ -11,7 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, PassphraseFile
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.explorer.origin import require_origin
+from blockful_py.explorer.sign_in_message import require_origin
 
 
 def sign_in(

@@ -73,7 +73,7 @@ def attest(
     from blockful_py.pipeline import attesting
     from blockful_py.pipeline.federation import Federation
     from blockful_py.record.certificates.document import parse_certificate
-    from blockful_py.record.proofs.fields import read_document
+    from blockful_py.record.fields import read_document
     from blockful_py.whole_file import write_whole
 
     out = Output(as_json)

@@ -39,7 +39,7 @@ def issue(
     run = located_run(run)
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.jobs.certificate import latest_request
-    from blockful_py.report.runs.certificate_files import keep
+    from blockful_py.report.runs.certificate_page import keep
 
     out = Output(as_json)
     outcome = _outcome(audit) if audit is not None else None

@@ -31,12 +31,11 @@ def show(
     Example: blockful certificate show erasure-1767225615.json --html erasure.html
     """
     from blockful_py.record.certificates.document import parse_certificate
-    from blockful_py.record.proofs.fields import read_document
+    from blockful_py.record.fields import read_document
 
     certificate = read_document(file, "certificate", parse_certificate)
     from blockful_py.record.certificates.checking import check_certificate
-    from blockful_py.report.runs.certificate_files import write_page
-    from blockful_py.report.runs.certificate_page import page_of
+    from blockful_py.report.runs.certificate_page import page_of, write_page
     from blockful_py.report.summary import no_better_than_chance
 
     out = Output(as_json)

@@ -64,8 +64,8 @@ def verify(
     run = located_run(run) if run else None
     from blockful_py.record.certificates.document import parse_certificate
     from blockful_py.record.certificates.verifying import verify_certificate
+    from blockful_py.record.fields import read_document
     from blockful_py.record.proofs.anchors import Anchors
-    from blockful_py.record.proofs.fields import read_document
 
     out = Output(as_json)
     if (attestation is None) != (public_key is None) or (weights is not None and attestation is None):
@@ -124,7 +124,7 @@ def _attested(
     """Digests of the attestation's subjects by name, and its issuer's statement."""
     from blockful_py.crypto.pem import read_public_key
     from blockful_py.record.attestation.checking import check_attestation, require_subject
-    from blockful_py.record.proofs.fields import read_document
+    from blockful_py.record.fields import read_document
 
     key = read_public_key(public_key)
     subjects, predicate = read_document(

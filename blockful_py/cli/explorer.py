@@ -22,7 +22,7 @@ from blockful_py.cli.options import (
     urls,
 )
 from blockful_py.errors import SettingsError
-from blockful_py.explorer.origin import require_origin
+from blockful_py.explorer.sign_in_message import require_origin
 
 FOLDER = Path(".blockful/explorer")
 

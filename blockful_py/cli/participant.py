@@ -427,7 +427,7 @@ def certificate(
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes
-    from blockful_py.report.runs.certificate_files import keep
+    from blockful_py.report.runs.certificate_page import keep
     from blockful_py.whole_file import write_whole
 
     run, _ = party.opened()

@@ -25,13 +25,13 @@ def report(
     Example: blockful report --run runs/latest
     """
     from blockful_py.pipeline.run.finding import followed
-    from blockful_py.report.reading import read_report
+    from blockful_py.report.schema import read_report
 
     folder = followed(run)
     report = read_report(folder)
-    from blockful_py.report.writer import write_report
+    from blockful_py.report.html import write_report
 
-    paths = write_report(report, folder)
+    write_report(report, folder)
     out = Output(as_json)
     out.result(report.to_json())
-    show_report(out, report, paths.html.parent)
+    show_report(out, report, folder)

@@ -61,8 +61,8 @@ def verify_proof(
     """
     run = located_run(run) if run else None
     from blockful_py.keys.data_key import read_data_key
+    from blockful_py.record.fields import read_document
     from blockful_py.record.proofs.anchors import Anchors
-    from blockful_py.record.proofs.fields import read_document
     from blockful_py.record.proofs.proof import parse_proof
     from blockful_py.record.proofs.proof import verify_proof as verify
 

@@ -58,6 +58,15 @@ class KdfCost:
             )
 
 
+def require_length(passphrase: str) -> None:
+    """Checks a passphrase's length.  Raises KeystoreError below MIN_PASSPHRASE characters."""
+    if len(passphrase) < MIN_PASSPHRASE:
+        raise KeystoreError(
+            f"the passphrase has {len(passphrase)} characters: take {MIN_PASSPHRASE} or more, "
+            "better five words."
+        )
+
+
 def lock(
     plain: bytes, passphrase: str, label: str, cost: KdfCost | None = None, rng: Rng = system_rng
 ) -> bytes:
@@ -68,11 +77,7 @@ def lock(
     """
     if not _LABEL.match(label):
         raise ValueError(f"{label!r} cannot be the label of a keystore")
-    if len(passphrase) < MIN_PASSPHRASE:
-        raise KeystoreError(
-            f"the passphrase has {len(passphrase)} characters: take {MIN_PASSPHRASE} or more, "
-            "better five words."
-        )
+    require_length(passphrase)
     salt, nonce = rng(32), rng(12)
     header = {
         "format": FORMAT,

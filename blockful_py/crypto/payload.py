@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.merkle import standard_leaf
-from blockful_py.types import Address, ArchiveRecord, Bytes32, Position, Uri
+from blockful_py.types import Address, ArchiveRecord, Bytes32, Position, StoredArchiveRecord, Uri
 
 
 def references_hash(references: Iterable[Position]) -> Bytes32:
@@ -52,6 +52,13 @@ def archive_head_step(head: Bytes32, index: int, record: ArchiveRecord, timestam
     """
     packed, uri = record.position.packed, record.uri
     return keccak(words(head, index, packed, record.version, record.reason, uri.codec, uri.digest, timestamp))
+
+
+def archive_head(head: Bytes32, records: Iterable[StoredArchiveRecord]) -> bytes:
+    """The archive's head after further records, from the head before them."""
+    for each in records:
+        head = archive_head_step(head, each.index, each.record, each.timestamp)
+    return head
 
 
 def _address(value: bytes) -> bytes:

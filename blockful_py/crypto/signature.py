@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compact ECDSA signatures (EIP-2098): r || (y parity << 255 | s), 64 bytes, s low."""
+"""Compact ECDSA signatures (EIP-2098): r || (y parity << 255 | s), 64 bytes, s low.
+
+Also the texts that wallets sign (`personal_sign`, EIP-191), and addresses as wallets show them (EIP-55).
+"""
 
 from __future__ import annotations
 
 from blockful_py.crypto import curve
+from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import InvalidSignatureError
 from blockful_py.types import Address, Bytes32, Bytes64
 
@@ -65,3 +69,18 @@ def is_by(address: Address, digest: Bytes32, signature: Bytes64) -> bool:
         return recover(digest, signature) == address
     except InvalidSignatureError:
         return False
+
+
+def personal_digest(text: str) -> Bytes32:
+    """keccak256(0x19 || "Ethereum Signed Message:\\n" || decimal length || message), version 0x45."""
+    message = text.encode()
+    return keccak(b"\x19Ethereum Signed Message:\n%d%b" % (len(message), message))
+
+
+def checksummed(address: Address) -> str:
+    """An address in hexadecimal, with the letter case given by its hash (EIP-55)."""
+    text = address.hex()
+    marks = keccak(text.encode()).hex()
+    return "0x" + "".join(
+        letter.upper() if int(mark, 16) > 7 else letter for letter, mark in zip(text, marks, strict=False)
+    )

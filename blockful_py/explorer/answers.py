@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON answers from the index, cached until it changes."""
+"""JSON answers from the index, cached until it changes; files, streams, and answers to errors."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import asyncio
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from blockful_py.explorer import lists
-from blockful_py.explorer.database import IndexReader
-from blockful_py.explorer.parties import with_parties
+from blockful_py.explorer.database import REVISION, IndexReader, counter
+from blockful_py.explorer.lists import Document, with_parties, without_paths
 from blockful_py.settings.sections import FederationSettings
 
 HEAVY = 4
@@ -25,6 +25,37 @@ CACHED = 256
 """Maximum number of cached answers."""
 
 Made = Callable[[sqlite3.Connection], Any]
+
+
+def event_stream(events: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+def download(data: bytes, name: str) -> Response:
+    return Response(
+        data,
+        media_type="application/json",
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def found(document: Document | None) -> Document:
+    if document is None:
+        raise HTTPException(404, "this is not known here")
+    return document
+
+
+def problem(status: int, text: str) -> Response:
+    return JSONResponse({"error": without_paths(text)}, status)
+
+
+def answering(status: int) -> Callable[[Request, Exception], Response]:
+    """The handler that answers with a status and the error's text."""
+    return lambda request, error: problem(status, str(error))
+
+
+def busy(request: Request, error: Exception) -> Response:
+    return problem(503, "the index is being rebuilt: try again in a moment")
 
 
 class IndexAnswers:
@@ -55,7 +86,7 @@ class IndexAnswers:
 
     def _answer(self, asked: str, made: Made, kept: bool) -> bytes:
         with self._reader.moment() as connection:
-            revision = lists.revision(connection)
+            revision = counter(connection, REVISION)
             found = self._kept.get((revision, asked)) if kept else None
             if found is None:
                 document = with_parties(made(connection), self._federation)

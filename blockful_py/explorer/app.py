@@ -17,11 +17,10 @@ from starlette.staticfiles import StaticFiles
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer import lists
-from blockful_py.explorer.answers import IndexAnswers
+from blockful_py.explorer.answers import IndexAnswers, answering, busy, download, event_stream, found, problem
 from blockful_py.explorer.check_routes import CheckRoutes
-from blockful_py.explorer.committee_page import committee_document
+from blockful_py.explorer.committee_page import EndpointProbe, committee_document
 from blockful_py.explorer.database import IndexReader
-from blockful_py.explorer.endpoints import EndpointProbe
 from blockful_py.explorer.forecast import forecast
 from blockful_py.explorer.graph_file import GraphFiles
 from blockful_py.explorer.jobs_feed import JobsFeed
@@ -38,17 +37,6 @@ from blockful_py.explorer.parameters import (
 )
 from blockful_py.explorer.places import UnknownPlaceError, position_of
 from blockful_py.explorer.requests_page import certificate_of, request_document, request_list
-from blockful_py.explorer.responses import (
-    bad_parameter,
-    busy,
-    download,
-    event_stream,
-    failed,
-    found,
-    not_found,
-    problem,
-    refused,
-)
 from blockful_py.explorer.sign_in import SignIn, SignInError
 from blockful_py.explorer.sign_in_routes import SignInRoutes
 from blockful_py.explorer.watched import Watched
@@ -129,10 +117,10 @@ class ExplorerApp:
                 Route("/api/events", self._events),
             ],
             exception_handlers={
-                BadParameterError: bad_parameter,
-                UnknownPlaceError: not_found,
-                SignInError: refused,
-                BlockfulError: failed,
+                BadParameterError: answering(400),
+                UnknownPlaceError: answering(404),
+                SignInError: answering(403),
+                BlockfulError: answering(502),
                 sqlite3.Error: busy,
                 HTTPException: self._http_error,
             },

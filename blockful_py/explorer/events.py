@@ -79,7 +79,6 @@ class EventRows:
                 "RequestDismissed": self._dismissed,
                 "HandedIn": self._handed_in,
                 "Announced": self._announced,
-                **dict.fromkeys(STATES, self._ignored),
             },
             "committee": {"EpochStarted": self._epoch},
             "mirror": {"EpochStarted": self._epoch},
@@ -95,7 +94,7 @@ class EventRows:
             handler(values, sent)
         if name in STATES:
             self._rows["participant"].append((values["account"], values.get("number", 0), STATES[name]))
-        if handler is None or name in STATES:
+        if handler is None:
             shown = json.dumps(shown_arguments(values), separators=(",", ":"))
             self._rows["happening"].append((self._source.name, name, shown, chain, sent))
 
@@ -118,9 +117,6 @@ class EventRows:
     def _chunk_executed(self, values: Arguments, sent: bytes) -> None:
         self._names(values["proposal"], sent)
         self._rows["rest"].append((values["chunks"] - values["done"], self._source.chain, sent))
-
-    def _ignored(self, values: Arguments, sent: bytes) -> None:
-        pass
 
     def _block_appended(self, values: Arguments, sent: bytes) -> None:
         fields = ("height", "blockHash", "merkleRoot", "txCount", "epoch")

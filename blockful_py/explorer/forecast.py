@@ -28,7 +28,7 @@ from blockful_py.explorer.durations import (
     expected_seconds,
     forecast_before,
 )
-from blockful_py.explorer.lists import Document, models_at
+from blockful_py.explorer.lists import Document, models_at, place
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.types import Paradigm, Position
 
@@ -202,13 +202,9 @@ def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[
         rows: list[Any] = connection.execute(
             "SELECT reference FROM reference WHERE model = ?", (packed,)
         ).fetchall()
-        found[_name(packed)] = tuple(_name(row[0]) for row in rows)
+        found[place(packed)] = tuple(place(row[0]) for row in rows)
         outside |= {row[0] for row in rows} - depths.keys()
-    return found | {_name(packed): () for packed in sorted(outside)}
-
-
-def _name(packed: int) -> str:
-    return str(Position.unpack(packed))
+    return found | {place(packed): () for packed in sorted(outside)}
 
 
 def _packed(text: str) -> int:

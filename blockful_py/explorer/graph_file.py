@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockful_py.explorer.database import REVISION, IndexReader, counter
-from blockful_py.explorer.lists import hexed
-from blockful_py.explorer.parties import with_parties
+from blockful_py.explorer.lists import hexed, with_parties
 from blockful_py.graph.layout import LEVEL, layered_drawing, quick_layout
 from blockful_py.settings.sections import FederationSettings
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from blockful_py.explorer.database import REVISION, counter
 from blockful_py.explorer.places import parsed
+from blockful_py.record.model_node import Request
+from blockful_py.record.parts import checked_by_members
+from blockful_py.settings.sections import FederationSettings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Bytes32, Codec, Position, Uri
 
@@ -30,11 +33,6 @@ _MODELS = (
     " last.ad_r, last.at_chance, last.withdrawn, last.problem FROM model JOIN version AS last"
     " ON last.position = model.position AND last.version = model.version"
 )
-
-
-def revision(connection: sqlite3.Connection) -> int:
-    """The index revision that a connection sees."""
-    return counter(connection, REVISION)
 
 
 def hexed(value: bytes | None) -> str | None:
@@ -175,3 +173,48 @@ def summary(connection: sqlite3.Connection) -> Document:
         " (SELECT max(time) FROM sent) AS newest"
     ).fetchone()
     return dict(row)
+
+
+def with_parties(document: Any, federation: FederationSettings) -> Any:
+    """Adds the party's own name as `party` to every object with a `user`.
+
+    Changes the document and returns it.
+    """
+    if isinstance(document, dict):
+        if "user" in document:
+            account = document.get("owner") or document.get("account") or ""
+            document["party"] = federation.party(document["user"] or 0, account)
+        for each in document.values():
+            with_parties(each, federation)
+    elif isinstance(document, list):
+        for each in document:
+            with_parties(each, federation)
+    return document
+
+
+def reviewers(
+    connection: sqlite3.Connection, proposal: Bytes32 | None, request: bytes | None = None
+) -> Document | None:
+    """Signers of a decision's certificate, among all members of its epoch; None without a certificate."""
+    row = connection.execute("SELECT * FROM certificate WHERE proposal = ?", (proposal,)).fetchone()
+    if row is None:
+        return None
+    epoch = connection.execute(
+        "SELECT members, quorum FROM epoch WHERE number = ? ORDER BY chain DESC LIMIT 1", (row["epoch"],)
+    ).fetchone()
+    voters = int(row["voters"], 16)
+    members = json.loads(epoch["members"]) if epoch else []
+    asked = None
+    if request is not None:
+        found = connection.execute("SELECT document FROM request WHERE key = ?", (request,)).fetchone()
+        asked = Request.model_validate_json(found["document"]) if found else None
+    return {
+        "proposal": hexed(proposal),
+        "epoch": row["epoch"],
+        "quorum": epoch["quorum"] if epoch else None,
+        "checked": checked_by_members(asked).value if asked else None,
+        "members": [
+            {"index": index, "address": address, "signed": bool(voters >> index & 1)}
+            for index, address in enumerate(members)
+        ],
+    }

@@ -11,10 +11,9 @@ from typing import Any
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
 from blockful_py.explorer.before import claimed_before, measured_before, stated_before
-from blockful_py.explorer.lists import Document, cid, hexed, models_at, without_paths
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, reviewers, without_paths
 from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.requests_page import requests_reaching
-from blockful_py.explorer.reviews import reviewers
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.affected import affected_models, reached, with_ancestors
-from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, without_paths
-from blockful_py.explorer.reviews import reviewers
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, reviewers, without_paths
 from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate

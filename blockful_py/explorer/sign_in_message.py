@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
-from blockful_py.crypto import personal_message
+from blockful_py.crypto import signature
+from blockful_py.errors import SettingsError
 from blockful_py.types import Address, Bytes32
 
 SIGN_IN_SECONDS = 300
@@ -46,10 +48,10 @@ class SignInMessage:
         """The message in the form of EIP-4361."""
         return (
             f"{self.domain} wants you to sign in with your Ethereum account:\n"
-            f"{personal_message.checksummed(self.address)}\n"
+            f"{signature.checksummed(self.address)}\n"
             "\n"
             "Read the history that the archive registry "
-            f"{personal_message.checksummed(self.registry)} keeps for auditors.\n"
+            f"{signature.checksummed(self.registry)} keeps for auditors.\n"
             "\n"
             f"URI: {self.scheme}://{self.domain}/\n"
             "Version: 1\n"
@@ -62,9 +64,21 @@ class SignInMessage:
     @property
     def digest(self) -> Bytes32:
         """Digest to sign, 32 bytes."""
-        return personal_message.digest(self.text)
+        return signature.personal_digest(self.text)
 
 
 def _spelt(seconds: int) -> str:
     """A time in the form of RFC 3339."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def require_origin(text: str) -> str:
+    """Normalises an origin (scheme, name and port).  Raises SettingsError if it is malformed."""
+    try:
+        parts = urlsplit(text.lower().removesuffix("/"))
+        plain = parts.scheme in ("http", "https") and parts.netloc == parts.geturl().partition("://")[2]
+        if plain and parts.hostname and "@" not in parts.netloc and (parts.port is None or parts.port > 0):
+            return parts.geturl()
+    except ValueError:
+        pass
+    raise SettingsError(f"{text!r} is not an address such as https://explorer.example.")

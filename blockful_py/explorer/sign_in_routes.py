@@ -4,28 +4,82 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from blockful_py.explorer.parameters import BadParameterError, address_of
-from blockful_py.explorer.sessions import SESSION_SECONDS, Session, Sessions
 from blockful_py.explorer.sign_in import NONCE, SignIn
+from blockful_py.record.fields import Part
+from blockful_py.types import Address
+
+SESSION_SECONDS = 1800
+MAX_SESSIONS = 1000
+"""Maximum number of sessions; a new one then replaces the oldest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An auditor's account (20 bytes), and the time in seconds at which the session ends."""
+
+    auditor: Address
+    until: float
+
+
+class Sessions:
+    """Sessions by the digest of their cookie's token; thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._changing = threading.Lock()
+        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
+
+    def begin(self, auditor: Address) -> str:
+        """Begins a session; returns the token for the cookie."""
+        token = secrets.token_urlsafe(32)
+        with self._changing:
+            self._sessions[_digest(token)] = Session(auditor, self._clock() + SESSION_SECONDS)
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+        return token
+
+    def find(self, token: str) -> Session | None:
+        """The session of a token, unless it has ended."""
+        with self._changing:
+            found = self._sessions.get(_digest(token))
+            if found is not None and found.until <= self._clock():
+                del self._sessions[_digest(token)]
+                return None
+            return found
+
+    def end(self, token: str) -> None:
+        with self._changing:
+            self._sessions.pop(_digest(token), None)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
 
 COOKIE = "blockful_session"
 MAX_BODY = 1024
 BODY_SECONDS = 10.0
 
 
-class SignedMessage(BaseModel):
+class SignedMessage(Part):
     """Body of a sign-in request: identifies the message and has its signature."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     address: Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{40}$")]
     issued: Annotated[int, Field(ge=0, lt=2**40)]

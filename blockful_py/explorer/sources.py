@@ -5,28 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from blockful_py.types import Bytes32, Uri
+from blockful_py.record.events import LoggedEvent
+from blockful_py.types import Uri
 
 LIVE, ARCHIVE = "live", "archive"
 """Names of the chains, and of the contracts that store the models."""
 
 
-class ChainEvent(Protocol):
+class ChainEvent(LoggedEvent, Protocol):
     """An event as a contract logged it; `block_number` is a block of the node."""
 
     @property
-    def name(self) -> str: ...
-
-    @property
-    def arguments(self) -> Mapping[str, Any]: ...
-
-    @property
     def block_number(self) -> int: ...
-
-    @property
-    def transaction_hash(self) -> Bytes32: ...
 
 
 class EventLog(Protocol):

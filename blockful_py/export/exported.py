@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blockful_py.crypto.envelope import MAX_SEALED_BYTES, unseal
-from blockful_py.errors import CryptoError, FormatError, RunError
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
+from blockful_py.errors import RunError
 from blockful_py.export.network_folder import network_of
+from blockful_py.keys.sealing import plain
 from blockful_py.learning.datasets.registry import SCHEMAS
 from blockful_py.learning.models import Architecture
 from blockful_py.pipeline.federation import Federation
@@ -16,7 +17,6 @@ from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.run.progress import Progress
 from blockful_py.record.certificates.document import parse_certificate
 from blockful_py.record.model_node import PlacedNode, Request
-from blockful_py.storage.cid import cid_string
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,7 @@ def exported(federation: Federation, name: str, progress: Progress | None = None
     if redaction is not None:
         certificate = _certificate(federation.run.certificates, redaction.request, name)
     key = federation.weights.keyring.find((uri,))[uri]
-    try:
-        weights = b"".join(unseal(key, (federation.stores.live.read(uri, MAX_SEALED_BYTES),)))
-    except CryptoError as error:
-        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+    weights = plain(key, federation.stores.live.read(uri, MAX_SEALED_BYTES), uri)
     architecture = federation.setup.architecture
     network_of(weights, architecture)  # rejects damaged weights and another architecture's
     schema = SCHEMAS.get(settings.dataset) if settings.data_files is None else None

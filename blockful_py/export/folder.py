@@ -15,11 +15,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from blockful_py.crypto.pem import read_private_key
 from blockful_py.errors import RunError
 from blockful_py.export.exported import ExportedModel
 from blockful_py.export.model_card import model_card
 from blockful_py.export.network_folder import CONFIG, WEIGHTS, NetworkConfig
-from blockful_py.export.signing import sign_folder
+from blockful_py.extras import needed_by
 from blockful_py.keys.data_key import write_data_key
 from blockful_py.whole_file import write_whole
 
@@ -58,3 +59,19 @@ def write_folder(
         shutil.rmtree(folder)
         raise
     return tuple(sorted(folder.iterdir()))
+
+
+SIGNATURE = "model.sig"
+
+
+def sign_folder(folder: Path, key: Path) -> Path:
+    """Signs all files of a folder and adds the signature to it.
+
+    `key` is a private key in PEM.  Raises SettingsError unless it is on P-256, P-384 or P-521.
+    """
+    read_private_key(key)
+    with needed_by("`blockful export --sign-key`"):
+        from model_signing import signing
+    path = folder / SIGNATURE
+    signing.Config().use_elliptic_key_signer(private_key=key).sign(folder, path)
+    return path

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from torch import nn
 
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import from_bytes
+from blockful_py.record.fields import Part, first_error
 
 __all__ = ["read_network"]
 
@@ -21,10 +22,8 @@ MAX_CONFIG_BYTES = 1 << 20
 Size = Annotated[int, Field(ge=1)]
 
 
-class NetworkConfig(BaseModel):
+class NetworkConfig(Part):
     """The architecture of a folder's network, with the fields of `Architecture`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal["blockful-network/1"] = "blockful-network/1"
     architecture: str
@@ -82,11 +81,7 @@ def parse_config(data: bytes) -> NetworkConfig:
     try:
         return NetworkConfig.model_validate_json(data)
     except ValidationError as error:
-        first: Any = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "document"
-        raise FormatError(
-            f"this {CONFIG} is not a valid blockful network: {place}: {first['msg']}."
-        ) from None
+        raise FormatError(f"this {CONFIG} is not a valid blockful network: {first_error(error)}.") from None
 
 
 def _read(path: Path) -> bytes:

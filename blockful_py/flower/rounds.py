@@ -17,7 +17,6 @@ from blockful_py.errors import LearningError, RunError, SettingsError, Unlearnin
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.trainer import require_trained
 from blockful_py.learning.weights import Weights, equal, require_finite
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.publishing import Publisher
@@ -62,10 +61,6 @@ class BegunRound:
     number: int
     start: ScoredModel
     weights: Weights
-
-    def require_sound(self, name: str, trained: Weights) -> None:
-        """Checks that a model's weights are finite and have the form of the start's; raises LearningError."""
-        require_trained(name, self.weights, trained)
 
 
 class FlowerRounds:

@@ -18,10 +18,11 @@ from blockful_py.flower.messages import arrays_of, weights_in, weights_of
 from blockful_py.flower.replay import Replay, like
 from blockful_py.flower.rounds import BegunRound, FlowerRounds, aggregate_name, model_name
 from blockful_py.forget import Forget
+from blockful_py.learning.trainer import require_trained
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.training import load_model
 from blockful_py.pipeline.jobs.unlearning import Unlearned
-from blockful_py.report.runs.certificate_files import keep
+from blockful_py.report.runs.certificate_page import keep
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
@@ -146,13 +147,13 @@ class BlockfulStrategy(Strategy, Closable):
                 node = reply.metadata.src_node_id
                 name = model_name(node, begun.number)
                 models[node] = weights_in(reply, name)
-                begun.require_sound(name, models[node])
+                require_trained(name, begun.weights, models[node])
         arrays, metrics = self._strategy.aggregate_train(server_round, listed)
         aggregate = None
         if arrays is not None:
             name = aggregate_name(begun.number)
             aggregate = like(weights_of(arrays, name), begun.weights)
-            begun.require_sound(name, aggregate)
+            require_trained(name, begun.weights, aggregate)
         self._rounds.record(begun, models, aggregate)
         return (None if aggregate is None else arrays_of(aggregate)), metrics
 

@@ -105,8 +105,8 @@ def random_keys(content: bytes) -> bytes:
 
 
 def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
-    plain = to_bytes(weights)
-    return _sealed(plain, new_key(plain))
+    content = to_bytes(weights)
+    return _sealed(content, new_key(content))
 
 
 def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
@@ -149,12 +149,12 @@ class SealedWeights:
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
         data = self._store.read(uri, envelope.sealed_size(self._form.most_bytes))
-        return self._form.read(_plain(key, data, uri), f"the file {cid_string(uri)}")
+        return self._form.read(plain(key, data, uri), f"the file {cid_string(uri)}")
 
 
 def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
     """The tensors in the bytes of a sealed file.  Raises FormatError or LearningError."""
-    return from_bytes(_plain(key, data, uri))
+    return from_bytes(plain(key, data, uri))
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
@@ -165,13 +165,14 @@ def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def _plain(key: bytes, data: bytes, uri: Uri) -> bytes:
+def plain(key: bytes, data: bytes, uri: Uri) -> bytes:
+    """The content of a sealed file's bytes.  Raises FormatError."""
     try:
         return b"".join(envelope.unseal(key, (data,)))
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def _sealed(plain: bytes, key: bytes) -> SealedFile:
-    data = b"".join(envelope.seal(key, io.BytesIO(plain)))
+def _sealed(content: bytes, key: bytes) -> SealedFile:
+    data = b"".join(envelope.seal(key, io.BytesIO(content)))
     return SealedFile(file_uri(data), data, key)

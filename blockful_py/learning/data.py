@@ -59,7 +59,7 @@ class Samples:
 
     def classes(self) -> tuple[int, ...]:
         """Labels that occur, ascending."""
-        return labels_in(self.y)
+        return tuple(torch.unique(self.y).tolist())
 
     def to(self, device: torch.device) -> Samples:
         """The samples on a device; tensors already there are shared."""
@@ -152,11 +152,6 @@ class Dataset:
         """Applies `change` to each part, in the order of `parts`."""
         train, test, proxy, *spare = (change(part) for part in self.parts.values())
         return replace(self, train=train, test=test, proxy=proxy, spare=spare[0] if spare else None)
-
-
-def labels_in(labels: Tensor) -> tuple[int, ...]:
-    """Distinct values of integer labels (n,), ascending."""
-    return tuple(torch.unique(labels).tolist())
 
 
 def pooled(samples: Iterable[Samples]) -> Samples:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from blockful_py.errors import LearningError
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.candidates import ScoredModel, draw_candidates, score, select
 from blockful_py.learning.curves import Curve
 from blockful_py.learning.data import UserData
@@ -19,7 +18,7 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Fitter, TrainingJob, fit_together
 from blockful_py.learning.trainer import Assignment, Trainer, train_by
 from blockful_py.learning.training import Fitted
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.settings import FederationSettings, TrainingSettings
 
 

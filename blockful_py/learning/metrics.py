@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -143,3 +144,18 @@ def _binned(made: Predictions, bins: int) -> tuple[Tensor, Tensor, Tensor]:
     parts = (torch.ones_like(confidence), confidence, (made.labels == made.truth).double())
     summed = [torch.zeros(bins, dtype=torch.float64).index_add_(0, bin_of, part) for part in parts]
     return summed[0], summed[1], summed[2]
+
+
+def chance_level(labels: Tensor) -> float | None:
+    """Accuracy that guessing the commonest class can reach: `q + 2 sqrt(q (1 - q) / n)`.
+
+    q is the class's share of the n samples; with k equally common classes, q is 1 / k.  Returns None if the
+    result reaches 1, as for a single class.
+
+    Args:
+        labels: int64 (n,), n at least 1.
+    """
+    count = len(labels)
+    share = int(torch.bincount(labels).max()) / count
+    level = share + 2 * math.sqrt(share * (1 - share) / count)
+    return level if level < 1 else None

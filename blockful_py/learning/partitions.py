@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import LearningError, SettingsError, UnknownClassError
-from blockful_py.learning.data import Dataset, Samples, UserData, labels_in
+from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.skew import Direction, principal_directions
 from blockful_py.learning.streams import generator
 from blockful_py.settings import FederationSettings, Situation
@@ -54,7 +54,7 @@ def all_hold(train: Samples, division: Division, stream: torch.Generator) -> Rul
     """Spreads every class evenly over all users (counts of a class differ by at most 1)."""
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
-        rows = _by_class(samples.y, labels_in(samples.y), shuffle)
+        rows = _by_class(samples.y, samples.classes(), shuffle)
         return _deal(rows, range(division.users), division.users)
 
     return share
@@ -67,7 +67,7 @@ def few_hold(train: Samples, division: Division, stream: torch.Generator) -> Rul
     """
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
-        retained = [label for label in labels_in(samples.y) if label not in division.classes]
+        retained = [label for label in samples.classes() if label not in division.classes]
         shares = _deal(_by_class(samples.y, retained, shuffle), range(division.users), division.users)
         holders = [index - 1 for index in division.holders]
         for label in division.classes:
@@ -101,7 +101,7 @@ def sample_non_iid(train: Samples, division: Division, stream: torch.Generator) 
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         shares: Rows = [[] for _ in range(division.users)]
-        for label in labels_in(samples.y):
+        for label in samples.classes():
             rows = torch.nonzero(samples.y == label).flatten()
             ordered = rows[_sorted_along(directions.get(label), samples.x[rows])]
             order = slices.get(label, range(division.users))
@@ -143,7 +143,7 @@ def label_non_iid(train: Samples, division: Division, stream: torch.Generator) -
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         shares: Rows = [[] for _ in range(division.users)]
         turn = 0
-        for label in labels_in(samples.y):
+        for label in samples.classes():
             users = having.get(label, list(range(division.users)))
             rows = _by_class(samples.y, [label], shuffle)
             turned = users[turn % len(users) :] + users[: turn % len(users)]
@@ -169,7 +169,7 @@ def dirichlet(train: Samples, division: Division, stream: torch.Generator) -> Ru
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
         shares: Rows = [[] for _ in range(division.users)]
-        for label in labels_in(samples.y):
+        for label in samples.classes():
             rows = _by_class(samples.y, [label], shuffle)
             cuts = [0, *(bounds.get(label, even) * len(rows)).round().long().tolist(), len(rows)]
             for user in range(division.users):
@@ -192,7 +192,7 @@ def shards(train: Samples, division: Division, stream: torch.Generator) -> Rule:
     owner = (torch.randperm(pieces, generator=stream) % division.users).tolist()
 
     def share(samples: Samples, shuffle: torch.Generator) -> Rows:
-        rows = torch.tensor(_by_class(samples.y, labels_in(samples.y), shuffle), dtype=torch.int64)
+        rows = torch.tensor(_by_class(samples.y, samples.classes(), shuffle), dtype=torch.int64)
         shares: Rows = [[] for _ in range(division.users)]
         for user, piece in zip(owner, torch.tensor_split(rows, pieces), strict=True):
             shares[user] += piece.tolist()

@@ -62,8 +62,8 @@ def epsilon_of(noise: float, sample_rate: float, steps: int, delta: float) -> fl
 
     Raises SettingsError: Opacus is not installed.
     """
-    _opacus()
-    from opacus.accountants import RDPAccountant
+    with needed_by("learning.privacy"):
+        from opacus.accountants import RDPAccountant
 
     accountant = RDPAccountant()
     accountant.history = [(noise, sample_rate, steps)]
@@ -94,9 +94,9 @@ def train_privately(
         SettingsError: Opacus is not installed.
         LearningError: a network that mixes samples, or a result that is not finite.
     """
-    _opacus()
-    from opacus import GradSampleModule
-    from opacus.optimizers import DPOptimizer
+    with needed_by("learning.privacy"):
+        from opacus import GradSampleModule
+        from opacus.optimizers import DPOptimizer
 
     device = samples.x.device
     module = architecture.module(weights, device).train()
@@ -156,8 +156,3 @@ def _require_separable(module: nn.Module, name: str) -> None:
             f"({str(problems[0]).splitlines()[0][:120]}): take one without batch normalisation, "
             'or set learning.options = {norm = "group"}.'
         )
-
-
-def _opacus() -> None:
-    with needed_by("learning.privacy"):
-        import opacus  # noqa: F401

@@ -10,7 +10,7 @@ best would have no descendants.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -104,18 +104,10 @@ def without_users(waves: Plan, users: Collection[int], published: Collection[str
     """The plan without the unpublished models of the leaving `users`."""
     gone = {spec.name for wave in waves for spec in wave if spec.user in users} - set(published)
 
-    def going_on(spec: ModelSpec) -> ModelSpec:
-        return replace(
-            spec,
-            pool=tuple(name for name in spec.pool if name not in gone),
-            last_chances=tuple(
-                LastChance(chance.start, tuple(name for name in chance.others if name not in gone))
-                for chance in spec.last_chances
-                if chance.start not in gone
-            ),
-        )
-
-    return tuple(tuple(going_on(spec) for spec in wave if spec.name not in gone) for wave in waves)
+    return tuple(
+        tuple(_among(spec, lambda name: name not in gone) for spec in wave if spec.name not in gone)
+        for wave in waves
+    )
 
 
 def next_of(user: int, waves: Plan, published: Collection[str]) -> ModelSpec | None:
@@ -127,14 +119,19 @@ def next_of(user: int, waves: Plan, published: Collection[str]) -> ModelSpec | N
 def from_those_there(spec: ModelSpec, published: Collection[str]) -> ModelSpec:
     """The spec restricted to published models: references, pool and forced starts."""
     references = spec.references
+    there = None if references is None else tuple(name for name in references if name in published)
+    return replace(_among(spec, published.__contains__), references=there)
+
+
+def _among(spec: ModelSpec, stays: Callable[[str], bool]) -> ModelSpec:
+    """The spec with pool and forced starts restricted to the models that stay."""
     return replace(
         spec,
-        references=None if references is None else tuple(name for name in references if name in published),
-        pool=tuple(name for name in spec.pool if name in published),
+        pool=tuple(filter(stays, spec.pool)),
         last_chances=tuple(
-            LastChance(chance.start, tuple(name for name in chance.others if name in published))
+            LastChance(chance.start, tuple(filter(stays, chance.others)))
             for chance in spec.last_chances
-            if chance.start in published
+            if stays(chance.start)
         ),
     )
 

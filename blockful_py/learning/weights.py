@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -137,3 +137,16 @@ def mean(models: Iterable[Weights]) -> Weights:
     return {
         name: tensor / len(listed) if tensor.is_floating_point() else tensor for name, tensor in total.items()
     }
+
+
+def aggregate(references: Sequence[Weights]) -> Weights:
+    """Element-wise mean of the N references, `W~ = (1/N) sum of w_n` (paper, eq. 2).
+
+    Returns a state dict in the references' form; integer tensors come from the first reference.
+
+    Raises LearningError: no reference, or references of different architectures.
+    """
+    if not references:
+        raise LearningError("an aggregate needs at least one reference; roots start from initial weights.")
+    require_same_form({f"reference {i}": weights for i, weights in enumerate(references, start=1)})
+    return mean(references)

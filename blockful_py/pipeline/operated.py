@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from blockful_py.callbacks.callback import Callback
+from blockful_py.callbacks.events import Callback
 from blockful_py.callbacks.told import Callbacks
 from blockful_py.engine.jobs import Job
 from blockful_py.keys.reader_keys import ReaderKeys

@@ -17,9 +17,9 @@ from blockful_py.record.ahead import Ahead
 from blockful_py.record.checkpoint import KeptBlock, read_checkpoint, taken, write_checkpoint
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.events import BEGINNING, Begun, CheckedHistory
+from blockful_py.record.fields import octets, of_octets
 from blockful_py.record.history import check_promises
 from blockful_py.record.known import NOTHING_KNOWN, Known
-from blockful_py.record.proofs.fields import octets, of_octets
 from blockful_py.record.verify import Verification, Verifier
 from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.interface import FileStore

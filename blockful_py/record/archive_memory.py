@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from blockful_py.errors import FormatError, RunError, VerificationError
+from blockful_py.record.fields import Part, octets, parsed, spelt
 from blockful_py.record.proofs.anchors import ArchiveSource
 from blockful_py.record.proofs.checking import archived, check_history
 from blockful_py.record.proofs.exporting import export_history
-from blockful_py.record.proofs.fields import Part, octets, parsed, spelt
 from blockful_py.record.proofs.record import ArchiveHistory
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import StoredArchiveRecord

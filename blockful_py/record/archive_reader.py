@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
 from blockful_py.crypto import payload
 from blockful_py.errors import NodeError
 from blockful_py.record.chain_readers import ArchiveChainReader
-from blockful_py.types import Bytes32, StoredArchiveRecord
+from blockful_py.types import StoredArchiveRecord
 
 ATTEMPTS = 5
 """Attempts to read events and head together, since records may arrive in between."""
@@ -53,7 +52,7 @@ class ArchiveReader:
             count, head = len(self._records), self._head
         for _ in range(ATTEMPTS):
             since = [each for each in other.archived() if each.index >= count]
-            if _continued(head, since) == other.head():
+            if payload.archive_head(head, since) == other.head():
                 return
         raise NodeError(
             f"the nodes at {self._archive.url} and {other.url} have different records of the archive: see "
@@ -79,15 +78,8 @@ class ArchiveReader:
     def _adds(self) -> bool:
         """Adds the new records if the archive's head covers exactly them; returns whether it does."""
         added = tuple(self._archive.archived(len(self._records)))
-        head = _continued(self._head, added)
+        head = payload.archive_head(self._head, added)
         if head != self._archive.head():
             return False
         self._head, self._records = head, self._records + added
         return True
-
-
-def _continued(head: Bytes32, records: Sequence[StoredArchiveRecord]) -> bytes:
-    """Extends a head by further records."""
-    for each in records:
-        head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
-    return head

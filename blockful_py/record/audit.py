@@ -5,34 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from blockful_py.crypto import payload
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError
-from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
 from blockful_py.record.decryption import Decryptor
-from blockful_py.record.events import LoggedVersion
+from blockful_py.record.events import ArchiveEvents, LiveEvents
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Bytes32, ModelTransaction, Position, StoredArchiveRecord, Uri
-
-
-class LiveLog(LiveLedger, Protocol):
-    """The live chain and its events."""
-
-    def published(self) -> Sequence[LoggedVersion]: ...
-
-    def redactions(self) -> Sequence[LoggedVersion]: ...
-
-
-class ArchiveLog(ArchiveLedger, Protocol):
-    """The archive chain and its events."""
-
-    def archived(self) -> Sequence[StoredArchiveRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +90,8 @@ class Audit:
 
 
 def audit_archive(
-    archive: ArchiveLog,
-    live: LiveLog,
+    archive: ArchiveEvents,
+    live: LiveEvents,
     store: FileStore,
     remembered: tuple[StoredArchiveRecord, ...] = (),
     decryptor: Decryptor | None = None,
@@ -139,7 +124,7 @@ def _unread(entry: ArchiveEntry, name: str | None, unread: Unread) -> str:
     )
 
 
-def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord]) -> Iterator[str]:
+def _chain_problems(archive: ArchiveEvents, records: Sequence[StoredArchiveRecord]) -> Iterator[str]:
     """Problems of records that differ from the contract's log, or do not hash to the head."""
     logged = {each.index: each for each in archive.archived()}
     for stored in records:
@@ -147,10 +132,8 @@ def _chain_problems(archive: ArchiveLog, records: Sequence[StoredArchiveRecord])
             yield f"record {stored.index} was altered: it is not what the chain logged when it was archived"
     for index in sorted(logged.keys() - {stored.index for stored in records}):
         yield f"record {index} is missing: the chain logged it when it was archived"
-    head = payload.archive_genesis_head(archive.chain_id, archive.address)
-    for stored in records:
-        head = payload.archive_head_step(head, stored.index, stored.record, stored.timestamp)
-    if head != archive.head():
+    genesis = payload.archive_genesis_head(archive.chain_id, archive.address)
+    if payload.archive_head(genesis, records) != archive.head():
         yield "the records do not hash to the archive's head: a past record was altered"
 
 
@@ -169,7 +152,7 @@ def _missing(
                 yield f"version {version} of {transaction.position} was never archived"
 
 
-def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveLog) -> Iterator[str]:
+def _contradictions(records: Sequence[StoredArchiveRecord], live: LiveEvents) -> Iterator[str]:
     """Problems of records whose node differs from the live chain's log of the same version."""
     logged: dict[tuple[Position, int], Uri] = {
         (each.position, each.version): each.uri for each in (*live.published(), *live.redactions())

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from blockful_py.errors import FormatError, RunError
 from blockful_py.record.chain_view import ChainView
+from blockful_py.record.checks import ContractId
 from blockful_py.record.events import Begun, KnownBlock
-from blockful_py.record.known import Known, digest
-from blockful_py.record.proofs.fields import (
+from blockful_py.record.fields import (
     Address,
     ChainId,
     Cid,
@@ -31,6 +31,7 @@ from blockful_py.record.proofs.fields import (
     position,
     spelt,
 )
+from blockful_py.record.known import Known, digest
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Position
 from blockful_py.whole_file import write_whole
@@ -38,16 +39,6 @@ from blockful_py.whole_file import write_whole
 MAX_BYTES = 1 << 30
 """Maximum size of a checkpoint in bytes, of which a model takes some 250."""
 WHAT = "checkpoint of a verification"
-
-
-class ContractPlace(Protocol):
-    """The address of a contract of either chain."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> bytes: ...
 
 
 class KeptBlock(Part):
@@ -135,7 +126,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     write_whole(path, spelt(checkpoint))
 
 
-def read_checkpoint(path: Path, live: ContractPlace, archive: ContractPlace) -> Checkpoint:
+def read_checkpoint(path: Path, live: ContractId, archive: ContractId) -> Checkpoint:
     """Reads a checkpoint of these contracts from a file.
 
     Raises RunError when it cannot be read or is of other contracts, FormatError when it is damaged or

@@ -8,6 +8,7 @@ fails.  `subject` names the checked item in the message.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from blockful_py.crypto import chameleon, merkle, payload
@@ -19,29 +20,31 @@ Find = Callable[[Position], ModelTransaction | None]
 """Finds the transaction at an untrusted position; None if it has no model."""
 
 
-class LiveChainId(Protocol):
-    """Identity of a record's live chain."""
+class ContractId(Protocol):
+    """Identity of a contract of either chain."""
 
     @property
     def chain_id(self) -> int: ...
 
     @property
     def address(self) -> Address:
-        """Address of the LiveChain contract, 20 bytes."""
+        """Its address, 20 bytes."""
 
 
-def require(holds: bool, check: str, subject: str, detail: str) -> None:
+def require(check: str, subject: str, holds: bool, detail: str) -> None:
     """Requires a condition.  Raises VerificationError unless `holds`."""
     if not holds:
         raise VerificationError(check, subject, detail)
 
 
-def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, subject: str) -> None:
+def check_opening(live: ContractId, key: Point, transaction: ModelTransaction, subject: str) -> None:
     """Checks that the opening fits the chameleon hash, position, version, URI, owner and references."""
     references = payload.references_hash(transaction.references)
     content = payload.transaction_payload(transaction.uri, transaction.owner, references)
     opening = _known(transaction.opening, transaction.version, "opening", subject)
     require(
+        "opening",
+        subject,
         chameleon.verify(
             key,
             chameleon.label(live.chain_id, live.address, transaction.position.packed),
@@ -49,8 +52,6 @@ def check_opening(live: LiveChainId, key: Point, transaction: ModelTransaction, 
             transaction.ch,
             opening,
         ),
-        "opening",
-        subject,
         f"the opening does not open its chameleon hash for version {transaction.version} "
         "and the URI, owner and references on the chain",
     )
@@ -60,20 +61,22 @@ def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes]
     """Checks that the chameleon hash is the leaf at its place under its block's root."""
     leaf = payload.block_leaf(transaction.position, transaction.ch)
     require(
-        merkle.verify(root, leaf, path),
         "merkle",
         subject,
+        merkle.verify(root, leaf, path),
         f"its chameleon hash is not under the root of block {transaction.position.height}",
     )
 
 
-def check_header(live: LiveChainId, key: Point, header: Header, subject: str) -> None:
+def check_header(live: ContractId, key: Point, header: Header, subject: str) -> None:
     """Checks that the header's opening opens its chameleon hash for its version and content."""
     content = payload.header_payload(
         header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
     )
     opening = _known(header.opening, header.version, "header", subject)
     require(
+        "header",
+        subject,
         chameleon.verify(
             key,
             chameleon.label(live.chain_id, live.address, Position.of_header(header.height).packed),
@@ -81,8 +84,6 @@ def check_header(live: LiveChainId, key: Point, header: Header, subject: str) ->
             header.ch,
             opening,
         ),
-        "header",
-        subject,
         f"the opening of header {header.height} does not open its chameleon hash "
         f"for version {header.version}",
     )
@@ -91,43 +92,38 @@ def check_header(live: LiveChainId, key: Point, header: Header, subject: str) ->
 def check_link(parent: bytes, header: Header, subject: str) -> bytes:
     """Checks that parentHash is the hash of the block before; returns blockHash of this one."""
     require(
-        header.parent_hash == parent,
         "link",
         subject,
+        header.parent_hash == parent,
         f"header {header.height} does not name the hash of block {header.height - 1} as its parent",
     )
     return payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
 
 
-def check_statement(live: LiveChainId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
+def check_statement(live: ContractId, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
     """Checks that the owner signed the node's statement, and the references and version match the chain."""
+    must = partial(require, "signature", subject)
     statement = node.statement
     try:
         signer = node.signer(live.chain_id, live.address)
     except (BlockfulError, ValueError) as error:  # numbers that no signed struct can hold
         raise VerificationError("signature", subject, str(error)) from None
-    require(
+    must(
         signer == transaction.owner and statement.owner == "0x" + transaction.owner.hex(),
-        "signature",
-        subject,
         f"the statement is signed by 0x{signer.hex()}, the owner is 0x{transaction.owner.hex()}",
     )
-    require(
+    must(
         sorted(reference.place() for reference in statement.references) == list(transaction.references),
-        "signature",
-        subject,
         "the signed references differ from the chain's",
     )
     version = node.redaction.version if node.redaction else 0
-    require(
+    must(
         version == transaction.version,
-        "signature",
-        subject,
         f"the node is of version {version}, the transaction of version {transaction.version}",
     )
 
 
-def check_request(live: LiveChainId, request: Request, find: Find, subject: str) -> None:
+def check_request(live: ContractId, request: Request, find: Find, subject: str) -> None:
     """Checks that the owners of the request's starts have signed it."""
     try:
         signers = request.signers(live.chain_id, live.address)
@@ -136,9 +132,9 @@ def check_request(live: LiveChainId, request: Request, find: Find, subject: str)
     for start, signer in zip(request.starts, signers, strict=True):
         origin = find(start.place())
         require(
-            origin is not None and signer == origin.owner,
             "signature",
             subject,
+            origin is not None and signer == origin.owner,
             f"the request to unlearn from {start.name} is not signed by the owner of {start.position}",
         )
 
@@ -146,9 +142,9 @@ def check_request(live: LiveChainId, request: Request, find: Find, subject: str)
 def check_descent(transaction: ModelTransaction, descent: Descendants, subject: str) -> None:
     """Checks that the replaced model is a start of the request or descends from one."""
     require(
-        transaction.position in descent,
         "signature",
         subject,
+        transaction.position in descent,
         "the request that redacted it starts from none of its ancestors",
     )
 

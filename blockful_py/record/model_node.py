@@ -18,8 +18,6 @@ from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -34,6 +32,7 @@ from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnErro
 from blockful_py.forget import NUMBERED, Forget
 from blockful_py.html_table import html_table
 from blockful_py.names import require_name
+from blockful_py.record import fields
 from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, Bytes32, Paradigm, Position, Uri
@@ -49,14 +48,12 @@ SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
 ModelName = Annotated[str, AfterValidator(require_name)]
 
 
-class Reference(BaseModel):
+class Reference(fields.Part):
     """A referenced model, by position, and its accuracy on the user's own test data (eq. 1).
 
     `accuracy`: None where it was not measured, or the version measured has been replaced.
     `version`: the version that the owner trained from.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: ModelName
     position: str = Field(pattern=POSITION)
@@ -71,10 +68,10 @@ class Reference(BaseModel):
         return document
 
     def place(self) -> Position:
-        return _place(self.position)
+        return fields.position(self.position)
 
 
-class Statement(BaseModel):
+class Statement(fields.Part):
     """The owner's signed statement on its model.
 
     Accuracies are in [0, 1], `created` in seconds.  `privacy`, `increments` and `samples` are optional.
@@ -82,8 +79,6 @@ class Statement(BaseModel):
     `samples`: commitment to the owner's training samples (`crypto.spot_check`), 32 bytes in hexadecimal, if
     it lets members check its trainings.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: ModelName
     user: int = Field(ge=1)
@@ -121,25 +116,21 @@ class Statement(BaseModel):
         )
 
 
-class Start(BaseModel):
+class Start(fields.Part):
     """A model that a request starts from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: ModelName
     position: str = Field(pattern=POSITION)
 
     def place(self) -> Position:
-        return _place(self.position)
+        return fields.position(self.position)
 
 
-class Request(BaseModel):
+class Request(fields.Part):
     """An unlearning request and the signatures of the starts' owners, in the order of `starts`.
 
     It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     starts: tuple[Start, ...] = Field(min_length=1)
     classes: tuple[Number, ...] = ()
@@ -223,15 +214,13 @@ class Request(BaseModel):
         return self.model_copy(update={"signatures": signatures})
 
 
-class Claimed(BaseModel):
+class Claimed(fields.Part):
     """AD_f and AD_r on held-out data, in [0, 1]; AD_f is None if no class is forgotten.
 
-    `chance`: the highest AD_r that is no better than chance (`learning.chance`); None if unknown, and in
+    `chance`: the highest AD_r that is no better than chance (`chance_level`); None if unknown, and in
     older nodes.  `before`: AD_r of the replaced version; `samples`: number of samples for both figures.  Both
     are None if the owner did not retrain, if that version has no weights, and in older nodes.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     ad_f: float | None = Field(ge=0, le=1)
     ad_r: float = Field(ge=0, le=1)
@@ -263,7 +252,7 @@ class Claimed(BaseModel):
         return {name: each for name, each in document.items() if name in ("ad_f", "ad_r") or each is not None}
 
 
-class Redaction(BaseModel):
+class Redaction(fields.Part):
     """The redaction that made a version: the request, and the weights that replaced the old ones.
 
     A committee member measures `claims` again before it votes.  Without weights and claims the model is
@@ -271,8 +260,6 @@ class Redaction(BaseModel):
     requests removed from the model; AD_r is measured without them.  `spot_check`: the check of its owner's
     training, if any.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     version: int = Field(ge=1)
     weights: str | None
@@ -298,10 +285,8 @@ class Redaction(BaseModel):
         return self
 
 
-class ModelNode(BaseModel):
+class ModelNode(fields.Part):
     """A model node: the statement, its signature, and the redaction that led to this version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: str = FORMAT
     statement: Statement
@@ -417,9 +402,7 @@ def parse_node(data: bytes) -> ModelNode:
     try:
         node = ModelNode.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "document"
-        raise FormatError(f"not a model node: {place}: {first['msg']}") from None
+        raise FormatError(f"not a model node: {fields.first_error(error)}") from None
     if node.format != FORMAT:
         raise FormatError(f"a model node of format {FORMAT!r} was expected, not {node.format!r}")
     return node
@@ -441,8 +424,3 @@ def parse_sample(text: str) -> tuple[int, int]:
         raise FormatError(f"a sample is written user:row, such as 5:17, not {text!r}.")
     user, row = text.split(":")
     return int(user), int(row)
-
-
-def _place(text: str) -> Position:
-    height, index = text.split(":")
-    return Position(int(height), int(index))

@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from blockful_py.crypto import eip712, signature
 from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.html_table import html_table
 from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.fields import Part, first_error
 from blockful_py.record.model_node import Request
 from blockful_py.types import Address, Bytes32
 from blockful_py.whole_file import write_whole
@@ -19,7 +20,7 @@ from blockful_py.whole_file import write_whole
 MAX_BYTES = 1 << 20
 
 
-class RequestFile(BaseModel):
+class RequestFile(Part):
     """A request, the owners that must sign it, and their signatures so far.
 
     Attributes:
@@ -29,13 +30,11 @@ class RequestFile(BaseModel):
         typed_data: the same request as wallets show it (EIP-712, `eth_signTypedData_v4`).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     format: Literal["blockful-request/1"] = "blockful-request/1"
     chain_id: int = Field(ge=1)
     contract: str = Field(pattern=r"^0x[0-9a-f]{40}$")
     owners: tuple[str, ...] = Field(min_length=1)
-    signatures: dict[str, str] = {}
+    signatures: dict[str, str] = Field(default_factory=dict)
     request: Request
     typed_data: dict[str, Any]
 
@@ -66,10 +65,8 @@ class RequestFile(BaseModel):
         try:
             document = cls.model_validate_json(data[:MAX_BYTES])
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"])) or "document"
             raise FormatError(
-                f"{path} is no request to be signed ({place}: {first['msg']}): make one with "
+                f"{path} is no request to be signed ({first_error(error)}): make one with "
                 "`blockful request make`."
             ) from None
         if document.request.signatures or len(document.owners) != len(document.request.starts):

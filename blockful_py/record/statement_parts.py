@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import math
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from blockful_py.crypto.spot_check import chance_of_catching
+from blockful_py.record.fields import Part
 
 
-class Privacy(BaseModel):
+class Privacy(Part):
     """(epsilon, delta)-differential privacy of the owner's training samples, as spent by one training.
 
     Each of `steps` batches had each sample with probability `sample_rate`, gradients of length at most
     `clip`, and noise of standard deviation `noise * clip`; epsilon follows from these and delta.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     epsilon: float = Field(ge=0)
     delta: float = Field(gt=0, lt=1)
@@ -30,7 +29,7 @@ class Privacy(BaseModel):
         return f"ε {self.epsilon:.3g}, δ {self.delta:g}"
 
 
-class Increment(BaseModel):
+class Increment(Part):
     """A clean increment that the owner stored with the model (`unlearning.stored_increments`).
 
     Attributes:
@@ -39,14 +38,12 @@ class Increment(BaseModel):
         base: digest of the base that it is added to, 32 bytes in hexadecimal.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
     label: int = Field(ge=0)
     weights: str
     base: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class SpotCheck(BaseModel):
+class SpotCheck(Part):
     """The part of an owner's training for a request that members recomputed before they signed.
 
     Attributes:
@@ -54,8 +51,6 @@ class SpotCheck(BaseModel):
         intervals: number of intervals of the training.
         challenged: number of intervals that were drawn and recomputed.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     disclosure: str
     intervals: int = Field(ge=1, le=1 << 16)

@@ -166,7 +166,7 @@ class Verifier:
         self._signature(transaction, node, subject)
         passed("signature")
         require(
-            transaction.settled, "settled", subject, "a redaction that touched it is unfinished; resume it"
+            "settled", subject, transaction.settled, "a redaction that touched it is unfinished; resume it"
         )
         passed("settled")
         return node
@@ -240,9 +240,9 @@ class Verifier:
         for below in range(len(self._hashes), height + 1):
             self._hashes.append(check_link(self._hashes[-1], self._view.header(below), subject))
         require(
-            self._view.block_hash(height) == self._hashes[height],
             "link",
             subject,
+            self._view.block_hash(height) == self._hashes[height],
             f"the chain's hash of block {height} differs from its header's",
         )
 

@@ -8,6 +8,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from blockful_py.errors import RunError
 
 STATIC = Path(__file__).parent / "static"
@@ -46,3 +48,14 @@ def page_assets(folder: Path = STATIC) -> PageAssets:
 def _hashed(text: str) -> str:
     """Hash of an inline element's content, as CSP level 3 writes it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def page_templates() -> Environment:
+    """A fresh environment, so that a page may add filters."""
+    return Environment(
+        loader=PackageLoader("blockful_py.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from blockful_py.forget import Forget
 from blockful_py.record.certificates.document import FiguresBefore
-from blockful_py.report.pages import page_templates
+from blockful_py.report.assets import page_templates
 from blockful_py.types import Checked
 
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from blockful_py.report import summary
-from blockful_py.report.assets import page_assets
+from blockful_py.report.assets import page_assets, page_templates
 from blockful_py.report.drawing.bars import gas_bars, second_bars
 from blockful_py.report.drawing.curves import curve_blocks
 from blockful_py.report.drawing.lineage import lineage
@@ -23,11 +24,11 @@ from blockful_py.report.measures import (
     mean_after,
     mean_before,
     ran,
+    role_of,
 )
-from blockful_py.report.pages import page_templates
-from blockful_py.report.roles import role_of
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.sections import Accuracies
+from blockful_py.whole_file import write_whole
 
 
 def render_html(report: Report) -> str:
@@ -65,6 +66,17 @@ def render_html(report: Report) -> str:
         gas_bars=gas_bars(report),
         settings=_flat(dict(report.settings)),
     )
+
+
+def write_report(report: Report, directory: Path) -> Path:
+    """Writes report.html, then report.json: if the latter exists, the report is complete.
+
+    Returns the page's path.  Raises RunError if the directory cannot be written.
+    """
+    page, advice = directory / "report.html", "make room for the report"
+    write_whole(page, render_html(report).encode(), parents=True, advice=advice)
+    write_whole(directory / "report.json", report.to_bytes(), parents=True, advice=advice)
+    return page
 
 
 def _heirs(report: Report) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.sections import Accuracies
@@ -107,3 +108,18 @@ def mean_outside(report: Report, measure: Measure) -> float | None:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+class Role(StrEnum):
+    START = "start"
+    AFFECTED = "affected"
+    BELOW_EPSILON = "below epsilon"
+    UNTOUCHED = "untouched"
+
+
+def role_of(model: ModelEntry) -> Role:
+    if model.start:
+        return Role.START
+    if model.below_epsilon:
+        return Role.BELOW_EPSILON
+    return Role.AFFECTED if model.affected else Role.UNTOUCHED

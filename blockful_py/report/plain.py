@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from blockful_py.forget import Forget, Level
 from blockful_py.report.certificate import CertificatePage, ModelRow, PlainPart
+from blockful_py.report.summary import enumerated
 from blockful_py.types import Checked
 
 CHECKED = {
@@ -35,7 +36,7 @@ def _asked(page: CertificatePage) -> Iterator[str]:
     starts = [name for name, _, _ in page.requesters]
     owners, models = ("owner", "model") if len(starts) == 1 else ("owners", "models")
     yield (
-        f"On {page.requested}, the {owners} of the {models} {_listed(starts)} asked that models forget "
+        f"On {page.requested}, the {owners} of the {models} {enumerated(starts)} asked that models forget "
         f"{_data(page.forget)}. The request carries the signature of each owner's account."
     )
 
@@ -46,32 +47,32 @@ def _done(page: CertificatePage) -> Iterator[str]:
     later = [model.name for model in page.models if not model.start]
     if renewed:
         yield (
-            f"{_counted(renewed, 'model')} got a new version: {_listed([each.name for each in renewed])}. "
+            f"{_counted(renewed, 'model')} got a new version: {enumerated([each.name for each in renewed])}. "
             f"The method was {page.method.split(' ')[0]}."
         )
     if withdrawn:
         yield (
             f"{_counted(withdrawn, 'model')} got no new version in time and cannot be used any more: "
-            f"{_listed(withdrawn)}."
+            f"{enumerated(withdrawn)}."
         )
     if later:
         starts = [name for name, _, _ in page.requesters]
         yield (
-            f"The request named {_listed(starts)}. The others were reached because they had learnt from "
+            f"The request named {enumerated(starts)}. The others were reached because they had learnt from "
             f"{'it' if len(starts) == 1 else 'these'}, directly or through other models."
         )
     yield from _figures(page, renewed)
     lost = [model.name for model in renewed if model.at_chance]
     if lost:
         yield (
-            f"Attention: on everything that {_listed(lost)} should still know, "
+            f"Attention: on everything that {enumerated(lost)} should still know, "
             f"{'it is' if len(lost) == 1 else 'they are'} no better than guessing. Nobody should rely on "
             f"{'this model' if len(lost) == 1 else 'these models'}."
         )
     worse = [model.name for model in renewed if model.is_loss and not model.at_chance]
     if worse:
         yield (
-            f"Attention: on everything that {_listed(worse)} should still know, "
+            f"Attention: on everything that {enumerated(worse)} should still know, "
             f"{'it does' if len(worse) == 1 else 'they do'} worse than before, by more than chance explains."
         )
 
@@ -130,7 +131,7 @@ def _remains(page: CertificatePage) -> Iterator[str]:
     )
     if page.left_alone:
         yield (
-            f"{_listed(page.left_alone)} also learnt from these models, and stayed as before: the change "
+            f"{enumerated(page.left_alone)} also learnt from these models, and stayed as before: the change "
             "would have been too small."
         )
 
@@ -138,13 +139,13 @@ def _remains(page: CertificatePage) -> Iterator[str]:
 def _data(forget: Forget) -> str:
     if forget.clients:
         whose = "participant" if len(forget.clients) == 1 else "participants"
-        return f"all data of {whose} {_listed(list(map(str, forget.clients)))}"
+        return f"all data of {whose} {enumerated(list(map(str, forget.clients)))}"
     if forget.samples:
         users = sorted({user for user, _ in forget.samples})
         whose = "participant" if len(users) == 1 else "participants"
-        return f"{_counted(forget.samples, 'sample')} of {whose} {_listed(list(map(str, users)))}"
+        return f"{_counted(forget.samples, 'sample')} of {whose} {enumerated(list(map(str, users)))}"
     kind = "class" if len(forget.classes) == 1 else "classes"
-    return f"what they learnt of {kind} {_listed(list(map(str, forget.classes)))}"
+    return f"what they learnt of {kind} {enumerated(list(map(str, forget.classes)))}"
 
 
 def _passage(passages: Sequence[tuple[float | None, float]]) -> str:
@@ -161,7 +162,3 @@ def _span(shares: Sequence[float]) -> str:
 
 def _counted(things: Sequence[object], what: str) -> str:
     return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

@@ -7,11 +7,13 @@ Equal seeds give equal reports, apart from `seconds`: compare `Report.without_ti
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from blockful_py.errors import RunError
+from blockful_py.pipeline.run.finding import RUN_FILE, no_run
 from blockful_py.report.passes import SamplePasses
 from blockful_py.report.sections import (
     Accuracies,
@@ -140,3 +142,19 @@ class Report(ReportPart):
     def without_times(self) -> dict[str, Any]:
         """The part that a second run with the same seed must repeat bit for bit."""
         return {key: value for key, value in self.to_json().items() if key != "seconds"}
+
+
+def read_report(directory: Path) -> Report:
+    """The report of a run directory.
+
+    Raises RunError if it is missing or of another version.
+    """
+    path = directory / "report.json"
+    try:
+        return Report.from_bytes(path.read_bytes())
+    except FileNotFoundError:
+        if not (directory / RUN_FILE).exists():
+            raise no_run(directory) from None
+        raise RunError(f"the run {directory} has no report yet: `blockful unlearn` writes it.") from None
+    except OSError as error:
+        raise RunError(f"the report {path} cannot be read: {error.strerror or error}.") from error

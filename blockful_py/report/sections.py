@@ -71,7 +71,7 @@ class Accuracies(ReportPart):
     """Accuracy on the forgotten (ad_f) and the retained classes (ad_r), on held-out and training data.
 
     Attributes:
-        at_chance: whether ad_r is no better than chance (`learning.chance`); false in older reports.
+        at_chance: whether ad_r is no better than chance (`chance_level`); false in older reports.
         per_class: on held-out data, by label; null for a class without samples there.
         calibration_error: expected calibration error on held-out data.
         membership_auc: AUC of telling forgotten training samples from held-out samples of their classes;

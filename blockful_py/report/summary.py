@@ -64,7 +64,7 @@ def _forgotten(forget: ForgetSection) -> str:
         kinds, listed = ("sample", "samples"), list(forget.samples)
     else:
         kinds, listed = ("class", "classes"), [str(label) for label in forget.classes]
-    return f"{kinds[0] if len(listed) == 1 else kinds[1]} {_listed(listed)}"
+    return f"{kinds[0] if len(listed) == 1 else kinds[1]} {enumerated(listed)}"
 
 
 def headline(report: Report) -> str:
@@ -102,13 +102,13 @@ def _passed(report: Report) -> str | None:
         return None
     texts = {paradigm: measure.written(value) for paradigm, value in after.items()}
     same = len(set(texts.values())) == 1
-    said = next(iter(texts.values())) if same else _listed([f"{text} ({p})" for p, text in texts.items()])
+    said = next(iter(texts.values())) if same else enumerated([f"{text} ({p})" for p, text in texts.items()])
     return f"{what} went from {measure.written(before)} to {said}"
 
 
 def carried_out(report: Report) -> str:
     """The requesters, the data to forget, and the number of replaced models."""
-    asked = f"{_listed(report.forget.starts)} asked to forget {_forgotten(report.forget)}"
+    asked = f"{enumerated(report.forget.starts)} asked to forget {_forgotten(report.forget)}"
     ways = {
         Paradigm.PARALLEL: "replaced in parallel under one certificate",
         Paradigm.SEQUENTIAL: "replaced one by one under a certificate each",
@@ -163,7 +163,7 @@ def alarm(report: Report, paradigm: Paradigm) -> str | None:
 
 def no_better_than_chance(lost: Mapping[str, str]) -> str:
     """The alarm in words; `lost` has each model's AD_r as text."""
-    named = _listed([f"{name} (AD_r {ad_r})" for name, ad_r in lost.items()])
+    named = enumerated([f"{name} (AD_r {ad_r})" for name, ad_r in lost.items()])
     return f"{named} {'is' if len(lost) == 1 else 'are'} no better than chance on what was to be kept"
 
 
@@ -175,7 +175,7 @@ def left_out(report: Report) -> str | None:
             models.setdefault(model.left_out, []).append(model.name)
     if not models:
         return None
-    said = [f"{_listed(list(map(str, gone)))} (in {_listed(names)})" for gone, names in models.items()]
+    said = [f"{enumerated(list(map(str, gone)))} (in {enumerated(names)})" for gone, names in models.items()]
     return f"AD_r leaves out the classes that earlier requests removed: {'; '.join(said)}."
 
 
@@ -266,5 +266,5 @@ def _remaining(report: Report, paradigm: Paradigm) -> str:
     )
 
 
-def _listed(words: Sequence[str]) -> str:
+def enumerated(words: Sequence[str]) -> str:
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

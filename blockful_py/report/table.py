@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -17,13 +17,14 @@ from blockful_py.report.measures import (
     AD_R,
     MEMBERSHIP,
     Measure,
+    Role,
     concerned,
     left,
     mean_after,
     mean_before,
     ran,
+    role_of,
 )
-from blockful_py.report.roles import Role, role_of
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.uncut import print_uncut
 from blockful_py.types import Paradigm
@@ -40,17 +41,13 @@ FORGOTTEN, KEPT = 10.0, 50.0  # AD_f in %: green up to the first, red from the s
 
 def print_report(report: Report, console: Console, directory: Path | None = None) -> None:
     """Prints the table, the summary and, if given, the report's location."""
-    print_uncut(console, rendered(report), folded=True)
+    print_uncut(console, Group(model_table(report), Text(), summary_table(report)), folded=True)
     if directory is not None:
         where = Text.assemble(("report".ljust(12), "bold"), str(directory / "report.html"))
         console.print(where, soft_wrap=True)
         for path in report.certificates.values():
             signed = Text.assemble(("certificate".ljust(12), "bold"), str(directory / path))
             console.print(signed, soft_wrap=True)
-
-
-def rendered(report: Report) -> RenderableType:
-    return Group(model_table(report), Text(), summary_table(report))
 
 
 def model_table(report: Report) -> Table:

@@ -9,12 +9,11 @@ from contextlib import suppress
 from functools import partial
 
 from blockful_py.errors import BlockNotFoundError, IntegrityError, StoreUnreachableError
-from blockful_py.storage.absent import AbsentFiles
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.fetch import Fetch, Keep, Machine, Sign, unsigned
 from blockful_py.storage.search import Report, Search
-from blockful_py.storage.standing import Standing
+from blockful_py.storage.standing import AbsentFiles, Standing
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import Parts, read_file, read_whole
 from blockful_py.storage.writers import Writers

@@ -8,8 +8,7 @@ from time import perf_counter
 from typing import ClassVar
 
 from blockful_py.forget import Level
-from blockful_py.learning.aggregation import aggregate
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.line import (

@@ -13,8 +13,7 @@ from torch.nn import functional
 
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Level
-from blockful_py.graph.bounds import depth_bound, single_reference_models
-from blockful_py.graph.path_weights import PathWeights, path_weights
+from blockful_py.graph.path_weights import PathWeights, depth_bound, path_weights, single_reference_models
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Vector, Weights
 from blockful_py.on_demand import OnDemand

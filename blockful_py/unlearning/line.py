@@ -11,14 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.forget import Forget, Level
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.device import network_errors
 from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.learning.forget_sets import forget_set, retained_after
 from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.streams import drawing_from, generator
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.descent import batches_of, weights_of
 from blockful_py.unlearning.recipe import epochs_of

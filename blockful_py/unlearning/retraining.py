@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.together import train_together
 from blockful_py.learning.trainer import Assignment, train_by
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.recipe import epochs_of, job_of
 from blockful_py.unlearning.task import UnlearningTask

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel, initial_weights
 from blockful_py.learning.together import train_together
-from blockful_py.learning.weights import Weights, to_bytes
+from blockful_py.learning.weights import Weights, aggregate, to_bytes
 from blockful_py.unlearning.recipe import job_of
 
 CLEAN = "clean"

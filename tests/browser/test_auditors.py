@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from blockful_py.crypto import personal_message, signature
+from blockful_py.crypto import signature
 from blockful_py.crypto.passphrase import KdfCost
 from tests.browser.conftest import Opened
 from tests.browser.test_pages import findings, place
@@ -72,7 +72,7 @@ def test_a_wallet_signs_in(pages: Opened, url: str) -> None:
         text = bytes.fromhex(message[2:]).decode()
         shown.append(text)
         assert account == address
-        return "0x" + signature.sign(AUDITOR.account_secret, personal_message.digest(text)).hex()
+        return "0x" + signature.sign(AUDITOR.account_secret, signature.personal_digest(text)).hex()
 
     opened.page.expose_function("signed", signed)
     opened.page.add_init_script(WALLET.replace("ADDRESS", json.dumps(address)))

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
+from blockful_py.report.html import write_report
 from blockful_py.report.schema import Report
 from blockful_py.report.summary import headline
-from blockful_py.report.writer import write_report
 from blockful_py.types import Paradigm
 from tests.browser.accessibility import SIZES, findings
 from tests.browser.conftest import SCREENSHOTS, Opened, Scheme
@@ -40,7 +40,7 @@ def written(classes: Report, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     reports = {"class": classes, "client": one_paradigm(of_client(classes), Paradigm.SEQUENTIAL)}
     found = {}
     for name, report in reports.items():
-        found[name] = write_report(report, tmp_path_factory.mktemp(name)).html.as_uri()
+        found[name] = write_report(report, tmp_path_factory.mktemp(name)).as_uri()
     return found
 
 
@@ -215,7 +215,7 @@ def test_on_paper_nothing_hides_the_page(pages: Opened, url: str) -> None:
 
 def test_names_with_markup_are_text(pages: Opened, tmp_path: Path) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    path = write_report(report_of({evil: (), "b": (evil,)}, (evil,)), tmp_path).html
+    path = write_report(report_of({evil: (), "b": (evil,)}, (evil,)), tmp_path)
     page = pages(path.as_uri()).go("")
     page.locator(".lineage a").first.hover()
     expect(page.get_by_role("tooltip")).to_contain_text(evil)

@@ -41,7 +41,7 @@ def test_an_epoch_from_registration_to_departure(town: Town) -> None:
         2 * ETHER,
         False,
     )
-    assert (book.registrant_of(elected[0].voter), len(book.entrants())) == (elected[0].account, 5)
+    assert (book.registrant_of(elected[0].voter), len(book._read("entrants"))) == (elected[0].account, 5)
 
     proposal, content, other = b"\1" * 32, b"\2" * 32, b"\3" * 32
     executor = (5, b"\4" * 20)
@@ -50,7 +50,7 @@ def test_an_epoch_from_registration_to_departure(town: Town) -> None:
     signed = multisignature.sign(secret, digest(book.domain, certified))
     certificate = Certificate(1, proposal, content, 0b111, signed.nonce, signed.s)
     book.report(certificate, *executor)
-    assert book.credited(1, proposal) == 0b111
+    assert book._read("credited", 1, proposal) == 0b111
     assert [book.trust(each.account) for each in elected] == [666_666, 666_666, 666_666, 500_000]
 
     cheater, reporter = elected[1], elected[0]

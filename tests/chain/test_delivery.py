@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blockful_py.chain import gas
+from blockful_py.chain import calls
 from blockful_py.chain.calls import Call
 from blockful_py.chain.delivery import STUCK_BLOCKS, Delivery
 from blockful_py.chain.devnet import Devnet, NodeOptions
@@ -216,16 +216,16 @@ def test_one_that_a_reorganisation_removed_settles_all_the_same(
 
 def test_a_fee_above_the_cap_sends_nothing(lazy: Devnet) -> None:
     node, signer = lazy.node, lazy.signer(9)
-    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(30 * gas.GWEI))
+    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(30 * calls.GWEI))
     mine(node)
     with pytest.raises(NodeError, match=r"asks 30 gwei .*max_fee_gwei allows 20: nothing was sent .*resume"):
-        Sender(node, signer, max_fee=20 * gas.GWEI).send(gift())
+        Sender(node, signer, max_fee=20 * calls.GWEI).send(gift())
     assert not waiting(node, signer)
-    sender = Sender(node, signer, max_fee=40 * gas.GWEI, deadline=0.0)
+    sender = Sender(node, signer, max_fee=40 * calls.GWEI, deadline=0.0)
     with pytest.raises(NodeError, match="still waits"):
         sender.send(gift())
     (own,) = waiting(node, signer)
-    assert int(own["maxFeePerGas"], 16) == 40 * gas.GWEI
+    assert int(own["maxFeePerGas"], 16) == 40 * calls.GWEI
     node.rpc.call("anvil_dropAllTransactions")
 
 
@@ -234,9 +234,9 @@ def grown(monkeypatch: pytest.MonkeyPatch, node: Node, gwei: int) -> None:
     run = Delivery.run
 
     def late(self: Delivery) -> list[Any]:
-        node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * gas.GWEI))
+        node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * calls.GWEI))
         mine(node)
-        node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * gas.GWEI))
+        node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gwei * calls.GWEI))
         return run(self)
 
     monkeypatch.setattr(Delivery, "run", late)
@@ -246,7 +246,7 @@ def test_fees_that_grow_before_the_sending_are_offered_anew(
     lazy: Devnet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node, signer = lazy.node, lazy.signer(8)
-    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gas.GWEI))
+    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(calls.GWEI))
     mine(node)
     before, used = node.balance(RECEIVER), count(node, signer)
     grown(monkeypatch, node, 900)
@@ -260,13 +260,13 @@ def test_fees_that_grow_above_the_cap_before_the_sending_are_told(
     lazy: Devnet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node, signer = lazy.node, lazy.signer(8)
-    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(gas.GWEI))
+    node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(calls.GWEI))
     mine(node)
     grown(monkeypatch, node, 900)
     with pytest.raises(
         NodeError, match=r"asks 9\d\d.* gwei .*max_fee_gwei allows 20: nothing was sent .*resume"
     ):
-        Sender(node, signer, max_fee=20 * gas.GWEI).send(gift())
+        Sender(node, signer, max_fee=20 * calls.GWEI).send(gift())
     assert not waiting(node, signer)
 
 
@@ -310,19 +310,19 @@ def test_no_account_pays_where_the_base_fee_is_0(monkeypatch: pytest.MonkeyPatch
     ids=["legacy", "legacy and free", "free", "base fee", "price below the base fee"],
 )
 def test_fees(block: dict[str, str], price: int, expected: dict[str, int]) -> None:
-    assert gas.fees(block, price, 1) == expected
+    assert calls.fees(block, price, 1) == expected
 
 
 def test_replacing_takes_an_eighth_more_and_no_more_than_the_cap() -> None:
     offer = {"maxFeePerGas": 800, "maxPriorityFeePerGas": 0, "type": 2}
-    assert gas.raised(offer, {}, None) == {"maxFeePerGas": 901, "maxPriorityFeePerGas": 1, "type": 2}
-    assert gas.raised(offer, {"maxFeePerGas": 1_000, "maxPriorityFeePerGas": 5}, 1_000) == {
+    assert calls.raised(offer, {}, None) == {"maxFeePerGas": 901, "maxPriorityFeePerGas": 1, "type": 2}
+    assert calls.raised(offer, {"maxFeePerGas": 1_000, "maxPriorityFeePerGas": 5}, 1_000) == {
         "maxFeePerGas": 1_000,
         "maxPriorityFeePerGas": 5,
         "type": 2,
     }
-    assert gas.raised(offer, {}, 900) is None
-    assert gas.raised({"gasPrice": 0}, {}, None) is None
+    assert calls.raised(offer, {}, 900) is None
+    assert calls.raised({"gasPrice": 0}, {}, None) is None
 
 
 def test_a_sender_without_an_account_says_what_to_configure(lazy: Devnet) -> None:

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from blockful_py.chain.artifacts import Artifact
 from blockful_py.chain.calls import Call
 from blockful_py.chain.embedded_devnet import EmbeddedDevnet
-from blockful_py.chain.interface import Interface
+from blockful_py.chain.interface import Artifact, Interface
 from blockful_py.chain.node import connect
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender

@@ -6,10 +6,9 @@ from __future__ import annotations
 import pytest
 
 from blockful_py.chain.archive_registry import ArchiveRegistryContract
-from blockful_py.chain.calls import Call
+from blockful_py.chain.calls import ESTIMATE_MARGIN, MAX_TRANSACTION_GAS, Call, limit_of
 from blockful_py.chain.deployments import deploy_archive, deploy_elected, deploy_live
 from blockful_py.chain.devnet import Devnet, NodeOptions
-from blockful_py.chain.gas import ESTIMATE_MARGIN, MAX_TRANSACTION_GAS, limit_of
 from blockful_py.chain.live_chain import LiveChainContract
 from blockful_py.chain.sortition import Parameters
 from blockful_py.crypto.eip712 import Domain

@@ -53,7 +53,7 @@ def test_the_registry_is_deployed_for_the_committee(scene: Scene) -> None:
     book = scene.participants
     assert book.quorum() == scene.committee.address
     assert book.deployer() == scene.sender.address
-    assert (book.seats(), book.is_open()) == (SEATS, True)
+    assert (book._read("seats"), book._read("open")) == (SEATS, True)
 
 
 def test_the_file_is_founded_by_the_deployer_and_changed_by_the_committee(scene: Scene, ann: Sender) -> None:
@@ -156,7 +156,7 @@ def test_a_registry_that_is_not_open_asks_for_admission(scene: Scene, ann: Sende
     interface, live = interface_of("ParticipantRegistry"), scene.deployment.address("LiveChain")
     address, _ = scene.sender.deploy(interface, scene.committee.address, live, SEATS, False)
     book = ParticipantRegistryContract(scene.node, address, ann)
-    assert not book.is_open()
+    assert not book._read("open")
     assert refused(book.join) == "NotAdmitted"
     (action,) = scene.council.certify(book, [book.admit_leaf(ann.address)])
     book.admit(ann.address, action)

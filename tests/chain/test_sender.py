@@ -8,12 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from eth_abi.abi import encode
 
-from blockful_py.chain.artifacts import Artifact
-from blockful_py.chain.calls import Call
+from blockful_py.chain.calls import MAX_TRANSACTION_GAS, Call, fees
 from blockful_py.chain.delivery import Delivery, Outcome
 from blockful_py.chain.devnet import GAS_LIMIT, Devnet
-from blockful_py.chain.gas import MAX_TRANSACTION_GAS, fees
-from blockful_py.chain.interface import Interface
+from blockful_py.chain.interface import Artifact, Interface
 from blockful_py.chain.node import Node
 from blockful_py.chain.rpc import JsonRpc
 from blockful_py.chain.sender import ESTIMATES, Sender

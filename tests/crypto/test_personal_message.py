@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockful_py.crypto import personal_message, signature
+from blockful_py.crypto import signature
 
 EIP_55 = (
     "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
@@ -24,14 +24,14 @@ EIP_55 = (
 def test_a_wallets_signature_of_a_text_is_by_its_account(text: str, secret: int) -> None:
     signed = Account.sign_message(encode_defunct(text=text), secret.to_bytes(32, "big"))
     account = Account.from_key(secret.to_bytes(32, "big")).address
-    found = signature.recover(personal_message.digest(text), signature.compact(bytes(signed.signature)))
+    found = signature.recover(signature.personal_digest(text), signature.compact(bytes(signed.signature)))
     assert found == bytes.fromhex(account[2:])
 
 
 def test_addresses_are_spelt_as_in_the_eip() -> None:
-    assert tuple(personal_message.checksummed(bytes.fromhex(each[2:])) for each in EIP_55) == EIP_55
+    assert tuple(signature.checksummed(bytes.fromhex(each[2:])) for each in EIP_55) == EIP_55
 
 
 @given(st.binary(min_size=20, max_size=20))
 def test_addresses_are_spelt_as_other_libraries_do(address: bytes) -> None:
-    assert personal_message.checksummed(address) == to_checksum_address(address)
+    assert signature.checksummed(address) == to_checksum_address(address)

@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from blockful_py.crypto import curve
-from blockful_py.crypto.randomness import system_rng
-from blockful_py.crypto.transport import BINDING, make_transport_key, voter_of
+from blockful_py.crypto.tls import BINDING, make_transport_key, voter_of
 from blockful_py.errors import InvalidSignatureError
 
 VOTER = curve.address(curve.multiply_base(7))
@@ -23,7 +22,7 @@ def der(certificate: x509.Certificate) -> bytes:
 
 
 def made() -> x509.Certificate:
-    return x509.load_pem_x509_certificate(make_transport_key(7, system_rng).certificate)
+    return x509.load_pem_x509_certificate(make_transport_key(7).certificate)
 
 
 def other(key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey, bound: bytes | None) -> bytes:
@@ -64,7 +63,7 @@ def test_what_is_bound_to_nobody_is_refused(certificate: bytes) -> None:
 
 
 def test_the_key_is_encrypted() -> None:
-    key = make_transport_key(7, system_rng)
+    key = make_transport_key(7)
     assert b"ENCRYPTED" in key.key
     with pytest.raises(ValueError, match=r"[Ii]ncorrect password"):
         serialization.load_pem_private_key(key.key, b"another")

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from blockful_py.crypto import curve, tls
-from blockful_py.explorer import endpoints
-from blockful_py.explorer.endpoints import EndpointProbe
+from blockful_py.explorer import committee_page
+from blockful_py.explorer.committee_page import EndpointProbe
 from blockful_py.storage.fetch import Machine
 
 SECRET, OTHER = 1234567, 7654321
@@ -78,7 +78,7 @@ def test_a_port_where_nobody_listens_is_not_alive() -> None:
 
 
 def test_a_port_that_only_accepts_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "PROBE_SECONDS", 0.5)
+    monkeypatch.setattr(committee_page, "PROBE_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert not alive(f"http://127.0.0.1:{silent.getsockname()[1]}", None)
 

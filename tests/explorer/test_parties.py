@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from blockful_py.explorer.parties import with_parties
+from blockful_py.explorer.lists import with_parties
 from blockful_py.settings.sections import FederationSettings
 
 ACCOUNT = "0x" + "ab" * 20

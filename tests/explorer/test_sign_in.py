@@ -12,9 +12,8 @@ from starlette.testclient import TestClient
 from blockful_py.crypto import signature
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.explorer.guard import Guard
-from blockful_py.explorer.sessions import SESSION_SECONDS
 from blockful_py.explorer.sign_in_message import SignInMessage
-from blockful_py.explorer.sign_in_routes import COOKIE, MAX_BODY
+from blockful_py.explorer.sign_in_routes import COOKIE, MAX_BODY, SESSION_SECONDS
 from blockful_py.explorer.watched import Watched
 from blockful_py.keys.reader_keys import ReaderKeys
 from tests.explorer.conftest import AUDITOR, HOST

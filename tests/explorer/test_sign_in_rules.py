@@ -9,9 +9,9 @@ import pytest
 
 from blockful_py.crypto import signature
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.explorer.sessions import MAX_SESSIONS, SESSION_SECONDS, Sessions
 from blockful_py.explorer.sign_in import SignIn, SignInError
 from blockful_py.explorer.sign_in_message import SIGN_IN_SECONDS, SignInMessage
+from blockful_py.explorer.sign_in_routes import MAX_SESSIONS, SESSION_SECONDS, Sessions
 from blockful_py.keys.reader_keys import ReaderKeys
 
 AUDITOR, STRANGER = (ReaderKeys.generate(SeededRng(name)) for name in (b"auditor", b"stranger"))

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from blockful_py.pipeline.federation import Federation
-from blockful_py.report.runs.certificate_files import keep
+from blockful_py.report.runs.certificate_page import keep
 from tests.federations import small
 from tests.record.certificates.test_certificate import made_up_audit
 

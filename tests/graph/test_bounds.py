@@ -6,9 +6,8 @@ import math
 import pytest
 
 from blockful_py.errors import GraphError
-from blockful_py.graph.bounds import depth_bound, single_reference_models
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.graph.path_weights import path_weights
+from blockful_py.graph.path_weights import depth_bound, path_weights, single_reference_models
 
 
 @pytest.mark.parametrize(

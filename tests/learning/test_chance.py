@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from blockful_py.learning.chance import chance_level
+from blockful_py.learning.metrics import chance_level
 
 
 def test_chance_is_the_share_of_the_commonest_class_and_two_standard_errors() -> None:

@@ -12,11 +12,10 @@ import torch
 
 from blockful_py.errors import LearningError, SettingsError, UnlearningError
 from blockful_py.forget import Forget
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.federation import TrainedModel, initial_weights, train_federation
 from blockful_py.learning.trainer import Assignment
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import Weights, equal
+from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.settings import Settings
 from blockful_py.unlearning.registry import METHODS, create_method
 from blockful_py.unlearning.task import UnlearningTask

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.errors import FormatError, LearningError, SettingsError
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights, equal, flatten, from_bytes, to_bytes, unflatten
+from blockful_py.learning.weights import Weights, aggregate, equal, flatten, from_bytes, to_bytes, unflatten
 
 
 @pytest.fixture(scope="module")

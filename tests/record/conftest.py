@@ -13,9 +13,9 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.run.nodes import Nodes
+from blockful_py.record.fields import octets
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.checking import check_record
-from blockful_py.record.proofs.fields import octets
 from blockful_py.record.proofs.proof import Proof
 from tests.federations import readable, set_back, small, trained
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from blockful_py.errors import RunError
-from blockful_py.report.reading import read_report
-from blockful_py.report.schema import Report
-from blockful_py.report.writer import write_report
+from blockful_py.report.html import write_report
+from blockful_py.report.schema import Report, read_report
 from tests.report.made_up import report_of
 
 
@@ -23,7 +22,7 @@ def small() -> Report:
 @pytest.fixture(scope="module")
 def run(small: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the report was written once."""
-    return write_report(small, tmp_path_factory.mktemp("report") / "runs" / "one").json.parent
+    return write_report(small, tmp_path_factory.mktemp("report") / "runs" / "one").parent
 
 
 def test_what_is_written_reads_back_and_is_repeatable(small: Report, run: Path, tmp_path: Path) -> None:

@@ -16,9 +16,15 @@ import pytest
 from blockful_py.errors import BlockNotFoundError, StorageError, StoreUnreachableError
 from blockful_py.storage import ContentStore, file_uri, uri_of
 from blockful_py.storage import search as module
-from blockful_py.storage.absent import LONGEST_ALONE_SECONDS, LONGEST_SECONDS, MOST_FILES, AbsentFiles
 from blockful_py.storage.fetch import Machine
-from blockful_py.storage.standing import LONGEST_REST, Standing
+from blockful_py.storage.standing import (
+    LONGEST_ALONE_SECONDS,
+    LONGEST_REST,
+    LONGEST_SECONDS,
+    MOST_FILES,
+    AbsentFiles,
+    Standing,
+)
 from blockful_py.types import Codec, Uri
 from tests.limits import ANY_SIZE
 from tests.storage.machines import Liar, Pieces, honest, lying, store_at

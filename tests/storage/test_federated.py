@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.committee.service.server import Server
-from blockful_py.crypto import transport
+from blockful_py.crypto import tls
 from blockful_py.crypto.tls import server_context
 from blockful_py.errors import BlockNotFoundError, FormatError, StorageError, StoreUnreachableError
 from blockful_py.record.parts import MAX_REQUEST_BYTES
@@ -106,7 +106,7 @@ def test_no_clock_makes_a_certificate_invalid(
 ) -> None:
     """One that is over, or not valid yet, is bound to its key all the same."""
     for name, day in (("_BEGIN", 1), ("_END", 2)):
-        monkeypatch.setattr(transport, name, datetime.datetime(year, 1, day, tzinfo=datetime.UTC))
+        monkeypatch.setattr(tls, name, datetime.datetime(year, 1, day, tzinfo=datetime.UTC))
     uri = source.add(LONG)
     with Server(None, tls=server_context(SECRET), gateway=gateway(source)) as server:
         store, _ = store_at(tmp_path / "store", [Machine(server.url, ADDRESS)])

@@ -9,10 +9,9 @@ import torch
 
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights, with_sound_variances
+from blockful_py.learning.weights import Weights, aggregate, with_sound_variances
 from blockful_py.unlearning.propagation import delta, moved, propagate
 
 CPU = torch.device("cpu")

@@ -38,7 +38,7 @@ class EmbeddedRpc(Rpc):
             "eth_call": self._call,
             "eth_chainId": lambda: to_hex(self._chain.chain_id),
             "eth_estimateGas": self._estimate,
-            "eth_gasPrice": self._gas_price,
+            "eth_gasPrice": lambda: to_hex(TIP + self._chain.base_fee()),
             "eth_getBalance": lambda account, block: to_hex(
                 self._chain.balance(_bytes(account), _number(block))
             ),
@@ -100,9 +100,6 @@ class EmbeddedRpc(Rpc):
         first, last = (_number(wanted.get(name, "latest")) for name in ("fromBlock", "toBlock"))
         first, last = (height if each is None else each for each in (first, last))
         return [json.loads(each) for each in self._chain.logs(_bytes(wanted["address"]), first, last)]
-
-    def _gas_price(self) -> Any:
-        return to_hex(TIP + self._chain.base_fee())
 
     def _call(self, call: Mapping[str, str], block: str) -> Any:
         outcome = self._run(call, block, None)

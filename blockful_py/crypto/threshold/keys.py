@@ -35,10 +35,6 @@ class CommitteeKey:
         """Identifier of the group key, H(Y.x || Y.y)."""
         return curve.key_id(self.group_key)
 
-    def verification_share(self, index: int) -> Point:
-        """Y_i of the member with this 1-based index."""
-        return self.verification_shares[index - 1]
-
 
 @dataclass(frozen=True, slots=True)
 class KeyShare:

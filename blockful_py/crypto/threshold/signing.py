@@ -115,7 +115,8 @@ def aggregate(key: CommitteeKey, commitments: Sequence[NonceCommitments]) -> Agg
     ordered = sorted(commitments, key=lambda each: each.signer)
     signers = tuple(each.signer for each in ordered)
     _check_signers(key, signers)
-    session, count = _majority([(each.session, len(each.pairs)) for each in ordered])
+    kinds = [(each.session, len(each.pairs)) for each in ordered]
+    session, count = max(kinds, key=kinds.count)
     wrong = [each.signer for each in ordered if (each.session, len(each.pairs)) != (session, count)]
     if wrong:
         raise CheaterError(wrong, "the nonce commitment")
@@ -175,7 +176,7 @@ def _blame(
             shares[each.signer].values[item],
             round_,
             each.pairs[item],
-            key.verification_share(each.signer),
+            key.verification_shares[each.signer - 1],
             round_.weight * lagrange(signers, each.signer) % N,
         )
     ]
@@ -250,7 +251,3 @@ def _check_signers(key: CommitteeKey, signers: tuple[int, ...]) -> None:
 
 def _is_complete(share: SignatureShares | None, nonces: AggregatedNonces) -> bool:
     return share is not None and share.session == nonces.session and len(share.values) == len(nonces.pairs)
-
-
-def _majority(kinds: list[tuple[bytes, int]]) -> tuple[bytes, int]:
-    return max(kinds, key=kinds.count)

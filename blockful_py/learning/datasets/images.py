@@ -17,7 +17,7 @@ from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets.decoding import decode
 from blockful_py.learning.datasets.idx import IdxFiles
 from blockful_py.learning.datasets.options import carve_proxy
-from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.shards import Schema
 from blockful_py.learning.datasets.tables import Split, read_splits
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions

@@ -15,8 +15,8 @@ from blockful_py.learning.datasets.images import CIFAR10, CIFAR100, FASHION_MNIS
 from blockful_py.learning.datasets.options import drawn
 from blockful_py.learning.datasets.parties.dataset import NAME as PARTIES
 from blockful_py.learning.datasets.parties.dataset import load_parties
-from blockful_py.learning.datasets.schema import Schema
 from blockful_py.learning.datasets.shapes import load_shapes
+from blockful_py.learning.datasets.shards import Schema
 from blockful_py.learning.datasets.smaller import Smaller, smaller
 from blockful_py.learning.datasets.texts import YAHOO_ANSWERS, load_yahoo_answers
 from blockful_py.learning.plugins import find

@@ -11,7 +11,7 @@ from pathlib import Path
 from blockful_py.errors import LearningError
 from blockful_py.learning.datasets.digits import digits_file
 from blockful_py.learning.datasets.registry import DATASETS, GROUP, SCHEMAS
-from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.shards import Schema
 from blockful_py.learning.plugins import known
 from blockful_py.settings import DataOptions
 

@@ -14,8 +14,7 @@ import torch
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.extras import needed_by
 from blockful_py.learning.datasets.idx import IMAGES, LABELS, PREFIXES, read_table
-from blockful_py.learning.datasets.schema import Schema
-from blockful_py.learning.datasets.shards import needed_columns, read_shards, shards_in
+from blockful_py.learning.datasets.shards import Schema, needed_columns, read_shards, shards_in
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions
 

@@ -15,7 +15,7 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.extras import needed_by
 from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets.options import carve_proxy
-from blockful_py.learning.datasets.schema import Schema
+from blockful_py.learning.datasets.shards import Schema
 from blockful_py.learning.datasets.tables import Split, read_splits
 from blockful_py.learning.streams import generator
 from blockful_py.settings import DataOptions

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blockful_py.learning.models.layers import padded
+from blockful_py.learning.models.layers import Classifier, padded
 
 FEATURES = 256
 
 
-class AlexNet(nn.Module):
+class AlexNet(Classifier):
     """Five convolutions, three max-pools, one dense layer, as in bearpaw/pytorch-classification for CIFAR.
 
     2,472,266 parameters for colour images of 10 classes (2.47 M in that repository's table).  Inputs over
@@ -36,8 +36,3 @@ class AlexNet(nn.Module):
         x = functional.relu(self.conv4(functional.relu(self.conv3(x))))
         x = functional.max_pool2d(functional.relu(self.conv5(x)), 2)  # (B, 256, H/32, W/32)
         return x.mean((2, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
-        logits: Tensor = self.head(self.features(x))
-        return logits

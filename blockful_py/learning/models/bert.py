@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from blockful_py.errors import SettingsError
 from blockful_py.extras import needed_by
+from blockful_py.learning.models.layers import Classifier
 
 PADDING = 0
 """Token id of padding, in BERT's vocabularies and in ours."""
@@ -18,7 +19,7 @@ SPREAD = 0.02
 """Standard deviation of BERT's initial weights."""
 
 
-class Bert(nn.Module):
+class Bert(Classifier):
     """bert-base-cased by default: 108,310,272 parameters below the dense layer.
 
     Inputs are token ids, int64 (B, length), below `vocabulary`; 0 is padding.  There is no dropout, because
@@ -94,11 +95,6 @@ class Bert(nn.Module):
         )
         pooled: Tensor = output.pooler_output
         return pooled
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes), of token ids, int64 (B, length)."""
-        logits: Tensor = self.head(self.features(x))
-        return logits
 
 
 def _transformers() -> Any:

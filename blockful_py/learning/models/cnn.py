@@ -7,8 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from blockful_py.learning.models.layers import Classifier
 
-class Cnn(nn.Module):
+
+class Cnn(Classifier):
     """Two 3x3 convolutions (16 and 32 maps, padded, ReLU, 2x2 max-pool), dense 64, dense to the classes.
 
     13,706 parameters for 8x8 grey images of 10 classes.
@@ -27,8 +29,3 @@ class Cnn(nn.Module):
         x = functional.max_pool2d(functional.relu(self.conv1(x)), 2)  # (B, 16, H/2, W/2)
         x = functional.max_pool2d(functional.relu(self.conv2(x)), 2)  # (B, 32, H/4, W/4)
         return functional.relu(self.dense(x.flatten(1)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
-        logits: Tensor = self.head(self.features(x))
-        return logits

@@ -7,11 +7,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from blockful_py.learning.models.layers import Classifier
+
 PADDING = 0
 """Token id of padding."""
 
 
-class Gcnn(nn.Module):
+class Gcnn(Classifier):
     """Embedding, two gated convolutions, the maximum of each map over the text, two dense layers.
 
     A gated convolution is `(X W + b) * sigmoid(X V + c)`.
@@ -47,8 +49,3 @@ class Gcnn(nn.Module):
         h = functional.glu(self.conv1(h), 1) * is_word  # (B, maps, length)
         h = functional.glu(self.conv2(h), 1) * is_word
         return functional.relu(self.dense(h.amax(2)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes), of token ids, int64 (B, length)."""
-        logits: Tensor = self.head(self.features(x))
-        return logits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers shared by the networks for images."""
+"""The networks' common base, and layers shared by those for images."""
 
 from __future__ import annotations
 
@@ -11,6 +11,21 @@ from torch.nn import functional
 
 SMALLEST = 32
 """Minimum height and width, in pixels, of inputs of the networks' CIFAR variants."""
+
+
+class Classifier(nn.Module):
+    """A network whose linear head classifies features."""
+
+    head: nn.Linear
+
+    def features(self, x: Tensor) -> Tensor:
+        """Penultimate activations, float32 (B, F), of a batch of inputs (B, ...)."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits, float32 (B, classes), of a batch of inputs (B, ...)."""
+        logits: Tensor = self.head(self.features(x))
+        return logits
 
 
 def padded(x: Tensor) -> Tensor:

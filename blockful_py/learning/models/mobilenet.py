@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blockful_py.learning.models.layers import normalisation, padded
+from blockful_py.learning.models.layers import Classifier, normalisation, padded
 
 STAGES = (
     (1, 16, 1, 1),
@@ -58,7 +58,7 @@ class InvertedResidual(nn.Module):
         return y + shortcut
 
 
-class MobileNetV2(nn.Module):
+class MobileNetV2(Classifier):
     """A 3x3 convolution, 17 inverted residuals, a 1x1 convolution, one dense layer.
 
     2,296,922 parameters for colour images of 10 classes, as in kuangliu/pytorch-cifar.  Its shortcuts have
@@ -89,8 +89,3 @@ class MobileNetV2(nn.Module):
         x = functional.relu(self.norm1(self.conv1(padded(x))))  # (B, 32, H, W)
         x = self.blocks(x)  # (B, 320, H/8, W/8)
         return functional.relu(self.norm2(self.conv2(x))).mean((2, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
-        logits: Tensor = self.head(self.features(x))
-        return logits

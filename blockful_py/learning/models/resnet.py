@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from blockful_py.learning.models.layers import normalisation, padded
+from blockful_py.learning.models.layers import Classifier, normalisation, padded
 
 STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 """Maps of each stage, and the stride of its first block."""
@@ -34,7 +34,7 @@ class ResidualBlock(nn.Module):
         return functional.relu(y + self.shortcut(x))
 
 
-class ResNet18(nn.Module):
+class ResNet18(Classifier):
     """A 3x3 convolution without pooling, four stages of two blocks, one dense layer.
 
     11,173,962 parameters for colour images of 10 classes, as in kuangliu/pytorch-cifar.
@@ -64,8 +64,3 @@ class ResNet18(nn.Module):
         x = functional.relu(self.norm(self.conv(padded(x))))  # (B, 64, H, W)
         maps: Tensor = self.blocks(x)  # (B, 512, H/8, W/8)
         return maps.mean((2, 3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes), of images, float32 (B, C, H, W)."""
-        logits: Tensor = self.head(self.features(x))
-        return logits

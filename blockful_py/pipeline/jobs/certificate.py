@@ -36,9 +36,9 @@ from blockful_py.record.certificates.document import (
     ErasureCertificate,
     ReplacedModel,
 )
+from blockful_py.record.fields import of_number, of_octets
 from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, Request, request_key
 from blockful_py.record.proofs.exporting import export_history, export_record
-from blockful_py.record.proofs.fields import of_number, of_octets
 from blockful_py.record.proofs.record import Archived
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import (

@@ -18,8 +18,8 @@ from blockful_py.pipeline.jobs.redaction import Disclosed
 from blockful_py.pipeline.review.spot_checks import Commitments, is_checkable
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.fields import spelt
 from blockful_py.record.model_node import Request
-from blockful_py.record.proofs.fields import spelt
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
 from blockful_py.storage.cid import cid_string

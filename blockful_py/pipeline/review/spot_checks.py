@@ -10,13 +10,12 @@ from pydantic import ValidationError
 from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
 from blockful_py.errors import RefusedError, StorageError
 from blockful_py.keys.sealing import SealedWeights
-from blockful_py.learning.aggregation import aggregate
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.intervals import can_be_replayed
 from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.ledger.protocols import Store
 from blockful_py.pipeline.review.fetched import refusing
 from blockful_py.pipeline.review.methods import named_method

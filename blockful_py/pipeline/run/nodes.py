@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blockful_py.chain.calls import GWEI
 from blockful_py.chain.devnet import GAS_LIMIT, Devnet, NodeOptions, start_together
 from blockful_py.chain.embedded_devnet import EmbeddedDevnet
-from blockful_py.chain.gas import GWEI
 from blockful_py.chain.node import Node, connect
 from blockful_py.chain.programs import ganache_is_installed
 from blockful_py.chain.sender import SENDER_KEY, Sender

@@ -39,22 +39,22 @@ def check_attestation(
     differing = [
         name for name in ErasurePredicate.model_fields if getattr(predicate, name) != getattr(expected, name)
     ]
-    require(not differing, CHECK, "the predicate", f"{', '.join(differing)} differs from the certificate")
+    require(CHECK, "the predicate", not differing, f"{', '.join(differing)} differs from the certificate")
     names = subject_names(certificate)
     weights = {clear_name(each.name) for each in certificate.statement.replaced if each.new_weights}
     found = {each.name: each.uri for each in subjects if each.name not in weights}
     require(
-        len({each.name for each in subjects}) == len(subjects) and found == names,
         CHECK,
         "the subjects",
+        len({each.name for each in subjects}) == len(subjects) and found == names,
         "they are not the new versions of the certificate",
     )
     nodes = node_digests(certificate)
     for each in subjects:
         require(
-            nodes.get(each.name, each.sha256) == each.sha256,
             CHECK,
             f"subject {each.name}",
+            nodes.get(each.name, each.sha256) == each.sha256,
             "its digest differs from the node's in the certificate",
         )
     return subjects, predicate
@@ -71,5 +71,5 @@ def require_subject(subjects: Sequence[Subject], path: Path) -> Subject:
     except OSError as error:
         raise FormatError(f"the weights {path} cannot be read: {error.strerror}.") from None
     found = [each for each in subjects if each.sha256 == digest]
-    require(bool(found), CHECK, str(path), f"its SHA-256 {digest} is no subject's")
+    require(CHECK, str(path), bool(found), f"its SHA-256 {digest} is no subject's")
     return found[0]

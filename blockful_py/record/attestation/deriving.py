@@ -23,7 +23,7 @@ from blockful_py.record.attestation.predicate import (
 )
 from blockful_py.record.certificates.checking import CheckedStatement
 from blockful_py.record.certificates.document import Attachment, ErasureCertificate
-from blockful_py.record.proofs.fields import of_octets
+from blockful_py.record.fields import of_octets
 from blockful_py.types import Paradigm
 from blockful_py.verdicts.outcome import AuditOutcome
 

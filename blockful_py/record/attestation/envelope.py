@@ -18,6 +18,7 @@ from blockful_py.errors import FormatError, VerificationError
 from blockful_py.extras import needed_by
 from blockful_py.record.attestation.deriving import Subject
 from blockful_py.record.attestation.predicate import PREDICATE_TYPE, ErasurePredicate
+from blockful_py.record.fields import first_error
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 WHAT = "an attestation"
@@ -84,9 +85,7 @@ def _parsed(payload: bytes) -> tuple[tuple[Subject, ...], ErasurePredicate]:
         )
         predicate = ErasurePredicate.model_validate_json(json.dumps(statement["predicate"]))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))[:200]
-        raise FormatError(f"this is no predicate {PREDICATE_TYPE}: {place}: {first['msg'][:200]}.") from None
+        raise FormatError(f"this is no predicate {PREDICATE_TYPE}: {first_error(error)}.") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"this is no in-toto statement of an erasure: {error!r:.200}.") from None
     return subjects, predicate

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from blockful_py.record.certificates.decisions import Member
-from blockful_py.record.proofs.fields import Address, ChainId, Cid, Hash, Part, Place, Small
+from blockful_py.record.fields import Address, ChainId, Cid, Hash, Part, Place, Small
 from blockful_py.types import Checked, Paradigm
 
 PREDICATE_TYPE: Final = "urn:blockful:erasure/v2"

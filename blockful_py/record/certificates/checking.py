@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
 from blockful_py.crypto import merkle, signature
@@ -25,9 +26,9 @@ from blockful_py.record.certificates.attachment import check_attachment
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members
 from blockful_py.record.certificates.document import CertificateStatement, ErasureCertificate, ReplacedModel
 from blockful_py.record.checks import require
+from blockful_py.record.fields import octets, position
 from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
-from blockful_py.record.proofs.fields import octets, position
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ArchiveCall, ArchiveReason, RedactCall, StoredArchiveRecord, Uri
@@ -69,25 +70,20 @@ def check_certificate(certificate: ErasureCertificate) -> CheckedStatement:
     statement, endorsed = certificate.statement, certificate.endorsed
     members = _members(statement, endorsed.epoch, "committee")
     digest = erasure_digest(statement.committee.domain, endorsed.epoch, statement.to_bytes())
-    subject, roster = "the certificate", members.roster().members
+    roster = members.roster().members
+    must = partial(require, "committee", "the certificate")
     voters, signatures = endorsed.votes.voters, endorsed.votes.signatures
-    require(
+    must(
         list(voters) == sorted(set(voters)) and len(voters) == len(signatures),
-        "committee",
-        subject,
         "it does not hold one signature for each member that it names",
     )
-    require(
+    must(
         len(voters) >= members.quorum,
-        "committee",
-        subject,
         f"{len(voters)} members of epoch {endorsed.epoch} signed it, {members.quorum} are needed",
     )
     for index, signed in zip(voters, signatures, strict=True):
-        require(
+        must(
             index <= len(roster) and signature.is_by(roster[index - 1], digest, octets(signed)),
-            "committee",
-            subject,
             f"the signature of member {index} is not its signature of this statement",
         )
     if certificate.attachment is not None:
@@ -98,9 +94,9 @@ def check_certificate(certificate: ErasureCertificate) -> CheckedStatement:
 def _check_request(statement: CertificateStatement, record: CheckedRecord) -> None:
     for place, node in record.nodes.items():
         require(
-            node.redaction is not None and node.redaction.request == statement.request,
             "request",
             f"model {node.name} at {place}",
+            node.redaction is not None and node.redaction.request == statement.request,
             "it was not replaced for the request of this certificate",
         )
 
@@ -111,37 +107,34 @@ def _check_replaced(
     """Checks that each entry of `replaced` is exactly the one that record and archive give."""
     places = [each.position for each in statement.replaced]
     require(
-        places == [str(place) for place in record.nodes],
         "replaced",
         "the certificate",
+        places == [str(place) for place in record.nodes],
         "it lists other models than its record",
     )
     for each in statement.replaced:
         node = record.nodes[position(each.position)]
         subject = f"model {node.name} at {each.position}"
+        must = partial(require, "replaced", subject)
         superseded = [
             stored
             for stored in records
             if (str(stored.record.position), stored.record.version, stored.record.reason)
             == (each.position, each.version_before, ArchiveReason.SUPERSEDED)
         ]
-        require(len(superseded) == 1, "replaced", subject, "the version before is not archived once")
+        must(len(superseded) == 1, "the version before is not archived once")
         uri = record.transactions[position(each.position)].uri
-        require(
+        must(
             file_uri(each.before.encode()) == superseded[0].record.uri,
-            "replaced",
-            subject,
             "the old node does not hash to its archived CID",
         )
         expected = replaced(each.before, node, uri, superseded[0])
         differing = [
             name for name in ReplacedModel.model_fields if getattr(each, name) != getattr(expected, name)
         ]
-        require(not differing, "replaced", subject, f"{', '.join(differing)} differs from its record")
-        require(
+        must(not differing, f"{', '.join(differing)} differs from its record")
+        must(
             parse_node(each.before.encode()).statement.owner == node.statement.owner,
-            "replaced",
-            subject,
             "the version before has another owner",
         )
 
@@ -175,20 +168,17 @@ def _check_decisions(
     heads: Sequence[bytes],
     records: Sequence[StoredArchiveRecord],
 ) -> dict[int, bytes]:
+    must = partial(require, "decision", "the certificate")
     epochs = [each.epoch for each in statement.committee.rosters]
     needed = {each.epoch for each in statement.decisions}
-    require(
+    must(
         epochs == sorted(set(epochs)) and needed <= set(epochs),
-        "decision",
-        "the certificate",
         f"it has rosters of epochs {epochs}, those of {sorted(needed)} are needed",
     )
     for key in statement.record.keys:
         members = next((each for each in statement.committee.rosters if each.epoch == key.epoch), None)
-        require(
+        must(
             members is None or (members.x, members.y) == (key.x, key.y),
-            "decision",
-            "the certificate",
             f"the roster of epoch {key.epoch} has another group key than its record",
         )
     decided: list[str] = []
@@ -201,19 +191,12 @@ def _check_decisions(
             decided += _check_live(call, record, subject)
         for each in archive:
             _check_archive(each, heads, records, subject)
-    require(
+    must(
         sorted(decided) == sorted(each.position for each in statement.replaced),
-        "decision",
-        "the certificate",
         "the decided models are not the replaced ones",
     )
     decided_at = max(chunk.timestamp for each in statement.decisions for chunk in each.archive)
-    require(
-        statement.decided == decided_at,
-        "decision",
-        "the certificate",
-        f"the last decision is of {decided_at}, not of {statement.decided}",
-    )
+    must(statement.decided == decided_at, f"the last decision is of {decided_at}, not of {statement.decided}")
     return {each.epoch: roster_id(each.epoch, each.roster()) for each in statement.committee.rosters}
 
 
@@ -225,10 +208,11 @@ def _check_votes(
     archive: Sequence[ArchiveCall],
     subject: str,
 ) -> None:
+    must = partial(require, "decision", subject)
     at_live = (statement.record.chain_id, octets(statement.record.contract))
     at_archive = (statement.archive.chain_id, octets(statement.archive.contract))
     voters, certificate = list(decision.signed.voters), decision.certificate()
-    require(voters == sorted(set(voters)), "decision", subject, "its voters are not in order, each once")
+    must(voters == sorted(set(voters)), "its voters are not in order, each once")
     try:
         require_signed(certificate, Executor(*at_archive), members.roster(), statement.committee.domain)
     except BlockfulError as error:
@@ -236,10 +220,8 @@ def _check_votes(
     leaves = [(redact_leaf(*at_live, call), call.action) for call in live]
     leaves += [(archive_leaf(*at_archive, call), call.action) for call in archive]
     for leaf, action in leaves:
-        require(
+        must(
             merkle.verify(certificate.content_hash, leaf, action.path),
-            "decision",
-            subject,
             f"chunk {action.chunk} is not part of what was voted for",
         )
 
@@ -249,11 +231,11 @@ def _check_live(call: RedactCall, record: CheckedRecord, subject: str) -> list[s
     for update in call.updates:
         transaction = record.transactions.get(update.position)
         require(
+            "decision",
+            subject,
             transaction is not None
             and (update.version, update.uri, update.opening)
             == (transaction.version, transaction.uri, transaction.opening),
-            "decision",
-            subject,
             f"the model at {update.position} was decided to be another one",
         )
     return [str(update.position) for update in call.updates]
@@ -264,12 +246,12 @@ def _check_archive(
 ) -> None:
     archived = records[call.first : call.first + len(call.records)]
     require(
+        "decision",
+        subject,
         call.first < len(heads)
         and heads[call.first] == call.expected_head
         and [(each.record, each.timestamp) for each in archived]
         == [(each, call.timestamp) for each in call.records],
-        "decision",
-        subject,
         f"the records from {call.first} on are not the decided ones",
     )
 
@@ -285,9 +267,9 @@ def _check_erasure(statement: CertificateStatement, record: CheckedRecord) -> No
     )
     for what, cids, possible in said:
         require(
-            list(cids) == sorted(set(cids)) and set(cids) <= possible,
             "erasure",
             "the certificate",
+            list(cids) == sorted(set(cids)) and set(cids) <= possible,
             f"{what} the versions before",
         )
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from blockful_py.crypto import curve
 from blockful_py.crypto.roster import Roster, bits
-from blockful_py.record.proofs.fields import (
+from blockful_py.record.fields import (
     Address,
     Cid,
     Hash,

@@ -13,8 +13,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.forget import Forget
 from blockful_py.html_table import html_table
 from blockful_py.record.certificates.decisions import CertifiedDecision, Members, Votes
-from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
-from blockful_py.record.proofs.fields import (
+from blockful_py.record.fields import (
     Address,
     ChainId,
     Cid,
@@ -27,6 +26,7 @@ from blockful_py.record.proofs.fields import (
     parsed,
     spelt,
 )
+from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
 
 FORMAT: Final = "blockful-erasure/2"

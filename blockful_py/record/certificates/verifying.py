@@ -5,37 +5,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
-from blockful_py.crypto.roster import Roster
+from blockful_py.ledger.protocols import LiveReader
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.checks import require
+from blockful_py.record.chain_view import Rosters
+from blockful_py.record.checks import ContractId, require
+from blockful_py.record.fields import octets
 from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,
-    LiveSource,
+    KeySource,
     anchors_in_archive,
     anchors_of_blocks,
     check_anchors,
     check_archive_anchor,
 )
-from blockful_py.record.proofs.fields import octets
-from blockful_py.types import Address, Bytes32
+from blockful_py.types import Bytes32
 
 
-class CommitteeSource(Protocol):
+class CommitteeSource(ContractId, KeySource, Rosters, Protocol):
     """The Committee contract, read through a node of its home chain."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> Address: ...
-
-    def key_id(self, epoch: int) -> Bytes32: ...
-
-    def roster(self, epoch: int) -> tuple[Roster, int]: ...
 
 
 class Executing(Protocol):
@@ -44,7 +36,7 @@ class Executing(Protocol):
     def progress(self, proposal: Bytes32) -> tuple[int, int]: ...
 
 
-class LiveChainSource(LiveSource, Executing, Protocol):
+class LiveChainSource(LiveReader, Executing, Protocol):
     """The live chain."""
 
 
@@ -97,9 +89,9 @@ def verify_certificate(
         roster_ids |= frozenset(checked.rosters.values())
     for epoch, identifier in checked.rosters.items():
         require(
-            identifier in roster_ids,
             "anchor",
             "the certificate",
+            identifier in roster_ids,
             f"nobody said that the roster of epoch {epoch} has the id 0x{identifier.hex()}: find out from "
             "somebody you trust and give it with --roster-id, or name a run with --run",
         )
@@ -115,20 +107,17 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
     Returns the current versions of models that were replaced again since.  Raises VerificationError:
     `anchor`, `executed` or `current`.
     """
+    must = partial(require, "anchor", "the certificate")
     statement, committee = checked.statement, chains.committee
-    require(
+    must(
         (statement.committee.chain_id, octets(statement.committee.contract))
         == (committee.chain_id, committee.address),
-        "anchor",
-        "the certificate",
         f"it is of the committee {statement.committee.contract} on chain {statement.committee.chain_id}, "
         f"yours is 0x{committee.address.hex()} on chain {committee.chain_id}",
     )
     for members in statement.committee.rosters:
-        require(
+        must(
             committee.roster(members.epoch) == (members.roster(), members.quorum),
-            "anchor",
-            "the certificate",
             f"the roster of epoch {members.epoch} is not the one that the chain has",
         )
     for decision in statement.decisions:
@@ -137,9 +126,9 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
         for contract, chunks in sides:
             progress = contract.progress(proposal)
             require(
-                progress == (chunks, chunks),
                 "executed",
                 f"decision {decision.proposal[:10]}",
+                progress == (chunks, chunks),
                 f"the chain has executed {progress} of {chunks} transactions",
             )
     places = list(checked.record.nodes)
@@ -149,10 +138,10 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
         certified, node = checked.record.transactions[position], checked.record.nodes[position]
         subject = f"model {node.name} at {position}"
         require(
-            current.version > certified.version
-            or (current.version, current.uri) == (certified.version, certified.uri),
             "current",
             subject,
+            current.version > certified.version
+            or (current.version, current.uri) == (certified.version, certified.uri),
             f"the chain holds version {current.version} of it, which is not the one of this certificate",
         )
         if current.version > certified.version:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from blockful_py.crypto import curve, payload
@@ -23,8 +24,8 @@ from blockful_py.record.checks import (
     check_statement,
     require,
 )
+from blockful_py.record.fields import octets
 from blockful_py.record.model_node import ModelNode, Request, parse_node
-from blockful_py.record.proofs.fields import octets
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord, Transaction
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Address, Header, ModelTransaction, Point, Position, StoredArchiveRecord
@@ -98,24 +99,18 @@ def check_history(history: ArchiveHistory, models: Sequence[ModelTransaction]) -
     for stored in records:
         heads.append(payload.archive_head_step(heads[-1], stored.index, stored.record, stored.timestamp))
     require(
-        heads[-1] == octets(history.head),
         "history",
         subject,
+        heads[-1] == octets(history.head),
         "its records do not hash to the head that it names",
     )
     known = {(each.record.position, each.record.version): each.record.uri for each in records}
     for model in models:
+        must = partial(require, "history", f"model at {model.position}")
         for version in range(max(model.version, 1)):
-            require(
-                (model.position, version) in known,
-                "history",
-                f"model at {model.position}",
-                f"version {version} was never archived",
-            )
-        require(
+            must((model.position, version) in known, f"version {version} was never archived")
+        must(
             model.version > 0 or known[model.position, 0] == model.uri,
-            "history",
-            f"model at {model.position}",
             "another node was archived when it was published",
         )
     return tuple(heads)
@@ -127,6 +122,9 @@ def archived(history: ArchiveHistory) -> tuple[StoredArchiveRecord, ...]:
         return tuple(each.stored(index) for index, each in enumerate(history.records))
     except StorageError as error:
         raise VerificationError("history", "the archive", str(error)) from None
+
+
+_shape = partial(require, "shape", "the record")
 
 
 class _Checker:
@@ -166,7 +164,7 @@ class _Checker:
             transaction = self.transactions[self._transaction(model.transaction).position]
             subject, data = f"model at {transaction.position}", model.node.encode()
             require(
-                file_uri(data) == transaction.uri, "content", subject, "its node does not hash to its CID"
+                "content", subject, file_uri(data) == transaction.uri, "its node does not hash to its CID"
             )
             try:
                 self.nodes[transaction.position] = parse_node(data)
@@ -189,9 +187,9 @@ class _Checker:
         for transaction in self.transactions.values():
             position, count = transaction.position, self.headers[transaction.position.height].tx_count
             require(
-                position.index < count,
                 "header",
                 self._subject(transaction),
+                position.index < count,
                 f"header {position.height} says that its block holds {count} models",
             )
 
@@ -232,7 +230,3 @@ class _Checker:
     def _subject(self, transaction: ModelTransaction) -> str:
         node = self.nodes.get(transaction.position)
         return f"model {node.name} at {transaction.position}" if node else f"model at {transaction.position}"
-
-
-def _shape(holds: bool, detail: str) -> None:
-    require(holds, "shape", "the record", detail)

@@ -9,9 +9,9 @@ from blockful_py.crypto import merkle, payload
 from blockful_py.errors import RunError
 from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.chain_view import ChainView, Rosters
+from blockful_py.record.fields import of_octets
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.proofs.anchors import ArchiveSource
-from blockful_py.record.proofs.fields import of_octets
 from blockful_py.record.proofs.record import (
     Archived,
     ArchiveHistory,
@@ -75,14 +75,12 @@ def export_record(
 def export_history(archive: ArchiveSource) -> ArchiveHistory:
     """The archive's records and its head."""
     records = archive.records(0, archive.length())
-    head = payload.archive_genesis_head(archive.chain_id, archive.address)
-    for stored in records:
-        head = payload.archive_head_step(head, stored.index, stored.record, stored.timestamp)
+    genesis = payload.archive_genesis_head(archive.chain_id, archive.address)
     return ArchiveHistory(
         chain_id=archive.chain_id,
         contract=of_octets(archive.address),
         records=tuple(map(Archived.of, records)),
-        head=of_octets(head),
+        head=of_octets(payload.archive_head(genesis, records)),
     )
 
 

@@ -10,13 +10,14 @@ from typing import BinaryIO, Literal
 
 from blockful_py.crypto.envelope import SEGMENT, seal, unseal
 from blockful_py.errors import CryptoError, VerificationError
+from blockful_py.ledger.protocols import LiveReader
 from blockful_py.record.checks import require
+from blockful_py.record.fields import Part, parsed, spelt
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,
     KeySource,
-    LiveSource,
     anchors_in_archive,
     anchors_of_blocks,
     check_anchors,
@@ -24,7 +25,6 @@ from blockful_py.record.proofs.anchors import (
     check_current,
 )
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
-from blockful_py.record.proofs.fields import Part, parsed, spelt
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.pieces import stream_of
@@ -84,7 +84,7 @@ class ProofOutcome:
 class Sources:
     """The chains, read through nodes."""
 
-    live: LiveSource
+    live: LiveReader
     keys: KeySource
     archive: ArchiveSource | None = None
 
@@ -132,7 +132,7 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
     Without their data key it must be the sealed file; with the key, it may be the sealed file, which the key
     must open, or its content.
     """
-    require(len(record.nodes) == 1, "content", "the weights", "the proof is of more than one model")
+    require("content", "the weights", len(record.nodes) == 1, "the proof is of more than one model")
     (node,) = record.nodes.values()
     try:
         with path.open("rb") as file:
@@ -141,15 +141,15 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
                 file.seek(0)
                 uri = _with_key(file, uri, node.weights, key)
     except OSError as error:
-        require(False, "content", f"the weights {path}", f"they cannot be read: {error.strerror}")
+        require("content", f"the weights {path}", False, f"they cannot be read: {error.strerror}")
         raise
     except CryptoError as error:
         raise VerificationError("content", f"the weights {path}", str(error)) from None
     what = "their CID is" if key is None else "sealed under this data key, their CID is"
     require(
-        uri == node.weights,
         "content",
         f"the weights {path}",
+        uri == node.weights,
         f"{what} {cid_string(uri)}, that of model {node.name} is {cid_string(node.weights)} (sealed)",
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from blockful_py.errors import RunError
-from blockful_py.record.proofs.fields import (
+from blockful_py.record.fields import (
     Address,
     ChainId,
     Cid,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from blockful_py.graph.layout import Point2D, layered_drawing
 from blockful_py.report.drawing.passages import passage
-from blockful_py.report.measures import left, ran
-from blockful_py.report.roles import Role, role_of
+from blockful_py.report.measures import Role, left, ran, role_of
 from blockful_py.report.schema import ModelEntry, Report
 
 LAYER, WIDE, ROW = 132.0, 172.0, 68.0

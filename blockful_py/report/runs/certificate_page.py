@@ -6,19 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import MappingProxyType
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.forget import Forget
 from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
-from blockful_py.record.certificates.checking import CheckedStatement
+from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel
+from blockful_py.record.fields import of_octets, position
 from blockful_py.record.parts import checked_in
-from blockful_py.record.proofs.fields import of_octets, position
-from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow
+from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
+from blockful_py.report.plain import plain_language
 from blockful_py.report.summary import CHECKED, KINDS
 from blockful_py.verdicts.outcome import AuditOutcome
+from blockful_py.whole_file import write_whole
 
 
 def page_of(
@@ -145,3 +148,32 @@ def _before(each: ReplacedModel, forget: Forget, measured: FiguresBefore | None)
 def _time(seconds: int, development: int | None) -> str:
     text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return text if development is None else f"{text} (development clock)"
+
+
+def keep(
+    certificate: ErasureCertificate,
+    folder: Path,
+    measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
+) -> Path:
+    """Writes `erasure-<time of the request>.json` and `.html`; returns the document's path.
+
+    `measured` is as for `page_of`.  Raises RunError if they cannot be written.
+    """
+    path = folder / f"erasure-{certificate.statement.request.created}.json"
+    write_whole(path, certificate.to_bytes(), parents=True)
+    write_page(certificate, path.with_suffix(".html"), path.name, measured)
+    return path
+
+
+def write_page(
+    certificate: ErasureCertificate,
+    path: Path,
+    document: str,
+    measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
+) -> None:
+    """Checks that the certificate is consistent and writes its page; `measured` is as for `page_of`.
+
+    Raises VerificationError for an inconsistent certificate, and RunError if the file cannot be written.
+    """
+    page = page_of(certificate, check_certificate(certificate), document, measured)
+    write_whole(path, render_certificate(page, plain_language(page)).encode())

@@ -23,11 +23,11 @@ from blockful_py.pipeline.run.finding import point_latest
 from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.report.assets import page_assets
+from blockful_py.report.html import write_report
+from blockful_py.report.runs.figures import membership
 from blockful_py.report.runs.measure import measured
-from blockful_py.report.runs.membership import membership
 from blockful_py.report.runs.reporting import Published, build_report
 from blockful_py.report.schema import Report
-from blockful_py.report.writer import write_report
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 

@@ -14,14 +14,16 @@ from typing import Any
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
-from blockful_py.forget import Forget
+from blockful_py.forget import Forget, Level
+from blockful_py.learning.data import pooled
+from blockful_py.learning.forget_sets import forget_set
 from blockful_py.learning.metrics import Bin, Quality, qualities
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.report.runs.membership import membership
 from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy
+from blockful_py.unlearning.audit.recognition import recognition
 from blockful_py.whole_file import write_whole
 
 FILE = "figures.json"
@@ -92,3 +94,17 @@ def _figures(document: dict[str, Any]) -> Figures:
         ),
         None if document["membership"] is None else float(document["membership"]),
     )
+
+
+def membership(
+    setup: TrainingSetup, models: Mapping[str, Weights], forget: Forget
+) -> dict[str, float | None]:
+    """AUC with which each model tells forgotten training samples from held-out ones of their classes.
+
+    None if whole classes are forgotten: then AD_f shows it, and the held-out samples are to be forgotten too.
+    Raises LearningError.
+    """
+    if forget.level is Level.CLASS:
+        return dict.fromkeys(models)
+    gone = pooled(forget_set(forget, user) for user in setup.users)
+    return recognition(setup.architecture, models, gone, setup.dataset.test.only(gone.classes()))

@@ -12,8 +12,8 @@ from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.run.progress import Progress
 from blockful_py.record.certificates.document import FiguresBefore
-from blockful_py.report.runs.certificate_files import keep
-from blockful_py.report.runs.membership import membership
+from blockful_py.report.runs.certificate_page import keep
+from blockful_py.report.runs.figures import membership
 from blockful_py.report.runs.reporting import Branch
 from blockful_py.unlearning.audit import ModelAccuracy
 

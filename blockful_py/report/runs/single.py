@@ -17,7 +17,7 @@ from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
-from blockful_py.report.reading import read_report
+from blockful_py.report.html import write_report
 from blockful_py.report.runs.figures import (
     FILE,
     Figures,
@@ -28,8 +28,7 @@ from blockful_py.report.runs.figures import (
 )
 from blockful_py.report.runs.measure import measured
 from blockful_py.report.runs.reporting import Published, build_report
-from blockful_py.report.schema import Report
-from blockful_py.report.writer import write_report
+from blockful_py.report.schema import Report, read_report
 from blockful_py.types import Paradigm
 
 

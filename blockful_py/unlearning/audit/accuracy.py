@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import UnlearningError
-from blockful_py.learning.chance import chance_level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.evaluation import Scorer, hits
+from blockful_py.learning.metrics import chance_level
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 

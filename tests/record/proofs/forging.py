@@ -7,8 +7,8 @@ import json
 
 from blockful_py.crypto import chameleon, curve, merkle, payload
 from blockful_py.crypto.randomness import SeededRng
+from blockful_py.record.fields import of_octets
 from blockful_py.record.model_node import sign_statement
-from blockful_py.record.proofs.fields import of_octets
 from blockful_py.record.proofs.proof import Proof
 from blockful_py.record.proofs.record import BlockHeader, GroupKey, LiveRecord, Model, Transaction
 from blockful_py.storage.unixfs import file_uri

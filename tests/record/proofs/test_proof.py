@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from blockful_py.crypto.envelope import unseal
 from blockful_py.errors import FormatError, RunError, UnknownModelError, VerificationError
 from blockful_py.pipeline.proving import prove, sources_of
+from blockful_py.record.fields import MAX_BYTES
 from blockful_py.record.proofs.anchors import Anchors
-from blockful_py.record.proofs.fields import MAX_BYTES
 from blockful_py.record.proofs.proof import Proof, parse_proof, verify_proof
 from tests.limits import ANY_SIZE
 from tests.record.conftest import Scene

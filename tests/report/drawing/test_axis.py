@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockful_py.report.drawing.axis import MAGNIFIED, MOST_TICKS, NARROWEST, Axis
+from blockful_py.report.drawing.passages import MAGNIFIED, MOST_TICKS, NARROWEST, Axis
 
 RANGES = st.sampled_from([(0.0, 100.0), (0.0, 1.0)])
 

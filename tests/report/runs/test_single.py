@@ -11,7 +11,7 @@ from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
-from blockful_py.report.runs.membership import membership
+from blockful_py.report.runs.figures import membership
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.schema import Report
 from blockful_py.report.summary import headline

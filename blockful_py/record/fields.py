@@ -61,12 +61,17 @@ def parsed(kind: type[Document], data: bytes, what: str, limit: int = MAX_BYTES)
     try:
         document = kind.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])[:200] or "document"
-        raise FormatError(f"this is no {what}: {place}: {first['msg'][:200]}.") from None
+        raise FormatError(f"this is no {what}: {first_error(error)}.") from None
     if spelt(document) != data:
         raise FormatError(f"this {what} is not spelt as it was exported: use the file as it was made.")
     return document
+
+
+def first_error(error: ValidationError) -> str:
+    """The first invalid field, and the reason."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))[:200] or "document"
+    return f"{place}: {first['msg'][:200]}"
 
 
 def read_document(path: Path, what: str, parse: Callable[[bytes], T]) -> T:
