@@ -79,7 +79,8 @@ class Verdict:
         return tuple(_reason(one) for one in asked if not one.passed)
 
     def __str__(self) -> str:
-        said = "forgotten, exact given the graph" if self.exact else "forgotten" if self.forgotten else "not forgotten"
+        said = "forgotten" if self.forgotten else "not forgotten"
+        said += ", exact given the graph" if self.exact else ""
         said += "" if self.intact else ", damaged"
         return f"{said}: {'; '.join(self.reasons)}" if self.reasons else said
 
