@@ -90,7 +90,7 @@ AUDITOR = Group(
     (
         Command("add", "auditor:add", "Have the committee register an auditor.", WARNING),
         Command("remove", "auditor:remove", "Have the committee remove an auditor.", WARNING),
-        Command("sign-in", "auditor_sign_in:sign_in", "Sign in to an explorer as an auditor."),
+        Command("sign-in", "auditor:sign_in", "Sign in to an explorer as an auditor."),
     ),
 )
 
@@ -98,15 +98,15 @@ COMMITTEE = Group(
     "committee",
     "Run members as processes; elect, agree, leave, weigh the risk.",
     (
-        Command("init", "committee_init:init", "Make a member: a folder with fresh keys."),
+        Command("init", "committee_member:init", "Make a member: a folder with fresh keys."),
         Command("serve", "committee_serve:serve", "Run a member until it is stopped.", INFO),
         Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
-        Command("fund", "committee_fund:fund", "Give members gas money on development chains."),
-        Command("join", "committee_join:join", "Register a member with a stake, or raise its stake."),
-        Command("enter", "committee_enter:enter", "Give a member a new federation file."),
-        Command("rotate", "committee_rotate:rotate", "Elect the next committee.", WARNING),
-        Command("leave", "committee_leave:leave", "Take a member out of elections, then its stake."),
-        Command("keygen", "committee_keygen:keygen", "Have the members generate a new group key.", WARNING),
+        Command("fund", "committee_epochs:fund", "Give members gas money on development chains."),
+        Command("join", "committee_member:join", "Register a member with a stake, or raise its stake."),
+        Command("enter", "committee_member:enter", "Give a member a new federation file."),
+        Command("rotate", "committee_epochs:rotate", "Elect the next committee.", WARNING),
+        Command("leave", "committee_member:leave", "Take a member out of elections, then its stake."),
+        Command("keygen", "committee_epochs:keygen", "Have the members generate a new group key.", WARNING),
         Command("agree", "committee_agree:agree", "Agree that a member votes for a motion."),
         Command("risk", "committee_risk:risk", "Compute the risk that too many members attack."),
     ),
@@ -116,11 +116,9 @@ MACHINES = Group(
     "federation",
     "Make a federation of machines, and change its file.",
     (
-        Command("create", "federation_create:create", "Deploy the contracts and write the federation file."),
-        Command(
-            "found", "federation_found:found", "Elect the first committee and complete the file.", WARNING
-        ),
-        Command("change", "federation_change:change", "Have the committee change the file.", WARNING),
+        Command("create", "federation:create", "Deploy the contracts and write the federation file."),
+        Command("found", "federation:found", "Elect the first committee and complete the file.", WARNING),
+        Command("change", "federation:change", "Have the committee change the file.", WARNING),
     ),
 )
 
@@ -178,8 +176,8 @@ SECTIONS: Sections = {
     ),
     "Jobs": (
         Command("jobs", "jobs:jobs", "List the training and unlearning jobs of a run."),
-        Command("resume", "resume:resume", "Finish an interrupted job.", WARNING),
-        Command("abort", "abort:abort", "Give up an interrupted job."),
+        Command("resume", "jobs:resume", "Finish an interrupted job.", WARNING),
+        Command("abort", "jobs:abort", "Give up an interrupted job."),
     ),
     "Record": (
         Command("graph", "graph:graph", "List the models and their references."),
@@ -189,14 +187,14 @@ SECTIONS: Sections = {
         Command("export", "export:export", "Write a model, with card, proof and certificate, for others."),
         Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
-        Command("cid", "cid:cid", "Print the CID of a file."),
-        Command("sweep", "sweep:sweep", "Remove what a crash left in a store."),
+        Command("cid", "files:cid", "Print the CID of a file."),
+        Command("sweep", "files:sweep", "Remove what a crash left in a store."),
     ),
     "Readers and auditors": (
         Command("read", "read:read", "Decrypt a model for a registered reader."),
         READER,
         AUDITOR,
-        Command("expire", "expire:expire", "Destroy keys whose retention is over."),
+        Command("expire", "auditor:expire", "Destroy keys whose retention is over."),
     ),
     "Committee": (COMMITTEE,),
     "Machines": (MACHINES, PARTICIPANT),

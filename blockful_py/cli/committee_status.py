@@ -34,7 +34,6 @@ def status(
     """
     if member is None:
         run = located_run(run or LATEST)
-
     out = Output(as_json)
     with opened(run, member, passphrase_file) as federation:
         from blockful_py.pipeline.coordination.status import status_of
@@ -86,7 +85,6 @@ def _election(election: ElectionState | None) -> dict[str, Any] | None:
 
 
 def _member(member: MemberStatus) -> dict[str, Any]:
-
     document: dict[str, Any] = {
         "url": member.url,
         "address": "0x" + member.address.hex() if member.address else None,
@@ -119,7 +117,6 @@ def _phase(election: ElectionState) -> str:
 
 
 def _state(member: MemberStatus) -> str:
-
     if member.problem is not None:
         return member.problem
     states = ["ready" if member.ready else "has no seat in this epoch"]

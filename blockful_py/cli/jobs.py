@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the jobs of a run and their steps (`blockful jobs`)."""
+"""Lists, finishes and gives up the jobs of a run (`blockful jobs`, `resume`, `abort`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from rich.table import Table
 
 from blockful_py.cli import jobs_follow
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import LATEST, AsJson, Run, located_run
+from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, located_run
+from blockful_py.cli.unlearn import show
+from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
     from blockful_py.engine.jobs import Job, Step
+
+JobNumber = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="JOB", help="Number of the job. Takes the unfinished job if left out.", show_default=False
+    ),
+]
 
 
 def jobs(
@@ -102,3 +111,55 @@ def _steps(job: Job) -> Table:
         sent = "" if step.transaction is None else "0x" + step.transaction.hex()
         table.add_row(str(step.decision or ""), step.act, step.subject, step.state, sent)
     return table
+
+
+def resume(run: Run = LATEST, job: JobNumber = None, as_json: AsJson = False, quiet: Quiet = False) -> None:
+    """Finish a job that a crash, a dead node or Ctrl-C interrupted.  Completed steps are not repeated.
+
+    After unlearning, the command writes the report, as `blockful unlearn` does.
+
+    Example: blockful resume --run runs/mine
+    """
+    run = located_run(run)
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.resume import jobs_of, resume, unfinished_job
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.lease import request_of
+    from blockful_py.report.runs.single import unlearn_once
+
+    out = Output(as_json, quiet)
+    unfinished = unfinished_job(RunDirectory.open(run), job)
+    request = request_of(unfinished)
+    with Federation.open(run) as federation:
+        if request is None:
+            resume(federation, out)
+            outcome = None
+        else:
+            outcome = unlearn_once(federation, None, None, Paradigm.PARALLEL, None, out, request)
+    (ended,) = (each for each in jobs_of(RunDirectory.open(run)) if each.number == unfinished.number)
+    report = outcome.report if outcome else None
+    out.result({"job": job_document(ended), "report": report.to_json() if report else None})
+    out.say(f"job {ended.number} ({ended.kind}) is {ended.state}")
+    if outcome is not None:
+        show(outcome, out, run)
+
+
+def abort(run: Run, job: JobNumber = None, as_json: AsJson = False) -> None:
+    """Give up the unfinished job and delete its stored files, provided that no chain has any part of it.
+
+    If a chain may have a part, the command fails with the reason: finish the job with `blockful resume`.
+    Published models of a training job stay.
+
+    Example: blockful abort --run runs/mine
+    """
+    run = located_run(run)
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.pipeline.resume import unfinished_job
+    from blockful_py.pipeline.run.directory import RunDirectory
+
+    out = Output(as_json)
+    unfinished_job(RunDirectory.open(run), job)
+    with Federation.open(run, settle=False) as federation:
+        ended = federation.abort()
+    out.result({"job": job_document(ended)})
+    out.say(f"job {ended.number} ({ended.kind}) is given up; its stored files were deleted")

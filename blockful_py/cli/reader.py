@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, PassphraseFile, Run, address, located_run
 from blockful_py.cli.passphrase import passphrase_from
+
+if TYPE_CHECKING:
+    from blockful_py.pipeline.reader import ReaderSession
 
 KeyFile = Annotated[Path, typer.Argument(metavar="KEYFILE", help="The reader's secrets.")]
 
@@ -38,16 +43,11 @@ def register(
 
     Example: blockful reader register reader.json --run runs/mine
     """
-    run = located_run(run)
-    from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.reader import ReaderSession
-
     out = Output(as_json)
-    keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
-    with ReaderSession(run, keys) as session:
+    with _session(key_file, run, passphrase_file) as (session, account):
         joined = session.register().joined
-    out.result({"account": "0x" + keys.account.hex(), "joined": joined})
-    out.say(f"reader 0x{keys.account.hex()} is registered; block {joined} is the first after it joined")
+    out.result({"account": account, "joined": joined})
+    out.say(f"reader {account} is registered; block {joined} is the first after it joined")
 
 
 def leave(
@@ -57,16 +57,22 @@ def leave(
 
     Example: blockful reader leave reader.json --run runs/mine
     """
+    out = Output(as_json)
+    with _session(key_file, run, passphrase_file) as (session, account):
+        session.leave()
+    out.result({"account": account})
+    out.say(f"reader {account} has left")
+
+
+@contextmanager
+def _session(key_file: Path, run: Path, passphrase_file: Path | None) -> Iterator[tuple[ReaderSession, str]]:
     run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.pipeline.reader import ReaderSession
 
-    out = Output(as_json)
     keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
     with ReaderSession(run, keys) as session:
-        session.leave()
-    out.result({"account": "0x" + keys.account.hex()})
-    out.say(f"reader 0x{keys.account.hex()} has left")
+        yield session, "0x" + keys.account.hex()
 
 
 def bar(account: Account, run: Run, as_json: AsJson = False) -> None:
@@ -76,8 +82,7 @@ def bar(account: Account, run: Run, as_json: AsJson = False) -> None:
 
     Example: blockful reader bar 0x1234567890123456789012345678901234567890
     """
-    run = located_run(run)
-    _set_barred(account, True, run, as_json)
+    _set_barred(account, True, located_run(run), as_json)
 
 
 def readmit(account: Account, run: Run, as_json: AsJson = False) -> None:
@@ -85,8 +90,7 @@ def readmit(account: Account, run: Run, as_json: AsJson = False) -> None:
 
     Example: blockful reader readmit 0x1234567890123456789012345678901234567890
     """
-    run = located_run(run)
-    _set_barred(account, False, run, as_json)
+    _set_barred(account, False, located_run(run), as_json)
 
 
 def _set_barred(text: str, barred: bool, run: Path, as_json: bool) -> None:

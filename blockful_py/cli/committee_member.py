@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a committee member, registers it, gives it a federation file, and takes it out of elections."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockful_py.chain.ether import format_ether, parse_ether
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import (
+    AllowedCode,
+    ArchiveUrl,
+    AsJson,
+    FederationOption,
+    LiveUrl,
+    OptionalRun,
+    PassphraseFile,
+    Run,
+    located_run,
+    urls,
+)
+from blockful_py.cli.parties import member_run
+from blockful_py.cli.passphrase import passphrase_from
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to make for the member.")],
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a member: a folder with fresh keys under a passphrase, and empty state.
+
+    Prints the member's voting address and the account that pays for its transactions.  Fund this account if
+    the committee is elected.  The passphrase comes from a file, from $BLOCKFUL_PASSPHRASE, or from a prompt.
+
+    Example: blockful committee init members/1
+    """
+    from blockful_py.committee.service.folder import MemberFolder
+
+    out = Output(as_json)
+    member = MemberFolder.create(folder, passphrase_from(passphrase_file, repeat=True))
+    member.close()
+    address, account = "0x" + member.address.hex(), "0x" + member.keys.account.hex()
+    out.result({"folder": str(folder), "address": address, "account": account})
+    out.say(f"member {address} in {folder}", f"its account is {account}")
+
+
+def join(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
+    stake: Annotated[str, typer.Option("--stake", metavar="ETHER", help="The stake, such as 1 or 1.5.")],
+    run: OptionalRun = None,
+    federation: FederationOption = None,
+    funded: Annotated[
+        bool,
+        typer.Option("--fund", help="Fund the member from the run's account (development only)."),
+    ] = False,
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register a member with a stake so that it may be elected, or raise its stake.
+
+    The member's account pays.  Joining cancels an earlier request to leave.
+
+    Example: blockful committee join members/1 --run runs/mine --stake 1
+    """
+    run = located_run(run) if run else None
+    from blockful_py.committee.service.folder import keys_in
+
+    out, wei = Output(as_json), parse_ether(stake)
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
+    from blockful_py.member.candidacy import Candidate, fund
+    from blockful_py.member.endpoints import place_for, signer_of
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.nodes import Nodes
+    from blockful_py.pipeline.run.opened import OpenedRun
+    from blockful_py.pipeline.run.pocket_money import provide
+
+    place = urls(live_url, archive_url)
+    run = member_run(folder, run, federation, live_url, archive_url, keys)
+    directory = RunDirectory.open(run)
+    with OpenedRun.attach(
+        directory, place=place_for(directory.place, place), account=signer_of(keys)
+    ) as opened:
+        contracts = opened.contracts
+        committee, sent = contracts.elected, 0
+        if funded:
+            with Nodes(opened.nodes.place) as payer:
+                sent = fund(committee, payer.live_sender, keys.account, wei)
+                provide(payer.archive_sender, contracts.live.interface, keys.account)
+        joined = Candidate(committee, keys).join(wei)
+    account, address = "0x" + joined.account.hex(), "0x" + joined.voter.hex()
+    out.result(
+        {
+            "account": account,
+            "address": address,
+            "stake": format_ether(joined.stake),
+            "funded": format_ether(sent),
+        }
+    )
+    out.say(f"member {address} stands for election with {format_ether(joined.stake)} ether of {account}")
+
+
+def enter(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
+    federation: Annotated[
+        Path, typer.Option("--federation", metavar="FILE", help="The federation file (federation.toml).")
+    ],
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    allow: AllowedCode = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a federation file against the chains and have the member follow it, even while it serves.
+
+    A member follows changes of the file by itself; use this command for a file that no other member serves.
+
+    Example: blockful committee enter members/1 --federation federation.toml
+    """
+    from blockful_py.committee.service.folder import keys_in
+
+    out = Output(as_json)
+    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
+    run = member_run(folder, None, federation, live_url, archive_url, keys, allow)
+    out.result({"run": str(run)})
+    out.say(f"the member in {folder} follows {federation}")
+
+
+def leave(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The member's folder.")],
+    run: Run,
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Leave even if data that only this member has is lost.")
+    ] = False,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take a member out of elections.  Repeat the command after the delay to withdraw the stake.
+
+    In a federation of machines, the member first hands its files and data keys to the others.
+
+    The stake of a serving member stays locked until another committee is active on both chains.
+
+    Example: blockful committee leave members/1 --run runs/mine
+    """
+    run = located_run(run)
+    from blockful_py.committee.service.folder import VAULT, keys_in
+
+    out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file, folder))
+    from blockful_py.committee.vault import Vault
+    from blockful_py.member.candidacy import Candidate
+    from blockful_py.member.endpoints import signer_of
+    from blockful_py.member.leaving import hand_on
+    from blockful_py.member.office import MemberView
+
+    with MemberView.of(run, urls(live_url, archive_url), signer_of(keys)) as view:
+        if not anyway and hand_on(view, keys, Vault(folder / VAULT, keys.voting_secret)):
+            out.say("a quorum of the members has this member's files and keys")
+        departure = Candidate(view.contracts.elected, keys).leave()
+    stake = format_ether(departure.stake)
+    out.result({"state": departure.state, "stake": stake, "withdrawableAt": departure.at})
+    if departure.state == "serving":
+        out.say(f"the member serves: repeat this when another committee is active ({stake} ether)")
+    elif departure.state == "replaced":
+        out.say(f"repeat this when the archive chain has followed the new committee ({stake} ether)")
+    elif departure.at is not None:
+        when = datetime.fromtimestamp(departure.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        out.say(f"{stake} ether can be taken from {when}: repeat this then")
+    else:
+        out.say(f"the member has left; {stake} ether went back to its account")
