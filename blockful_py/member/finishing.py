@@ -16,15 +16,13 @@ from blockful_py.chain.settlement import (
     send_missing,
     unrecorded,
 )
-from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
+from blockful_py.committee.certified import CertifiedPublication
 from blockful_py.committee.memory import Ballot
 from blockful_py.committee.service.outbox import Outbox, PendingDecision
 from blockful_py.errors import BlockfulError, ContractError
 from blockful_py.member.office import MemberOffice
-from blockful_py.pipeline.jobs.publishing import publication_settlement
-from blockful_py.pipeline.jobs.redaction import redaction_settlement
+from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.run.clock import tick
-from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Bytes32
 
 Done = tuple[tuple[int, int], ...]
@@ -87,7 +85,9 @@ class FinishingDuty:
             self._looks[ballot] = _Look(progress, self._now())
             for contract in (contracts.archive, contracts.live):
                 tick(contract.node)  # an idle development chain's clock may be before the decision's time
-            self._finish(kept, settlement_of(contracts, kept.certified), sides, view.release)
+            published = isinstance(kept.certified, CertifiedPublication)
+            note = f"finish a {'publication' if published else 'redaction'}"
+            self._finish(kept, settlement_of(contracts, kept.certified, note), sides, view.release)
 
     def _finish(
         self,
@@ -112,13 +112,6 @@ class FinishingDuty:
 def rank(proposal: Bytes32, index: int, size: int) -> int:
     """Number of members that act before the one at a 1-based index; depends on the proposal."""
     return (index - 1 - int.from_bytes(proposal, "big")) % size
-
-
-def settlement_of(contracts: Contracts, certified: CertifiedProposal) -> Settlement:
-    """The settlement of a decision."""
-    if isinstance(certified, CertifiedPublication):
-        return publication_settlement(contracts, certified, "finish a publication")
-    return redaction_settlement(contracts, certified, (), "finish a redaction")
 
 
 def _progress(sides: Mapping[str, SettlementContract], proposal: Bytes32) -> Done:

@@ -17,7 +17,7 @@ from blockful_py.member.leads import heard
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
 from blockful_py.member.turns import Turns
-from blockful_py.pipeline.coordination.deciding import decide_request
+from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.review.admission import Ruling
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.request_state import Filed, RequestStanding

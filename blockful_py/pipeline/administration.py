@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from blockful_py.committee.motions import Matter
 from blockful_py.errors import ContractError, QuorumError
-from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, executor_of
+from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, certified
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.file_change import Difference
@@ -72,10 +71,8 @@ class Administration:
         contracts, coordinator = self._context.contracts, self._context.session(Counter()).coordinator
         epoch = contracts.committee.current_epoch()
         motion = self._open.find(epoch, matter, subject, key)
-        contract = executor_of(contracts, motion)
-        executor = Executor(contract.chain_id, contract.address)
         try:
-            action = coordinator.certify_motion(motion, motion.leaf(contracts), executor)
+            action = certified(contracts, coordinator, motion)
         except QuorumError as error:
             raise QuorumError(
                 f"{error}. Have the members' operators agree, each with `blockful committee agree "

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from blockful_py.committee.service.key_leader import Generated
 from blockful_py.errors import BlockfulError
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, members_at
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
 from blockful_py.pipeline.operated import OperatedRun
 from blockful_py.pipeline.run.pocket_money import provide
@@ -29,11 +29,9 @@ class Epochs:
         nodes, interface = self._opened.nodes, self._opened.contracts.live.interface
         senders = {id(node): node for node in (nodes.live_sender, nodes.archive_sender)}.values()
         funded = []
-        for each in self.reachable().values():
-            if isinstance(each, ReachableMember):
-                account = each.identity.account
-                given = [provide(sender, interface, account) for sender in senders]
-                funded += [account] * any(given)
+        for account in (each.identity.account for each in members_at(self.reachable())):
+            given = [provide(sender, interface, account) for sender in senders]
+            funded += [account] * any(given)
         return tuple(funded)
 
     def hand_over(self) -> Generated:

@@ -21,7 +21,7 @@ from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError, StorageError
-from blockful_py.pipeline.jobs.publishing import publication_settlement
+from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
@@ -99,7 +99,7 @@ def test_a_block_in_whose_place_another_came_during_the_review_is_refused(plan: 
         models = [NewModel("new", file_uri(b"node"), b"owner" * 4, ())]
         first = coordinator.certify_publication(plan.roster.proposer().publication(models, 0))
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
-        settlement = publication_settlement(contracts, first, "the first")
+        settlement = settlement_of(contracts, first, "the first")
         steps = send_missing(settlement, sides, unrecorded, coordinator.release)
         assert next(steps).chain == ARCHIVE
         second = plan.roster.proposer().publication(models, 0)

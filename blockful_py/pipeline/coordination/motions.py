@@ -9,16 +9,20 @@ from pathlib import Path
 
 from blockful_py.chain.contract import Contract
 from blockful_py.committee import codec
+from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.motions import REQUESTS, Matter, Motion
 from blockful_py.committee.service.agreements import Agreements
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import MessageError, RefusedError, SettingsError
+from blockful_py.errors import ContractError, MessageError, RefusedError, SettingsError
+from blockful_py.ledger.signed import Executor
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.storage.blockstore import readable_errors
 from blockful_py.types import Action, Point
 from blockful_py.whole_file import replace
 
 NO_SALT = bytes(32)
+OVERTAKEN = frozenset({"RequestNotWaiting", "ChunkOutOfOrder"})
+"""Contract errors when another leader has sent the decision first."""
 
 
 class OpenMotions:
@@ -113,7 +117,7 @@ def read_motion(path: Path) -> Motion:
         raise SettingsError(f"{path} holds no motion: {error}") from None
 
 
-def executor_of(contracts: Contracts, motion: Motion) -> Contract:
+def _executor_of(contracts: Contracts, motion: Motion) -> Contract:
     """The contract that carries the motion out."""
     match motion.matter:
         case Matter.BAR | Matter.READMIT:
@@ -141,3 +145,26 @@ def carry_out(contracts: Contracts, motion: Motion, action: Action) -> None:
         case Matter.ADMIT_REQUEST | Matter.DISMISS_REQUEST:
             admitted = motion.matter is Matter.ADMIT_REQUEST
             contracts.participants.decide(motion.request, admitted, action)
+
+
+def certified(contracts: Contracts, coordinator: Coordinator, motion: Motion) -> Action:
+    """The members' decision for the motion.  Raises QuorumError, with their reasons, when too few agree."""
+    contract = _executor_of(contracts, motion)
+    executor = Executor(contract.chain_id, contract.address)
+    return coordinator.certify_motion(motion, motion.leaf(contracts), executor)
+
+
+def decide_request(contracts: Contracts, coordinator: Coordinator, number: int, admitted: bool) -> None:
+    """Admits or dismisses a request; does nothing if another leader has sent the decision first.
+
+    Raises QuorumError, with the members' reasons, when too few agree.
+    """
+    registry, epoch = contracts.participants, contracts.committee.current_epoch()
+    motion = Motion.about_request(epoch, number, registry.filed(number).content, admitted)
+    action = certified(contracts, coordinator, motion)
+    try:
+        carry_out(contracts, motion, action)
+    except ContractError as error:
+        if error.name not in OVERTAKEN:
+            raise
+    registry.node.await_settled()

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.node import Node
 from blockful_py.chain.sortition import ElectionState, Phase
-from blockful_py.errors import BlockfulError
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.coordination.remote_committee import Reachable, ReachableMember
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Address
 
@@ -64,9 +63,7 @@ class CommitteeStatus:
         return sum(member.ready for member in self.members)
 
 
-def status_of(
-    contracts: Contracts, reachable: Mapping[str, ReachableMember | BlockfulError]
-) -> CommitteeStatus:
+def status_of(contracts: Contracts, reachable: Reachable) -> CommitteeStatus:
     """The status that chains and members report.  Raises NodeError."""
     committee = contracts.committee
     epoch = committee.current_epoch()

@@ -43,3 +43,9 @@ def refusing(what: str) -> Iterator[None]:
         raise
     except BlockfulError as error:
         raise RefusedError(f"{what}: {error}") from None
+
+
+def require(holds: bool, reason: str) -> None:
+    """Raises RefusedError with the reason unless the condition holds."""
+    if not holds:
+        raise RefusedError(reason)

@@ -18,7 +18,7 @@ from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
-from blockful_py.pipeline.review.fetched import refusing
+from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
@@ -110,19 +110,19 @@ class SpotChecks:
             committed = self._commitments.first(catalogue, node.name)
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
-            _require(committed is None, reason)
+            require(committed is None, reason)
             return
         samples, method = placed.node.statement.samples, named_method(request.method)[0]
-        _require(method == Retrain.name, f"no training by {method} is checked in parts")
+        require(method == Retrain.name, f"no training by {method} is checked in parts")
         if committed is None or samples is None:
             raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
         with refusing(f"model {node.name}"):
             training = training_of(placed.node.statement)
-            _require(is_checkable(self._setup, training), "nobody else could compute its training again")
+            require(is_checkable(self._setup, training), "nobody else could compute its training again")
             disclosure = Disclosure.of(self._weights.read_disclosure(parse_cid(said.disclosure)))
             trace = parse_trace(disclosure.trace)
-            _require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
-            _require(
+            require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
+            require(
                 (said.intervals, said.challenged) == (trace.intervals, trace.challenged),
                 f"{trace.challenged} of {trace.intervals} intervals are challenged",
             )
@@ -155,8 +155,3 @@ class SpotChecks:
             start=aggregate(weights) if weights else initial_weights(self._setup.federation),
             result=result,
         )
-
-
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise RefusedError(reason)
