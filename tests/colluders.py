@@ -19,12 +19,11 @@ from blockful_py.committee.pledges import (
     CollisionSession,
     PledgedNonces,
     SignedAttestation,
-    signer_bits,
 )
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.protocols import Reviewer, Voter
 from blockful_py.crypto import eip712
-from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.journaled_sends import settlement_of
@@ -48,8 +47,7 @@ def session_for(
     draft: RedactionDraft, signers: Sequence[int], salt: bytes = bytes(32), leader: bytes = bytes(20)
 ) -> CollisionSession:
     """A session for the collisions of a draft."""
-    bits = signer_bits(signers)
-    return CollisionSession(draft.epoch, draft.proposal, draft.digest(), leader, bits, salt)
+    return CollisionSession(draft.epoch, draft.proposal, draft.digest(), leader, bits(signers), salt)
 
 
 def attested_by(

@@ -281,7 +281,3 @@ def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]])
         Action(certificate, chunk, chunks, tuple(merkle.proof(leaves, place)))
         for place, (chunk, chunks) in enumerate(places)
     )
-
-
-Certifier = Callable[[Certificate, Executor], Certificate]
-"""Signs an unsigned certificate for a contract."""

@@ -27,8 +27,7 @@ from blockful_py.committee.certified import (
     DecisionKeeper,
     split_actions,
 )
-from blockful_py.committee.disputes import Trials, settle
-from blockful_py.committee.exclusions import Exclusions
+from blockful_py.committee.disputes import Exclusions, Trials, settle
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import (
     AttestedNonces,
@@ -36,7 +35,6 @@ from blockful_py.committee.pledges import (
     PledgedNonces,
     SignedAttestation,
     attestation_digest,
-    signer_bits,
 )
 from blockful_py.committee.polling import Poll, Refusal, in_turn
 from blockful_py.committee.proposals import (
@@ -48,7 +46,7 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.protocols import Voter
 from blockful_py.crypto import eip712, merkle
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import aggregate, combine
@@ -254,7 +252,7 @@ class Coordinator:
                 draft.proposal,
                 draft.digest(),
                 self._leader,
-                signer_bits([member.index for member in signers]),
+                bits(member.index for member in signers),
                 keccak(attempt.to_bytes(4, "big") + self._salt),
             )
             try:

@@ -87,11 +87,11 @@ class MessageRow:
     """
 
     label: str
-    round: int
     body: type | None
     answer: type
     limits: Limits
     handler: Handler
+    round: int = 1
     subject: Callable[[Any], tuple[int | None, bytes]] | None = None
     session: Callable[[Any], CollisionSession] | None = None
     by_leader: bool = False
@@ -109,7 +109,7 @@ def _in_seat(answer: Callable[[Member, Any], Any]) -> Handler:
 def _generation(round_: int, name: str, answer: type, limits: Limits, handler: Handler) -> MessageRow:
     """A round of a key generation, which relays the answers of the previous round."""
     label = f"keygen-{name}"
-    return MessageRow(label, round_, RelayedAnswers, answer, limits, handler, by_outgoing=True)
+    return MessageRow(label, RelayedAnswers, answer, limits, handler, round_, by_outgoing=True)
 
 
 def _of_body(body: Any) -> tuple[int, bytes]:
@@ -156,7 +156,6 @@ class MessageKind(Enum):
 
     IDENTIFY = MessageRow(
         "identify",
-        1,
         Empty,
         messages.Identity,
         replace(_EMPTY, answer=64 * KIB),
@@ -166,7 +165,6 @@ class MessageKind(Enum):
     )
     TELL_KEY = MessageRow(
         "tell-key",
-        1,
         Empty,
         CommitteeKey,
         replace(_EMPTY, answer=64 * KIB),
@@ -175,7 +173,6 @@ class MessageKind(Enum):
     )
     LEAD = MessageRow(
         "lead",
-        1,
         Empty,
         Empty,
         _EMPTY,
@@ -186,7 +183,6 @@ class MessageKind(Enum):
 
     PUBLICATION = MessageRow(
         "vote-publication",
-        1,
         PublicationProposal,
         CommittedVote,
         Limits(16 * KIB, published=8 * KIB),
@@ -196,17 +192,16 @@ class MessageKind(Enum):
     )
     FINISH_PUBLICATION = MessageRow(
         "finish-publication",
-        2,
         CertifiedPublication,
         Empty,
         Limits(32 * KIB, published=10 * KIB, member=KIB),
         lambda at, m, body: at.keep(m, body),
         subject=_of_certified,
+        round=2,
     )
 
     APPROVE = MessageRow(
         "approve",
-        1,
         RedactionDraft,
         messages.Approval,
         _DRAFT,
@@ -217,7 +212,6 @@ class MessageKind(Enum):
     )
     COMMIT = MessageRow(
         "commit",
-        2,
         messages.CommitRequest,
         PledgedNonces,
         _NONCES,
@@ -225,10 +219,10 @@ class MessageKind(Enum):
         subject=_of_draft,
         session=lambda body: body.session,
         by_leader=True,
+        round=2,
     )
     ATTEST = MessageRow(
         "attest",
-        3,
         messages.AttestRequest,
         Vote,
         Limits(4 * KIB, member=KIB),
@@ -236,10 +230,10 @@ class MessageKind(Enum):
         subject=_of_session,
         session=lambda body: body.session,
         by_leader=True,
+        round=3,
     )
     SIGN = MessageRow(
         "sign",
-        4,
         messages.SignRequest,
         SignatureShares,
         replace(_NONCES, member=2 * KIB, pair=400),
@@ -247,20 +241,20 @@ class MessageKind(Enum):
         subject=_of_draft,
         session=lambda body: body.nonces.session,
         by_leader=True,
+        round=4,
     )
     REDACTION = MessageRow(
         "vote-redaction",
-        5,
         messages.VoteRequest,
         CommittedVote,
         replace(_DRAFT, model=5 * KIB // 2),
         _in_seat(lambda member, body: member.vote_redaction(body.draft, body.chunks)),
         subject=_of_draft,
         by_leader=True,
+        round=5,
     )
     FINISH_REDACTION = MessageRow(
         "finish-redaction",
-        6,
         CertifiedRedaction,
         Empty,
         # each chunk, of some ten models, carries the certificate twice
@@ -268,11 +262,11 @@ class MessageKind(Enum):
         lambda at, m, body: at.keep(m, body),
         subject=_of_certified,
         by_leader=True,
+        round=6,
     )
 
     ERASURE = MessageRow(
         "vote-erasure",
-        1,
         messages.ErasureRequest,
         Vote,
         Limits(512 * KIB, model=4 * KIB, member=KIB),
@@ -284,7 +278,6 @@ class MessageKind(Enum):
     )
     MOTION = MessageRow(
         "vote-motion",
-        1,
         Motion,
         CommittedVote,
         Limits(4 * KIB),
@@ -294,7 +287,6 @@ class MessageKind(Enum):
     )
     SUCCESSION = MessageRow(
         "vote-succession",
-        1,
         Succession,
         CommittedVote,
         Limits(4 * KIB, member=128),
@@ -303,7 +295,6 @@ class MessageKind(Enum):
     )
     ACKNOWLEDGEMENT = MessageRow(
         "vote-acknowledgement",
-        1,
         Acknowledgement,
         CommittedVote,
         Limits(4 * KIB),
@@ -313,7 +304,6 @@ class MessageKind(Enum):
 
     WITNESS = MessageRow(
         "witness",
-        1,
         messages.CastVotes,
         Empty,
         Limits(4 * KIB, member=512),
@@ -321,7 +311,6 @@ class MessageKind(Enum):
     )
     RECOMMIT = MessageRow(
         "recommit",
-        1,
         Empty,
         CommittedVote,
         _EMPTY,
@@ -330,7 +319,6 @@ class MessageKind(Enum):
     )
     ATTEST_COSIGNING = MessageRow(
         "attest-certificate",
-        1,
         Cosigning,
         Vote,
         _COSIGNING,
@@ -340,7 +328,6 @@ class MessageKind(Enum):
     )
     COSIGN = MessageRow(
         "cosign",
-        1,
         Cosigning,
         messages.CertificateShare,
         _COSIGNING,
@@ -351,7 +338,6 @@ class MessageKind(Enum):
 
     KEEP_KEYS = MessageRow(
         "keep-keys",
-        1,
         messages.KeyDelivery,
         Empty,
         replace(_KEYS, model=32 * KIB, most=4 * MIB),
@@ -361,7 +347,6 @@ class MessageKind(Enum):
     )
     LEND_KEYS = MessageRow(
         "lend-keys",
-        1,
         messages.KeyRequest,
         messages.KeyDelivery,
         replace(_KEYS, growth=3),
@@ -371,7 +356,6 @@ class MessageKind(Enum):
     )
     DESTROY_KEYS = MessageRow(
         "destroy-keys",
-        1,
         messages.Versions,
         messages.Versions,
         replace(_KEYS, growth=1),
@@ -381,7 +365,6 @@ class MessageKind(Enum):
     )
     READ_KEY = MessageRow(
         "read-key",
-        1,
         messages.ReadRequest,
         messages.WrappedKey,
         Limits(KIB),
@@ -391,7 +374,6 @@ class MessageKind(Enum):
     )
     HAS_BLOCKS = MessageRow(
         "has-blocks",
-        1,
         messages.BlockNames,
         messages.BlockNames,
         Limits(KIB + 128 * MAX_NAMES, growth=1),
@@ -401,7 +383,6 @@ class MessageKind(Enum):
     )
     KEEP_BLOCKS = MessageRow(
         "keep-blocks",
-        1,
         None,
         Empty,
         Limits(MAX_BLOCK_SIZE + 64 * KIB),
@@ -410,7 +391,7 @@ class MessageKind(Enum):
         is_concurrent=True,
     )
     FETCH_BLOCKS = MessageRow(
-        "fetch-blocks", 1, None, Empty, Limits(0), lambda at, m, body: _refuse_question(), is_concurrent=True
+        "fetch-blocks", None, Empty, Limits(0), lambda at, m, body: _refuse_question(), is_concurrent=True
     )
 
     KEY_COMMIT = replace(

@@ -32,11 +32,9 @@ from uvicorn.server import ServerState
 
 from blockful_py.closable import Closable
 from blockful_py.committee.service import door
-from blockful_py.committee.service.body_stream import BodyStream
-from blockful_py.committee.service.budget import ByteBudget
+from blockful_py.committee.service.bodies import BodyStream, ByteBudget, in_thread
 from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, Pace, address_of
 from blockful_py.committee.service.limits import RETRY_SECONDS
-from blockful_py.committee.service.threads import in_thread
 from blockful_py.committee.wire import PATH, SCHEME
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
 from blockful_py.monitoring import health

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from blockful_py.chain.settlement import Executed
 from blockful_py.committee.certified import CertifiedPublication
-from blockful_py.committee.drafting import NewModel
-from blockful_py.committee.packaging import Packager
+from blockful_py.committee.drafting import NewModel, Packager
 from blockful_py.committee.proposals import PublicationProposal
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.keys.sealing import SealedFile
