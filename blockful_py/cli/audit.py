@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
@@ -76,7 +75,7 @@ def audit(
             "head": "0x" + outcome.head.hex(),
             "problems": list(outcome.problems),
             "remembered": len(known) if remember is not None else None,
-            "alarms": documents(alarms),
+            "alarms": [each.to_json() for each in alarms],
             "records": [
                 {
                     "index": entry.index,
@@ -95,8 +94,8 @@ def audit(
         }
     )
     out.say(_table([each for each in outcome.timelines if model in (None, each.name)]))
-    for line in lines(alarms):
-        out.say(line)
+    for alarm in alarms:
+        out.say(str(alarm))
     for problem in outcome.problems:
         out.say(f"PROBLEM {problem}")
     decrypted = sum(entry.decrypted for entry in outcome.entries)

@@ -76,10 +76,10 @@ def join(
     keys = keys_in(folder, passphrase_from(passphrase_file, folder))
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.endpoints import place_for, signer_of
+    from blockful_py.pipeline.run.accounts import provide
     from blockful_py.pipeline.run.directory import RunDirectory
     from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.pipeline.run.opened import OpenedRun
-    from blockful_py.pipeline.run.pocket_money import provide
 
     place = urls(live_url, archive_url)
     run = member_run(folder, run, federation, live_url, archive_url, keys)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from blockful_py.chain.ether import format_ether
-from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MemberOption, OptionalRun, PassphraseFile, located_run
 from blockful_py.cli.parties import opened
@@ -50,7 +49,7 @@ def status(
             "ready": current.ready,
             "election": _election(current.election),
             "members": [_member(each) for each in current.members],
-            "alarms": documents(alarms),
+            "alarms": [each.to_json() for each in alarms],
         }
     )
     follows = current.archive_epoch if current.archive_epoch is not None else "not deployed"
@@ -63,8 +62,8 @@ def status(
     for each in current.members:
         address = "0x" + each.address.hex() if each.address else "-"
         out.say(f"{each.url}  {address:42}  {_state(each)}")
-    for line in lines(alarms):
-        out.say(line)
+    for alarm in alarms:
+        out.say(str(alarm))
     if current.epoch == 0 or current.ready < current.quorum:
         raise typer.Exit(6)
 

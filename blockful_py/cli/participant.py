@@ -347,7 +347,7 @@ def leave(
     Example: blockful participant leave hospital
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.participant.leaving import leave
+    from blockful_py.participant.joining import leave
     from blockful_py.participant.serving import ParticipantService
 
     with (

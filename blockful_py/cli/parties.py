@@ -208,8 +208,8 @@ def require_funds(nodes: Nodes, account: Address) -> None:
     Raises SettingsError if an account is empty on another chain.
     """
     from blockful_py.chain.interface import interface_of
+    from blockful_py.pipeline.run.accounts import provide
     from blockful_py.pipeline.run.nodes import Nodes
-    from blockful_py.pipeline.run.pocket_money import provide
 
     empty = [node for node in (nodes.live, nodes.archive) if not node.balance(account)]
     if not empty:

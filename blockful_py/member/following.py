@@ -9,7 +9,6 @@ from collections.abc import Callable
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.succession import Acknowledgement
-from blockful_py.errors import RunError
 from blockful_py.member.finishing import rank
 from blockful_py.member.office import MemberOffice
 
@@ -39,10 +38,9 @@ class FollowingDuty:
 
         Raises QuorumError when too few members agree; a later step tries again.
         """
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
+        view = self._office.view_if_any()
+        if view is None:
+            return
         committee = view.contracts.committee
         if not isinstance(committee, CommitteeContract) or view.contracts.followers is None:
             return

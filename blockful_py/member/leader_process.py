@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from blockful_py.chain.signer import Signer
@@ -41,23 +41,14 @@ class LeaderProcess:
     request: int | None = None
 
     def to_json(self) -> str:
-        place, run = self.place.to_json(self.run), str(self.run)
-        return json.dumps(
-            {
-                "run": run,
-                "place": place,
-                "account": self.account,
-                "leader": self.leader,
-                "request": self.request,
-            }
-        )
+        return json.dumps(asdict(self) | {"run": str(self.run), "place": self.place.to_json(self.run)})
 
     @classmethod
     def from_json(cls, text: str) -> LeaderProcess:
         document = json.loads(text)
         run = Path(document["run"])
         place = ChainEndpoints.from_json(document["place"], run)
-        return cls(run, place, document["account"], document["leader"], document["request"])
+        return cls(**{**document, "run": run, "place": place})
 
 
 def lead(task: str) -> None:

@@ -10,7 +10,6 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.committee.service.folder import MemberFolder
-from blockful_py.errors import RunError
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.monitoring.health import Health, writable
 from blockful_py.pipeline.run.chain_looks import ChainLooks
@@ -49,10 +48,9 @@ class MonitorDuty:
         """Updates metrics and health.  Raises NodeError when a chain does not answer."""
         if not self._looks.is_due:
             return
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
+        view = self._office.view_if_any()
+        if view is None:
+            return
         self._looks.look(view.contracts)
         self._is_seated = self._folder.address in self._office.current_roster()
         self._seated.set(self._is_seated)

@@ -29,7 +29,7 @@ from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
-from blockful_py.errors import BlockfulError, NodeError, RefusedError
+from blockful_py.errors import BlockfulError, NodeError, RefusedError, RunError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
@@ -334,6 +334,12 @@ class MemberOffice:
                 account = signer_of(self._folder.keys)
                 self._opened = MemberView.of(self._directory, self._urls, account, self._folder)
             return self._opened
+
+    def view_if_any(self) -> MemberView | None:
+        """As `view`, but None while the run does not exist: it may come after the member."""
+        with suppress(RunError):
+            return self.view()
+        return None
 
     def _roster(self, epoch: int) -> Roster | None:
         committee = self.view().contracts.committee

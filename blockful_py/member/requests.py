@@ -11,7 +11,7 @@ from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
-from blockful_py.errors import BlockfulError, RunError
+from blockful_py.errors import BlockfulError
 from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.leads import heard
 from blockful_py.member.office import MemberOffice, MemberView
@@ -71,11 +71,8 @@ class RequestDuty:
         Raises RunError when the leader process fails, SettingsError when the member's account is empty, and
         QuorumError when others judge a request differently.
         """
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
-        if view.run.party is None or view.contracts.followers is None:
+        view = self._office.view_if_any()
+        if view is None or view.run.party is None or view.contracts.followers is None:
             return
         problem: BlockfulError | None = None
         undecided, ready = self._undecided(view), self._admitted(view)

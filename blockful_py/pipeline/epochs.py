@@ -8,7 +8,7 @@ from blockful_py.errors import BlockfulError
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, members_at
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate, unheard
 from blockful_py.pipeline.operated import OperatedRun
-from blockful_py.pipeline.run.pocket_money import provide
+from blockful_py.pipeline.run.accounts import provide
 
 
 class Epochs:

@@ -21,11 +21,11 @@ from blockful_py.keys.sealing import decrypted
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.reader_keyring import ask_members
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
+from blockful_py.pipeline.run.accounts import provide
 from blockful_py.pipeline.run.contracts import key_shares
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
-from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Position, Uri

@@ -34,13 +34,11 @@ from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
-from blockful_py.pipeline.review.fetched import FetchedWeights, refusing, require
+from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.spot_checks import SpotChecks
-from blockful_py.pipeline.review.times import require_timely
-from blockful_py.pipeline.review.withdrawal import review_withdrawal
+from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
