@@ -51,16 +51,19 @@ def audit(
     """
     run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.decryptors import AuditorDecryptor
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reader import ReaderSession
+    from blockful_py.pipeline.reader import ReaderDecryptor, ReaderSession
     from blockful_py.record.archive_memory import recall
     from blockful_py.record.archive_memory import remember as write
 
     out = Output(as_json)
     keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
     with Federation.open(run) as federation:
-        decryptor = None if keys is None else AuditorDecryptor(ReaderSession(run, keys, federation.nodes))
+        decryptor = (
+            None
+            if keys is None
+            else ReaderDecryptor(ReaderSession(run, keys, federation.nodes), archived=True)
+        )
         archive = federation.contracts.archive
         known = recall(remember, archive) if remember is not None else ()
         outcome, alarms = federation.audit(known, decryptor, out), federation.alarms()

@@ -7,10 +7,14 @@ runs or prints its own help.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 
 from blockful_py.monitoring.logs import LogLevel
+from blockful_py.terminal import printable
 
 INFO, WARNING = LogLevel.INFO, LogLevel.WARNING
 
@@ -65,8 +69,8 @@ CERTIFICATE = Group(
     "certificate",
     "Issue, show, verify and attest erasure certificates.",
     (
-        Command("issue", "certificate_issue:issue", "Have a quorum sign the outcome of a request.", WARNING),
-        Command("show", "certificate_show:show", "Print the contents of a certificate."),
+        Command("issue", "certificate:issue", "Have a quorum sign the outcome of a request.", WARNING),
+        Command("show", "certificate:show", "Print the contents of a certificate."),
         Command("verify", "certificate_verify:verify", "Check a certificate."),
         Command("attest", "certificate_attest:attest", "Write a certificate as a signed in-toto statement."),
     ),
@@ -100,14 +104,14 @@ COMMITTEE = Group(
     (
         Command("init", "committee_member:init", "Make a member: a folder with fresh keys."),
         Command("serve", "committee_serve:serve", "Run a member until it is stopped.", INFO),
-        Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
-        Command("fund", "committee_epochs:fund", "Give members gas money on development chains."),
+        Command("status", "committee:status", "Show epoch, election, members and alarms."),
+        Command("fund", "committee:fund", "Give members gas money on development chains."),
         Command("join", "committee_member:join", "Register a member with a stake, or raise its stake."),
         Command("enter", "committee_member:enter", "Give a member a new federation file."),
-        Command("rotate", "committee_epochs:rotate", "Elect the next committee.", WARNING),
+        Command("rotate", "committee:rotate", "Elect the next committee.", WARNING),
         Command("leave", "committee_member:leave", "Take a member out of elections, then its stake."),
-        Command("keygen", "committee_epochs:keygen", "Have the members generate a new group key.", WARNING),
-        Command("agree", "committee_agree:agree", "Agree that a member votes for a motion."),
+        Command("keygen", "committee:keygen", "Have the members generate a new group key.", WARNING),
+        Command("agree", "committee_member:agree", "Agree that a member votes for a motion."),
         Command("risk", "committee_risk:risk", "Compute the risk that too many members attack."),
     ),
 )
@@ -183,15 +187,15 @@ SECTIONS: Sections = {
         Command("graph", "graph:graph", "List the models and their references."),
         Command("verify", "verify:verify", "Check models on the record."),
         Command("audit", "audit:audit", "List the archive and check that it is whole."),
-        Command("export-proof", "export_proof:export_proof", "Write a proof that models are on the record."),
+        Command("export-proof", "proof:export_proof", "Write a proof that models are on the record."),
         Command("export", "export:export", "Write a model, with card, proof and certificate, for others."),
-        Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
+        Command("verify-proof", "proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
         Command("cid", "files:cid", "Print the CID of a file."),
         Command("sweep", "files:sweep", "Remove what a crash left in a store."),
     ),
     "Readers and auditors": (
-        Command("read", "read:read", "Decrypt a model for a registered reader."),
+        Command("read", "reader:read", "Decrypt a model for a registered reader."),
         READER,
         AUDITOR,
         Command("expire", "auditor:expire", "Destroy keys whose retention is over."),
@@ -200,3 +204,30 @@ SECTIONS: Sections = {
     "Machines": (MACHINES, PARTICIPANT),
     "Development": (DEVNET,),
 }
+
+
+ENTRY_POINTS = "blockful.commands"
+"""The group of entry points; each is a `Sections`."""
+
+LAB = "blockful-lab"
+PACKAGES = {"experiment": LAB, "simulate": LAB}
+"""The package of each command of this project that `blockful` leaves out."""
+
+
+@cache
+def added_sections() -> Sections:
+    """The commands that installed packages add.
+
+    Warns about a package that cannot be imported, and leaves it out.
+    """
+    found: dict[str, tuple[Command | Group, ...]] = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            sections: Sections = entry.load()
+        except ImportError as error:
+            sys.stderr.write(
+                printable(f"warning: {entry.value} has commands and cannot be loaded: {error}\n")
+            )
+            continue
+        found |= {heading: (*found.get(heading, ()), *rows) for heading, rows in sections.items()}
+    return found

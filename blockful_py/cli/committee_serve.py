@@ -91,15 +91,12 @@ def serve(
         SlashingDuty,
     )
     from blockful_py.member.file_retention import FilesDuty
-    from blockful_py.member.finishing import FinishingDuty
-    from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.leads import LeaderActivity, LeadRecorder
-    from blockful_py.member.measured import MeasuredHandler, MemberMetrics
-    from blockful_py.member.monitoring import MonitorDuty
+    from blockful_py.member.finishing import FinishingDuty, FollowingDuty
+    from blockful_py.member.monitoring import MeasuredHandler, MemberMetrics, MonitorDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
     from blockful_py.member.takeover import TakeoverDuty
-    from blockful_py.member.turns import Turns
+    from blockful_py.member.turns import LeaderActivity, LeadRecorder, Turns
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 
