@@ -55,7 +55,7 @@ WORDS = {
 class ReadersLedger(Protocol):
     """The ReaderRegistry contract."""
 
-    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool) -> bytes:
         """Leaf of `setBarred(account, barred)` in a certificate's content."""
 
 
@@ -69,18 +69,16 @@ class AuditorsLedger(Protocol):
 class ParticipantsLedger(Protocol):
     """The ParticipantRegistry contract."""
 
-    def change_file_leaf(self, digest: Bytes32, chunk: int = 0, chunks: int = 1) -> bytes:
+    def change_file_leaf(self, digest: Bytes32) -> bytes:
         """Leaf of `changeFile(digest)` in a certificate's content."""
 
-    def decide_leaf(
-        self, request: int, content: bytes, admitted: bool, chunk: int = 0, chunks: int = 1
-    ) -> bytes:
+    def decide_leaf(self, request: int, content: bytes, admitted: bool) -> bytes:
         """Leaf of `decide(request, admitted)` in a certificate's content."""
 
-    def admit_leaf(self, account: Address, chunk: int = 0, chunks: int = 1) -> bytes:
+    def admit_leaf(self, account: Address) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
 
-    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool) -> bytes:
         """Leaf of `setBarred(account, barred)` in a certificate's content."""
 
 

@@ -16,7 +16,6 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
@@ -135,7 +134,7 @@ class Server(Closable):
             raise UnreachableError(
                 f"{host}:{port} cannot be listened on ({error.strerror}): choose another port."
             ) from None
-        self._routes = _Routes(service, gateway, state, around)
+        self._reception = partial(_Reception, service, gateway, state, around, tls)
         self._tls = tls
         self._ready = threading.Event()
         self._stop: Callable[[], object] = lambda: None
@@ -167,7 +166,7 @@ class Server(Closable):
 
     async def _serve(self) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        reception = _Reception(self._routes, self._tls)
+        reception = self._reception()
         self._accept_on(loop, reception)
         self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
         self._ready.set()
@@ -191,20 +190,17 @@ class Server(Closable):
             loop.add_reader(self._listening, accept)
 
 
-@dataclass(frozen=True, slots=True)
-class _Routes:
-    """The applications that a server serves; as in `Server`."""
-
-    service: Service[Any] | None
-    gateway: ASGIApp | None
-    state: Health | None
-    around: Around
-
-
 class _Reception:
     """Passes accepted connections to HTTP, their questions to a service, requests for blocks to a gateway."""
 
-    def __init__(self, routed: _Routes, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        service: Service[Any] | None,
+        gateway: ASGIApp | None,
+        state: Health | None,
+        around: Around,
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self._tls = tls
         self._door = Door()
         self._bodies = ByteBudget(BODIES)
@@ -212,15 +208,14 @@ class _Reception:
         self._state = ServerState()
         self._starting: set[asyncio.Task[None]] = set()
         routes: list[BaseRoute] = []
-        service = routed.service
         if service is not None:
             routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
-        if routed.gateway is not None:
-            routes.append(Route(PREFIX + "{rest:path}", _Fetching(routed.gateway, service, self._door)))
-        if routed.state is not None:
-            routes.append(Route(health.PATH, _Fetching(health.bare(routed.state), None, self._door)))
+        if gateway is not None:
+            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, service, self._door)))
+        if state is not None:
+            routes.append(Route(health.PATH, _Fetching(health.bare(state), None, self._door)))
         self._config = Config(
-            routed.around(Router(routes, redirect_slashes=False)),
+            around(Router(routes, redirect_slashes=False)),
             log_config=None,
             log_level="critical",
             access_log=False,

@@ -104,11 +104,9 @@ class RemoteCommittee:
         secret: int,
         keys: Path,
         *,
-        announced: bool = False,
+        announced: bool,
     ) -> None:
-        """Configures the committee; `announced` also looks for members at the URLs that they put on the
-        chain.
-        """
+        """Configures the committee; `announced`: also looks for members at the URLs that they announced."""
         committee = contracts.committee
         self._settings = settings
         self._contracts = contracts

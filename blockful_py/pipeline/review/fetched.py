@@ -47,7 +47,7 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def require(holds: bool, reason: str) -> None:
-    """Raises RefusedError with the reason unless the condition holds."""
+    """Refuses with the reason unless the condition holds.  Raises RefusedError."""
     if not holds:
         raise RefusedError(reason)
 
