@@ -39,6 +39,7 @@ from blockful_py.types import Paradigm
 if TYPE_CHECKING:
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.participant.folder import ParticipantFolder
+    from blockful_py.participant.serving import ParticipantService
     from blockful_py.pipeline.party import PartyRun
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The participant's folder.")]
@@ -221,12 +222,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.participant.serving import ParticipantService
-
-    with (
-        ChildProcesses(MODULE) as processes,
-        ParticipantService(party, keys, processes) as participant,
-    ):
+    with _service_of(party, keys) as participant:
         catalogue = participant.catalogue()
         own = {
             name: placed.version
@@ -348,12 +344,8 @@ def leave(
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     from blockful_py.participant.joining import leave
-    from blockful_py.participant.serving import ParticipantService
 
-    with (
-        ChildProcesses(MODULE) as processes,
-        ParticipantService(party, keys, processes) as participant,
-    ):
+    with _service_of(party, keys) as participant:
         left_open = leave(participant, keys, anyway)
         out.result(
             {"left": participant.user, "open": {str(n): list(names) for n, names in left_open.items()}}
@@ -436,6 +428,14 @@ def _opened(folder: Path, passphrase_file: Path | None) -> tuple[ParticipantFold
 
     party = ParticipantFolder(folder)
     return party, party.keys(passphrase_from(passphrase_file, folder))
+
+
+@contextmanager
+def _service_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[ParticipantService]:
+    from blockful_py.participant.serving import ParticipantService
+
+    with ChildProcesses(MODULE) as processes, ParticipantService(party, keys, processes) as participant:
+        yield participant
 
 
 @contextmanager

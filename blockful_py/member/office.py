@@ -35,8 +35,7 @@ from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
 from blockful_py.member.endpoints import Urls, place_for, signer_of
-from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.coordination.motions import AgreedMotions
+from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.admission import RequestAdmission

@@ -10,8 +10,7 @@ from __future__ import annotations
 from blockful_py.committee.motions import Matter
 from blockful_py.committee.service.key_leader import Generated
 from blockful_py.errors import BlockfulError, ContractError, QuorumError
-from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, certified
+from blockful_py.pipeline.coordination.motions import FileChanges, OpenMotions, carry_out, certified
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember, members_at
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate
 from blockful_py.pipeline.jobs.context import FederationContext

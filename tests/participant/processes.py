@@ -26,7 +26,7 @@ from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
-from blockful_py.pipeline.coordination.file_changes import FileChanges
+from blockful_py.pipeline.coordination.motions import FileChanges
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
