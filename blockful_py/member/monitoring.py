@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -47,7 +47,7 @@ class MonitorDuty:
                 "store": writable(folder.path),
                 "rules": lambda: self._rules or None,
             },
-            self._facts,
+            lambda: {"epoch": self._looks.epoch, "seated": self._is_seated},
         )
 
     def step(self) -> None:
@@ -70,9 +70,6 @@ class MonitorDuty:
             account = self._folder.keys.account
             self._stake.set(committee.candidate(account).stake / WEI_OF_ETHER)
             self._trust.set(committee.trust(account) / MILLION)
-
-    def _facts(self) -> Mapping[str, Any]:
-        return {"epoch": self._looks.epoch, "seated": self._is_seated}
 
 
 REFUSALS: Mapping[type[Exception], str] = {TooLongError: "too long", MessageError: "not accepted"}

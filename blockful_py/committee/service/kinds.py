@@ -124,14 +124,6 @@ def _of_proposal(body: Succession | Acknowledgement) -> tuple[int, bytes]:
     return body.epoch, body.proposal()
 
 
-def _of_session(body: messages.AttestRequest) -> tuple[int, bytes]:
-    return _of_body(body.session)
-
-
-def _of_certified(body: CertifiedPublication | CertifiedRedaction) -> tuple[int, bytes]:
-    return body.subject
-
-
 def _refuse_question() -> NoReturn:
     raise MessageError("fetch-blocks signs a request for blocks and is not a question.")
 
@@ -196,7 +188,7 @@ class MessageKind(Enum):
         Empty,
         Limits(32 * KIB, published=10 * KIB, member=KIB),
         lambda at, m, body: at.keep(m, body),
-        subject=_of_certified,
+        subject=lambda body: body.subject,
         round=2,
     )
 
@@ -227,7 +219,7 @@ class MessageKind(Enum):
         Vote,
         Limits(4 * KIB, member=KIB),
         _in_seat(lambda member, body: Vote(member.attest(body.session, body.pledges))),
-        subject=_of_session,
+        subject=lambda body: _of_body(body.session),
         session=lambda body: body.session,
         by_leader=True,
         round=3,
@@ -260,7 +252,7 @@ class MessageKind(Enum):
         # each chunk, of some ten models, carries the certificate twice
         replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
         lambda at, m, body: at.keep(m, body),
-        subject=_of_certified,
+        subject=lambda body: body.subject,
         by_leader=True,
         round=6,
     )

@@ -138,7 +138,7 @@ class Server(Closable):
         self._tls = tls
         self._ready = threading.Event()
         self._stop: Callable[[], object] = lambda: None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     @property
     def url(self) -> str:
@@ -160,9 +160,6 @@ class Server(Closable):
     def __enter__(self) -> Self:
         self.start()
         return self
-
-    def _run(self) -> None:
-        asyncio.run(self._serve())
 
     async def _serve(self) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()

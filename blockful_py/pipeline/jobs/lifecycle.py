@@ -172,7 +172,8 @@ class JobLifecycle:
     def _fail(self, error: BlockfulError, begun: Callable[[], bool]) -> None:
         """Ends a refused job, unless it is half-done and can continue."""
         hopeless = isinstance(error, UnlearningError) and self._is_erasing()
-        if hopeless or (not self._is_half_done() and not begun()):
+        half_done = any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
+        if hopeless or (not half_done and not begun()):
             self.withdraw()
             clear_tasks(self._context.run)
             self._journal.close_job(JobState.FAILED, str(error))
@@ -194,9 +195,6 @@ class JobLifecycle:
         if request is None:
             return request_id.of_job(self._context.run.identity, job.number)
         return request_id.of_request(request_key(request))
-
-    def _is_half_done(self) -> bool:
-        return any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
 
     def _is_erasing(self) -> bool:
         """Whether keys may be destroyed, after which this job cannot do the rest of the request."""
