@@ -51,7 +51,6 @@ def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> Non
     with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):
         coordinator = plan.roster.coordinator(plan.roster.members(plan.reviewer()))
         plan.roster.execute(coordinator.certify_redaction(plan.draft()), coordinator)
-        assert coordinator.consensus == 1
         assert plan.federation.verify().passed
         assert plan.federation.catalogue()["x"].version == 1
 
@@ -380,7 +379,6 @@ def test_a_second_content_under_one_proposal_is_refused(plan: Plan) -> None:
             member.approve(second)
     with pytest.raises(QuorumError, match="0 of 4 members agree"):
         coordinator.certify_redaction(second)
-    assert coordinator.consensus == 1
 
 
 def test_the_next_leader_proposes_the_nodes_of_one_that_failed(plan: Plan) -> None:
@@ -390,7 +388,6 @@ def test_the_next_leader_proposes_the_nodes_of_one_that_failed(plan: Plan) -> No
         member.approve(plan.roster.draft(nodes))
     coordinator = plan.roster.coordinator(members)
     coordinator.certify_redaction(plan.roster.draft(nodes, later=1))
-    assert coordinator.consensus == 1
 
 
 def test_members_of_one_process_compute_a_content_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

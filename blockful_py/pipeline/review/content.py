@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
@@ -33,6 +32,7 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
+from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
@@ -63,13 +63,6 @@ class Proposed:
     target: Target
     node: ModelNode
     redaction: Redaction
-
-
-class Motions(Protocol):
-    """The motions that this member agrees to."""
-
-    def review(self, motion: Motion) -> bytes:
-        """The leaf of the call that a motion allows.  Raises RefusedError unless the member agrees."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +109,7 @@ class ContentReviewer:
     checks that depend on the state of the chains are repeated for each member.
     """
 
-    def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
+    def __init__(self, sources: ReviewSources, motions: OwnMotions, counter: Counter) -> None:
         self._sources = sources
         self._motions = motions
         self._live = sources.contracts.live
