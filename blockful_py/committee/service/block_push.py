@@ -30,7 +30,7 @@ def push(
 ) -> tuple[int, ...]:
     """Pushes the blocks of `files` to all members at once, each only the blocks that it lacks.
 
-    Returns the indices of those that have all blocks, once a quorum has them and the others had time as well
+    Returns the indices of the members with all blocks, once a quorum has them and the others had time as well
     (`polling.at_once`).  Raises QuorumError unless a quorum takes them, StorageError when `source` lacks one.
     """
     blocks = tuple(dict.fromkeys(uri for file in files for uri in blocks_of(file, source.block)))
