@@ -24,7 +24,7 @@ from blockful_py.cli.options import (
     located_run,
     urls,
 )
-from blockful_py.cli.parties import member_run
+from blockful_py.cli.parties import member_keys, member_run
 from blockful_py.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
@@ -75,10 +75,8 @@ def join(
     Example: blockful committee join members/1 --run runs/mine --stake 1
     """
     run = located_run(run) if run else None
-    from blockful_py.committee.service.folder import keys_in
-
     out, wei = Output(as_json), parse_ether(stake)
-    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
+    keys = member_keys(folder, passphrase_file)
     from blockful_py.member.candidacy import Candidate, fund
     from blockful_py.member.endpoints import place_for, signer_of
     from blockful_py.pipeline.run.accounts import provide
@@ -128,10 +126,8 @@ def enter(
 
     Example: blockful committee enter members/1 --federation federation.toml
     """
-    from blockful_py.committee.service.folder import keys_in
-
     out = Output(as_json)
-    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
+    keys = member_keys(folder, passphrase_file)
     run = member_run(folder, None, federation, live_url, archive_url, keys, allow)
     out.result({"run": str(run)})
     out.say(f"the member in {folder} follows {federation}")
@@ -157,9 +153,8 @@ def leave(
     Example: blockful committee leave members/1 --run runs/mine
     """
     run = located_run(run)
-    from blockful_py.committee.service.folder import VAULT, keys_in
-
-    out, keys = Output(as_json), keys_in(folder, passphrase_from(passphrase_file, folder))
+    out, keys = Output(as_json), member_keys(folder, passphrase_file)
+    from blockful_py.committee.service.folder import VAULT
     from blockful_py.committee.vault import Vault
     from blockful_py.member.candidacy import Candidate
     from blockful_py.member.endpoints import signer_of
@@ -203,11 +198,10 @@ def agree(
     Example: blockful committee agree runs/mine/motions/5f0c2a9e81d3b746.json members/1
     """
     from blockful_py.committee.service.agreements import AGREED, Agreements
-    from blockful_py.committee.service.folder import keys_in
     from blockful_py.pipeline.coordination.motions import read_motion
 
     out, parsed = Output(as_json), read_motion(motion)
-    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
+    keys = member_keys(folder, passphrase_file)
     agreements, changed = Agreements(folder / AGREED), tuple[str, ...]()
     if withdraw:
         agreements.withdraw(parsed)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import ArchiveUrl, AsJson, LiveUrl, Overrides, PassphraseFile, SettingsFile
-from blockful_py.cli.parties import founder, led_by_member, nodes_of, require_funds
+from blockful_py.cli.parties import founder, led_by_member, member_keys, nodes_of, require_funds
 from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import RunError
 
@@ -104,12 +104,10 @@ def change(
 
     Example: blockful federation change federation.toml members/1
     """
-    from blockful_py.committee.service.folder import keys_in
     from blockful_py.record.federation_file import read_federation_file, uri_of
 
     out, data = Output(as_json), read_federation_file(file)
-    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
-    with led_by_member(folder, keys) as federation:
+    with led_by_member(folder, member_keys(folder, passphrase_file)) as federation:
         changed = federation.administration().change_file(data)
     digest = "0x" + uri_of(data).digest.hex()
     out.result({"digest": digest, "changed": [str(each) for each in changed]})

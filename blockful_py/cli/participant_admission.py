@@ -10,8 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, PassphraseFile, address
-from blockful_py.cli.parties import led_by_member
-from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.cli.parties import led_by_member, member_keys
 
 Led = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the leading member.")]
 
@@ -52,11 +51,8 @@ def _decide(
     text: str, folder: Path, passphrase_file: Path | None, as_json: bool, barred: bool | None
 ) -> None:
     """Has an account admitted if `barred` is None, otherwise barred or readmitted."""
-    from blockful_py.committee.service.folder import keys_in
-
     out, account = Output(as_json), address(text)
-    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
-    with led_by_member(folder, keys) as federation:
+    with led_by_member(folder, member_keys(folder, passphrase_file)) as federation:
         if barred is None:
             federation.administration().admit_participant(account)
         else:
