@@ -166,7 +166,7 @@ SECTIONS: Sections = {
         Command("down", "up:down", "Stop the federation that `up` started."),
         Command("init", "init:init", "Write example settings to start from."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),
-        Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
+        Command("deploy", "train:deploy", "Deploy the contracts and make a run directory."),
         Command("data", "data:data", "Show what each user has, or where to get data sets."),
         Command("train", "train:train", "Train the users' models and publish them.", WARNING),
         Command(
@@ -174,7 +174,7 @@ SECTIONS: Sections = {
         ),
         REQUEST,
         ACCOUNT,
-        Command("evaluate", "evaluate:evaluate", "Score models on the held-out data."),
+        Command("evaluate", "models:evaluate", "Score models on the held-out data."),
         Command("report", "report:report", "Print and draw a finished run's report again."),
         Command("explorer", "explorer:explorer", "Show a federation in the browser.", INFO),
     ),
@@ -184,7 +184,7 @@ SECTIONS: Sections = {
         Command("abort", "jobs:abort", "Give up an interrupted job."),
     ),
     "Record": (
-        Command("graph", "graph:graph", "List the models and their references."),
+        Command("graph", "models:graph", "List the models and their references."),
         Command("verify", "verify:verify", "Check models on the record."),
         Command("audit", "audit:audit", "List the archive and check that it is whole."),
         Command("export-proof", "proof:export_proof", "Write a proof that models are on the record."),

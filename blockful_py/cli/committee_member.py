@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a committee member, registers it, gives it a federation file, and takes it out of elections."""
+"""Makes a committee member, registers it, updates it, has it agree to motions, and takes it out."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def agree(
 
     Example: blockful committee agree runs/mine/motions/5f0c2a9e81d3b746.json members/1
     """
-    from blockful_py.committee.service.agreements import AGREED, Agreements
+    from blockful_py.committee.motions import AGREED, Agreements
     from blockful_py.pipeline.coordination.motions import read_motion
 
     out, parsed = Output(as_json), read_motion(motion)

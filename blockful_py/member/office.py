@@ -15,8 +15,7 @@ from blockful_py.chain.sortition import Phase
 from blockful_py.committee import wire
 from blockful_py.committee.certificate_signer import PENDING, CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
-from blockful_py.committee.motions import Matter
-from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.motions import AGREED, Agreements, Matter
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Committee decisions other than on models: readers, auditors, participants and the federation file.
+"""Committee decisions other than on models: epochs, readers, auditors, participants, the federation file.
 
 Appointed members, who live in this process, vote as their one operator decides.  A member in a process of its
 own votes for a motion once its operator has agreed to it (`blockful committee agree`).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Posts a message to a member's URL and reads its answer, within a deadline and a size."""
+"""Asks one member at its URL: signed questions, verified answers, limited in time and size."""
 
 from __future__ import annotations
 

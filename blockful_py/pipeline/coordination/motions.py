@@ -10,8 +10,7 @@ from pathlib import Path
 from blockful_py.chain.contract import Contract
 from blockful_py.committee import codec
 from blockful_py.committee.coordinator import Coordinator
-from blockful_py.committee.motions import REQUESTS, Matter, Motion
-from blockful_py.committee.service.agreements import Agreements
+from blockful_py.committee.motions import REQUESTS, Agreements, Matter, Motion
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import ContractError, MessageError, RefusedError, SettingsError
 from blockful_py.ledger.signed import Executor
