@@ -28,7 +28,6 @@ class LeaderProcess:
     """The task of a leader process, which leads a request of `run`.
 
     Attributes:
-        place: URLs of the chains.
         account: private key of the account that pays for transactions.
         leader: secret of a voting key, or of a leader's key that the members accept.
         request: number of the filed request to lead, among machines; None to resume the run's open job.

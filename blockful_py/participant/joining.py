@@ -45,7 +45,6 @@ def join(
     A call after an interruption, or with a new federation file, continues.
 
     Args:
-        file: the federation file.
         own_data: a file of samples, the name of a data set, or a table or folder of images, which is
             converted to samples by the federation's rule.
         nodes: send transactions from the participant's account.

@@ -121,7 +121,6 @@ class MemberClient:
 
     Attributes:
         address: address of the member's voting key.
-        signer: signs the questions.
         inside: whether the URL may lead to this host or a private network.
     """
 

@@ -46,10 +46,6 @@ class FederationContext:
     """Chains, stores, data and keys of one federation.
 
     Attributes:
-        opened: chains, stores and record.
-        setup: data, users and training settings.
-        keys: data keys of weights.
-        accounts: accounts of the users.
         hand_out: pushes files to the members, unless they read the same store.
         changer: applies a method's changes of single models.
     """

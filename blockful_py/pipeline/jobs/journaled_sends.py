@@ -54,7 +54,6 @@ class JournaledExecution:
     """A settlement, with its steps in the journal.
 
     Attributes:
-        certify: the step that certified it.
         tell: the step that hands it to the members; None if they live in this process.
         sends: its transactions, by chain and chunk.
     """

@@ -95,14 +95,10 @@ class SpotChecks:
         self._weights = weights
 
     def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
-        """Checks the spot check of a proposed version.  Raises RefusedError with the first fault.
+        """Checks the spot check of a proposed version with these weights.  Raises RefusedError if it fails.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
         fall back to a result that is only measured.
-
-        Args:
-            node: node of the proposed version.
-            result: its weights.
         """
         placed, said = catalogue[node.name], node.spot_check
         committed = None
