@@ -23,7 +23,7 @@ from blockful_py.committee.certified import CertifiedProposal
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.dkg_participant import DkgParticipant
-from blockful_py.committee.service.kinds import MessageKind, MessageRow
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import SMALLEST
 from blockful_py.committee.service.messages import (
     NOBODY,
@@ -148,12 +148,13 @@ class RequestHandler:
         kind, question, signer = admitted.kind, admitted.question, admitted.signer
         message = question.with_body(body).message
         try:
-            answered = self._answered(kind.row, message)
+            answered = self._answered(kind, message)
         except Exception as error:  # no message may end the process
             return signer.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
         return signer.answer(question, wire.ANSWERED, codec.encode(answered)).envelope
 
-    def _answered(self, row: MessageRow, message: wire.Message) -> Any:
+    def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
+        row = kind.row
         with nullcontext() if row.is_concurrent else self._lock:
             body = message.body if row.body is None else codec.decode(row.body, message.body)
             if row.subject is not None:
