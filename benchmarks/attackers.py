@@ -16,9 +16,9 @@ from benchmarks.instruments import replaced
 from blockful_py.chain.participant_registry import Endpoint, ParticipantRegistryContract
 from blockful_py.chain.signer import Signer
 from blockful_py.committee import wire
-from blockful_py.committee.service.client import post
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB, Extent
+from blockful_py.committee.service.member_client import post
 from blockful_py.errors import BlockfulError, ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights

@@ -33,11 +33,11 @@ from time import process_time
 from blockful_py.committee.certificate_signer import CertificateSigner
 from blockful_py.committee.cosigner import Cosigner
 from blockful_py.committee.memory import VolatileMemory
-from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedAttestation, signer_bits
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, SignedAttestation
 from blockful_py.crypto import chameleon, curve, eip712
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.crypto.threshold.messages import Task
@@ -131,8 +131,8 @@ def binding(shares: Sequence[KeyShare], repeats: int) -> dict[str, float]:
     task = Task(bytes(32), bytes(32), 1)
     times: list[tuple[float, ...]] = []
     for attempt in range(repeats):
-        bits = signer_bits(range(1, len(signers) + 1))
-        session = CollisionSession(1, bytes(32), bytes(32), bytes(20), bits, keccak(bytes([attempt])))
+        chosen = bits(range(1, len(signers) + 1))
+        session = CollisionSession(1, bytes(32), bytes(32), bytes(20), chosen, keccak(bytes([attempt])))
         marks = [process_time()]
         pledged = [signer.commit(session, 1) for signer in signers]
         marks.append(process_time())

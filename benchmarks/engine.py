@@ -19,10 +19,10 @@ from time import perf_counter, process_time, sleep
 from typing import Any
 
 from benchmarks.stored import keep
+from blockful_py.engine.engine import engine_of
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
-from blockful_py.engine.making import engine_of
 from blockful_py.engine.tasks import EngineTask
 from blockful_py.settings import EngineSettings
 from blockful_py.storage.store import ContentStore

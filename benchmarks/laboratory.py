@@ -25,7 +25,7 @@ from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.costs import Operations
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs import redaction
+from blockful_py.pipeline.jobs import journaled_sends, redaction
 from blockful_py.pipeline.jobs.unlearning import Unlearned
 from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -89,8 +89,8 @@ class _Timing:
                     stack.enter_context(replaced(owner, name, timed))
             stack.enter_context(replaced(Stopwatch, "__call__", _processor_time))
             stack.enter_context(replaced(ContentReviewer, "review_redaction", _alone))
-            settle = self._weighed(redaction.redaction_settlement)
-            stack.enter_context(replaced(redaction, "redaction_settlement", settle))
+            settle = self._weighed(journaled_sends.settlement_of)
+            stack.enter_context(replaced(redaction, "settlement_of", settle))
             yield
 
     def _weighed(self, settle: Callable[..., Settlement]) -> Callable[..., Settlement]:

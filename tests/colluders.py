@@ -19,15 +19,14 @@ from blockful_py.committee.pledges import (
     CollisionSession,
     PledgedNonces,
     SignedAttestation,
-    signer_bits,
 )
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.protocols import Reviewer, Voter
 from blockful_py.crypto import eip712
-from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.redaction import redaction_settlement
+from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.run.contracts import key_shares
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.record.model_node import ModelNode
@@ -48,8 +47,7 @@ def session_for(
     draft: RedactionDraft, signers: Sequence[int], salt: bytes = bytes(32), leader: bytes = bytes(20)
 ) -> CollisionSession:
     """A session for the collisions of a draft."""
-    bits = signer_bits(signers)
-    return CollisionSession(draft.epoch, draft.proposal, draft.digest(), leader, bits, salt)
+    return CollisionSession(draft.epoch, draft.proposal, draft.digest(), leader, bits(signers), salt)
 
 
 def attested_by(
@@ -138,7 +136,7 @@ class Conspiracy:
         """Writes a redaction to the archive, then to the live chain, one transaction at a time."""
         contracts = self.federation.contracts
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
-        settlement = redaction_settlement(contracts, certified, (), "collusion")
+        settlement = settlement_of(contracts, certified, "collusion")
         return send_missing(settlement, sides, unrecorded, coordinator.release)
 
     def collude(self, nodes: dict[Position, ModelNode]) -> None:

@@ -41,7 +41,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     f"{PACKAGE}.pipeline": (
         frozenset({"attesting", "founding", "party", "proving", "resume"}),
         frozenset({"federation"}),
-        frozenset({"administration", "alarms", "decryptors", "epochs", "verifying"}),
+        frozenset({"administration", "verifying"}),
         frozenset({"operated", "reader"}),
         frozenset({"jobs"}),
         frozenset({"review"}),

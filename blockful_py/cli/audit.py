@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from blockful_py.cli.alarms import documents, lines
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
@@ -52,16 +51,19 @@ def audit(
     """
     run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.decryptors import AuditorDecryptor
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reader import ReaderSession
+    from blockful_py.pipeline.reader import ReaderDecryptor, ReaderSession
     from blockful_py.record.archive_memory import recall
     from blockful_py.record.archive_memory import remember as write
 
     out = Output(as_json)
     keys = None if auditor is None else ReaderKeys.load(auditor, passphrase_from(passphrase_file))
     with Federation.open(run) as federation:
-        decryptor = None if keys is None else AuditorDecryptor(ReaderSession(run, keys, federation.nodes))
+        decryptor = (
+            None
+            if keys is None
+            else ReaderDecryptor(ReaderSession(run, keys, federation.nodes), archived=True)
+        )
         archive = federation.contracts.archive
         known = recall(remember, archive) if remember is not None else ()
         outcome, alarms = federation.audit(known, decryptor, out), federation.alarms()
@@ -76,7 +78,7 @@ def audit(
             "head": "0x" + outcome.head.hex(),
             "problems": list(outcome.problems),
             "remembered": len(known) if remember is not None else None,
-            "alarms": documents(alarms),
+            "alarms": [each.to_json() for each in alarms],
             "records": [
                 {
                     "index": entry.index,
@@ -95,8 +97,8 @@ def audit(
         }
     )
     out.say(_table([each for each in outcome.timelines if model in (None, each.name)]))
-    for line in lines(alarms):
-        out.say(line)
+    for alarm in alarms:
+        out.say(str(alarm))
     for problem in outcome.problems:
         out.say(f"PROBLEM {problem}")
     decrypted = sum(entry.decrypted for entry in outcome.entries)

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds and removes auditors, who may read the archive (`blockful auditor`)."""
+"""Adds, removes and signs in auditors, and destroys their keys after the retention time."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import Account, AsJson, Run, address, located_run
+from blockful_py.cli.options import Account, AsJson, PassphraseFile, Run, address, located_run
+from blockful_py.cli.passphrase import passphrase_from
 from blockful_py.errors import SettingsError
+from blockful_py.explorer.sign_in_message import require_origin
+from blockful_py.types import Address, Point
 
 
 def add(
@@ -29,17 +33,13 @@ def add(
     """
     run = located_run(run)
     from blockful_py.crypto import curve
-    from blockful_py.pipeline.federation import Federation
 
-    out, account_bytes = Output(as_json), address(account)
+    who = address(account)
     try:
         point = curve.decompress(bytes.fromhex(key.removeprefix("0x")))
     except ValueError:
         raise SettingsError(f"{key!r} is not a compressed key of 33 bytes such as 0x02....") from None
-    with Federation.open(run) as federation:
-        federation.administration().set_auditor(account_bytes, point)
-    out.result({"account": "0x" + account_bytes.hex()})
-    out.say(f"0x{account_bytes.hex()} is an auditor")
+    _set_auditor(who, point, run, as_json)
 
 
 def remove(account: Account, run: Run, as_json: AsJson = False) -> None:
@@ -48,10 +48,61 @@ def remove(account: Account, run: Run, as_json: AsJson = False) -> None:
     Example: blockful auditor remove 0x1234567890123456789012345678901234567890
     """
     run = located_run(run)
+    _set_auditor(address(account), None, run, as_json)
+
+
+def _set_auditor(account: Address, key: Point | None, run: Path, as_json: bool) -> None:
     from blockful_py.pipeline.federation import Federation
 
-    out, account_bytes = Output(as_json), address(account)
+    out = Output(as_json)
     with Federation.open(run) as federation:
-        federation.administration().set_auditor(account_bytes, None)
-    out.result({"account": "0x" + account_bytes.hex()})
-    out.say(f"0x{account_bytes.hex()} is no longer an auditor")
+        federation.administration().set_auditor(account, key)
+    out.result({"account": "0x" + account.hex()})
+    out.say(f"0x{account.hex()} is {'no longer ' if key is None else ''}an auditor")
+
+
+def sign_in(
+    key_file: Annotated[
+        Path, typer.Argument(metavar="KEYFILE", help="The auditor's secrets, as `reader keygen` makes them.")
+    ],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The explorer's address in the browser.")],
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sign in to an explorer as an auditor: prints a link that works once in a browser, within five minutes.
+
+    The signature is valid for this explorer only.  Anybody with the link can use the session: keep it secret.
+
+    Example: blockful auditor sign-in auditor.json http://127.0.0.1:8000/
+    """
+    from blockful_py.explorer.sign_in_link import asked_message, signed_link
+    from blockful_py.keys.reader_keys import ReaderKeys
+
+    out, origin = Output(as_json), require_origin(url)
+    keys = ReaderKeys.load(key_file, passphrase_from(passphrase_file))
+    message = asked_message(origin, keys.account)
+    link = signed_link(message, keys.account_secret)
+    out.result({"link": link, "account": "0x" + keys.account.hex(), "expires": message.expires})
+    out.say(f"open this link within five minutes:\n{link}")
+
+
+def expire(run: Run, as_json: AsJson = False) -> None:
+    """Destroy the auditors' keys of versions that were replaced more than archive.retention_days ago.
+
+    Example: blockful expire --run runs/mine
+    """
+    run = located_run(run)
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json)
+    with Federation.open(run) as federation:
+        expired = federation.expire()
+    out.result(
+        {
+            "expired": [
+                {"model": each.name, "position": str(each.position), "version": each.version}
+                for each in expired
+            ]
+        }
+    )
+    out.say(f"the auditors' keys of {len(expired)} replaced version(s) were destroyed here")

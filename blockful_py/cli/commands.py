@@ -7,10 +7,14 @@ runs or prints its own help.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 
 from blockful_py.monitoring.logs import LogLevel
+from blockful_py.terminal import printable
 
 INFO, WARNING = LogLevel.INFO, LogLevel.WARNING
 
@@ -65,8 +69,8 @@ CERTIFICATE = Group(
     "certificate",
     "Issue, show, verify and attest erasure certificates.",
     (
-        Command("issue", "certificate_issue:issue", "Have a quorum sign the outcome of a request.", WARNING),
-        Command("show", "certificate_show:show", "Print the contents of a certificate."),
+        Command("issue", "certificate:issue", "Have a quorum sign the outcome of a request.", WARNING),
+        Command("show", "certificate:show", "Print the contents of a certificate."),
         Command("verify", "certificate_verify:verify", "Check a certificate."),
         Command("attest", "certificate_attest:attest", "Write a certificate as a signed in-toto statement."),
     ),
@@ -90,7 +94,7 @@ AUDITOR = Group(
     (
         Command("add", "auditor:add", "Have the committee register an auditor.", WARNING),
         Command("remove", "auditor:remove", "Have the committee remove an auditor.", WARNING),
-        Command("sign-in", "auditor_sign_in:sign_in", "Sign in to an explorer as an auditor."),
+        Command("sign-in", "auditor:sign_in", "Sign in to an explorer as an auditor."),
     ),
 )
 
@@ -98,16 +102,16 @@ COMMITTEE = Group(
     "committee",
     "Run members as processes; elect, agree, leave, weigh the risk.",
     (
-        Command("init", "committee_init:init", "Make a member: a folder with fresh keys."),
+        Command("init", "committee_member:init", "Make a member: a folder with fresh keys."),
         Command("serve", "committee_serve:serve", "Run a member until it is stopped.", INFO),
-        Command("status", "committee_status:status", "Show epoch, election, members and alarms."),
-        Command("fund", "committee_fund:fund", "Give members gas money on development chains."),
-        Command("join", "committee_join:join", "Register a member with a stake, or raise its stake."),
-        Command("enter", "committee_enter:enter", "Give a member a new federation file."),
-        Command("rotate", "committee_rotate:rotate", "Elect the next committee.", WARNING),
-        Command("leave", "committee_leave:leave", "Take a member out of elections, then its stake."),
-        Command("keygen", "committee_keygen:keygen", "Have the members generate a new group key.", WARNING),
-        Command("agree", "committee_agree:agree", "Agree that a member votes for a motion."),
+        Command("status", "committee:status", "Show epoch, election, members and alarms."),
+        Command("fund", "committee:fund", "Give members gas money on development chains."),
+        Command("join", "committee_member:join", "Register a member with a stake, or raise its stake."),
+        Command("enter", "committee_member:enter", "Give a member a new federation file."),
+        Command("rotate", "committee:rotate", "Elect the next committee.", WARNING),
+        Command("leave", "committee_member:leave", "Take a member out of elections, then its stake."),
+        Command("keygen", "committee:keygen", "Have the members generate a new group key.", WARNING),
+        Command("agree", "committee_member:agree", "Agree that a member votes for a motion."),
         Command("risk", "committee_risk:risk", "Compute the risk that too many members attack."),
     ),
 )
@@ -116,11 +120,9 @@ MACHINES = Group(
     "federation",
     "Make a federation of machines, and change its file.",
     (
-        Command("create", "federation_create:create", "Deploy the contracts and write the federation file."),
-        Command(
-            "found", "federation_found:found", "Elect the first committee and complete the file.", WARNING
-        ),
-        Command("change", "federation_change:change", "Have the committee change the file.", WARNING),
+        Command("create", "federation:create", "Deploy the contracts and write the federation file."),
+        Command("found", "federation:found", "Elect the first committee and complete the file.", WARNING),
+        Command("change", "federation:change", "Have the committee change the file.", WARNING),
     ),
 )
 
@@ -164,7 +166,7 @@ SECTIONS: Sections = {
         Command("down", "up:down", "Stop the federation that `up` started."),
         Command("init", "init:init", "Write example settings to start from."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),
-        Command("deploy", "deploy:deploy", "Deploy the contracts and make a run directory."),
+        Command("deploy", "train:deploy", "Deploy the contracts and make a run directory."),
         Command("data", "data:data", "Show what each user has, or where to get data sets."),
         Command("train", "train:train", "Train the users' models and publish them.", WARNING),
         Command(
@@ -172,33 +174,60 @@ SECTIONS: Sections = {
         ),
         REQUEST,
         ACCOUNT,
-        Command("evaluate", "evaluate:evaluate", "Score models on the held-out data."),
+        Command("evaluate", "models:evaluate", "Score models on the held-out data."),
         Command("report", "report:report", "Print and draw a finished run's report again."),
         Command("explorer", "explorer:explorer", "Show a federation in the browser.", INFO),
     ),
     "Jobs": (
         Command("jobs", "jobs:jobs", "List the training and unlearning jobs of a run."),
-        Command("resume", "resume:resume", "Finish an interrupted job.", WARNING),
-        Command("abort", "abort:abort", "Give up an interrupted job."),
+        Command("resume", "jobs:resume", "Finish an interrupted job.", WARNING),
+        Command("abort", "jobs:abort", "Give up an interrupted job."),
     ),
     "Record": (
-        Command("graph", "graph:graph", "List the models and their references."),
+        Command("graph", "models:graph", "List the models and their references."),
         Command("verify", "verify:verify", "Check models on the record."),
         Command("audit", "audit:audit", "List the archive and check that it is whole."),
-        Command("export-proof", "export_proof:export_proof", "Write a proof that models are on the record."),
+        Command("export-proof", "proof:export_proof", "Write a proof that models are on the record."),
         Command("export", "export:export", "Write a model, with card, proof and certificate, for others."),
-        Command("verify-proof", "verify_proof:verify_proof", "Check a proof without a node."),
+        Command("verify-proof", "proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
-        Command("cid", "cid:cid", "Print the CID of a file."),
-        Command("sweep", "sweep:sweep", "Remove what a crash left in a store."),
+        Command("cid", "files:cid", "Print the CID of a file."),
+        Command("sweep", "files:sweep", "Remove what a crash left in a store."),
     ),
     "Readers and auditors": (
-        Command("read", "read:read", "Decrypt a model for a registered reader."),
+        Command("read", "reader:read", "Decrypt a model for a registered reader."),
         READER,
         AUDITOR,
-        Command("expire", "expire:expire", "Destroy keys whose retention is over."),
+        Command("expire", "auditor:expire", "Destroy keys whose retention is over."),
     ),
     "Committee": (COMMITTEE,),
     "Machines": (MACHINES, PARTICIPANT),
     "Development": (DEVNET,),
 }
+
+
+ENTRY_POINTS = "blockful.commands"
+"""The group of entry points; each is a `Sections`."""
+
+LAB = "blockful-lab"
+PACKAGES = {"experiment": LAB, "simulate": LAB}
+"""The package of each command of this project that `blockful` leaves out."""
+
+
+@cache
+def added_sections() -> Sections:
+    """The commands that installed packages add.
+
+    Warns about a package that cannot be imported, and leaves it out.
+    """
+    found: dict[str, tuple[Command | Group, ...]] = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            sections: Sections = entry.load()
+        except ImportError as error:
+            sys.stderr.write(
+                printable(f"warning: {entry.value} has commands and cannot be loaded: {error}\n")
+            )
+            continue
+        found |= {heading: (*found.get(heading, ()), *rows) for heading, rows in sections.items()}
+    return found

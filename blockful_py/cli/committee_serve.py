@@ -80,20 +80,23 @@ def serve(
     from blockful_py.committee.service.request_handler import RequestHandler
     from blockful_py.committee.service.server import Server, counted, is_loopback
     from blockful_py.crypto.tls import server_context
-    from blockful_py.member.announcing import AnnounceDuty
     from blockful_py.member.candidacy import ElectionDuty
-    from blockful_py.member.duties import AlarmDuty, ChainsDuty, CustodyDuty, PruneDuty, SlashingDuty
+    from blockful_py.member.duties import (
+        AlarmDuty,
+        AnnounceDuty,
+        ChainsDuty,
+        CustodyDuty,
+        PruneDuty,
+        RulesDuty,
+        SlashingDuty,
+    )
     from blockful_py.member.file_retention import FilesDuty
-    from blockful_py.member.finishing import FinishingDuty
-    from blockful_py.member.following import FollowingDuty
-    from blockful_py.member.leads import LeaderActivity, LeadRecorder
-    from blockful_py.member.measured import MeasuredHandler, MemberMetrics
-    from blockful_py.member.monitoring import MonitorDuty
+    from blockful_py.member.finishing import FinishingDuty, FollowingDuty
+    from blockful_py.member.monitoring import MeasuredHandler, MemberMetrics, MonitorDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
-    from blockful_py.member.rules import RulesDuty
     from blockful_py.member.takeover import TakeoverDuty
-    from blockful_py.member.turns import Turns
+    from blockful_py.member.turns import LeaderActivity, LeadRecorder, Turns
     from blockful_py.member.watching import when_changed
     from blockful_py.monitoring.page import monitor_page, registry_of
 

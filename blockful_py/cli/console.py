@@ -42,7 +42,7 @@ class Output:
 
     def command(self, *words: str | Path) -> None:
         """Prints a command for copying into a shell."""
-        self.say(f"  {pasteable(*words)}")
+        self.say(f"  {shlex.join(map(str, words))}")
 
     def plain(self, text: str) -> None:
         """Prints an unwrapped line at once, without markup or terminal control characters."""
@@ -81,8 +81,3 @@ class Output:
         else:
             with stages.logged(self.progress, title, total, unit) as advance:
                 yield advance
-
-
-def pasteable(*words: str | Path) -> str:
-    """Words quoted for a shell."""
-    return shlex.join(map(str, words))

@@ -10,7 +10,7 @@ import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, Overrides, Quiet, SettingsFile, new_run
-from blockful_py.cli.report_shown import show_report
+from blockful_py.cli.report import show_report
 
 DEFAULTS = ("chain.packaging_interval=0",)
 

@@ -205,13 +205,9 @@ class LocalFederation:
         """URL of a chain's running node; always the same, since every run stores it."""
         return persistent.up(self.folder / "chains", chain_id).url
 
-    def _listening(self, name: str) -> tuple[str, ...]:
-        """Options for the port on which a member listens."""
-        return "--port", str(self._ports(())[name])
-
     def _serve_member(self, name: str) -> None:
         file, code = ("--federation", self.file), _repeated("--allow", self._code.allow)
-        place = (*self._listening(name), *self._urls)
+        place = ("--port", str(self._ports(())[name]), *self._urls)
         self._serve(name, "committee", "serve", self.party(name), *file, *code, *place)
 
     def _stand(self, name: str) -> None:

@@ -13,8 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from blockful_py.cli.added import PACKAGES, added_sections
-from blockful_py.cli.commands import SECTIONS, Group, Sections
+from blockful_py.cli.commands import PACKAGES, SECTIONS, Group, Sections, added_sections
 from blockful_py.cli.lazy import LazyGroup
 from blockful_py.errors import BlockfulError
 from blockful_py.extras import needed_by

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import signal
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from blockful_py.child_process import ChildProcesses
-from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import (
     AllowedCode,
@@ -29,6 +29,7 @@ from blockful_py.cli.options import (
 )
 from blockful_py.cli.parties import called, nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.cli.unlearn import advised, show_advice
 from blockful_py.committee.service.duties import Duties
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget
@@ -38,6 +39,8 @@ from blockful_py.types import Paradigm
 if TYPE_CHECKING:
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.participant.folder import ParticipantFolder
+    from blockful_py.participant.serving import ParticipantService
+    from blockful_py.pipeline.party import PartyRun
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The participant's folder.")]
 
@@ -219,12 +222,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.participant.serving import ParticipantService
-
-    with (
-        ChildProcesses(MODULE) as processes,
-        ParticipantService(party, keys, processes) as participant,
-    ):
+    with _service_of(party, keys) as participant:
         catalogue = participant.catalogue()
         own = {
             name: placed.version
@@ -345,13 +343,9 @@ def leave(
     Example: blockful participant leave hospital
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.participant.leaving import leave
-    from blockful_py.participant.serving import ParticipantService
+    from blockful_py.participant.joining import leave
 
-    with (
-        ChildProcesses(MODULE) as processes,
-        ParticipantService(party, keys, processes) as participant,
-    ):
+    with _service_of(party, keys) as participant:
         left_open = leave(participant, keys, anyway)
         out.result(
             {"left": participant.user, "open": {str(n): list(names) for n, names in left_open.items()}}
@@ -384,20 +378,13 @@ def request(
     Example: blockful participant request hospital --start r5 --class 3
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.chain.signer import Signer
-    from blockful_py.pipeline.party import PartyRun
-    from blockful_py.pipeline.run.nodes import Nodes
-
-    run, joined = party.opened()
+    _, joined = party.opened()
     if bool(classes) == whole:
         raise UnlearningError(
             "a request forgets classes or this participant's data: give --class or --client."
         )
     forget = Forget.of_clients([joined.user or 0]) if whole else Forget.of_classes(classes or ())
-    with (
-        Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
-        PartyRun.of_participant(run.path, nodes, keys) as opened,
-    ):
+    with _run_of(party, keys) as opened:
         number = opened.request(tuple(starts), forget, paradigm, method)
         filed, stage = opened.filed(number), opened.stage(number)
         advice = opened.federation.advice(filed)
@@ -424,21 +411,14 @@ def certificate(
     Example: blockful participant certificate hospital 1 --output erasure.json --wait 600
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.chain.signer import Signer
-    from blockful_py.pipeline.party import PartyRun
-    from blockful_py.pipeline.run.nodes import Nodes
     from blockful_py.report.runs.certificate_page import keep
     from blockful_py.whole_file import write_whole
 
-    run, _ = party.opened()
-    with (
-        Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
-        PartyRun.of_participant(run.path, nodes, keys) as opened,
-        out.stage(f"certify request {number}", None),
-    ):
+    with _run_of(party, keys) as opened, out.stage(f"certify request {number}", None):
         document = opened.certificate(number, wait)
+        certificates = opened.federation.run.certificates
     write_whole(file, document.to_bytes())
-    keep(document, run.certificates)
+    keep(document, certificates)
     out.result({"request": number, "file": str(file)})
     out.say(f"certificate {file}")
 
@@ -448,3 +428,25 @@ def _opened(folder: Path, passphrase_file: Path | None) -> tuple[ParticipantFold
 
     party = ParticipantFolder(folder)
     return party, party.keys(passphrase_from(passphrase_file, folder))
+
+
+@contextmanager
+def _service_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[ParticipantService]:
+    from blockful_py.participant.serving import ParticipantService
+
+    with ChildProcesses(MODULE) as processes, ParticipantService(party, keys, processes) as participant:
+        yield participant
+
+
+@contextmanager
+def _run_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[PartyRun]:
+    from blockful_py.chain.signer import Signer
+    from blockful_py.pipeline.party import PartyRun
+    from blockful_py.pipeline.run.nodes import Nodes
+
+    run, _ = party.opened()
+    with (
+        Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
+        PartyRun.of_participant(run.path, nodes, keys) as opened,
+    ):
+        yield opened

@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import Account, AsJson, PassphraseFile, address
-from blockful_py.cli.parties import led_by_member
-from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.types import Address
-
-if TYPE_CHECKING:
-    from blockful_py.pipeline.administration import Administration
+from blockful_py.cli.parties import led_by_member, member_keys
 
 Led = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the leading member.")]
 
@@ -30,11 +24,7 @@ def admit(
 
     Example: blockful participant admit 0x1234567890123456789012345678901234567890 members/1
     """
-
-    def decide(by: Administration, who: Address) -> None:
-        by.admit_participant(who)
-
-    _decide(account, folder, passphrase_file, as_json, "admitted", decide)
+    _decide(account, folder, passphrase_file, as_json, None)
 
 
 def bar(
@@ -44,11 +34,7 @@ def bar(
 
     Example: blockful participant bar 0x1234567890123456789012345678901234567890 members/1
     """
-
-    def decide(by: Administration, who: Address) -> None:
-        by.set_participant_barred(who, True)
-
-    _decide(account, folder, passphrase_file, as_json, "barred", decide)
+    _decide(account, folder, passphrase_file, as_json, True)
 
 
 def readmit(
@@ -58,26 +44,19 @@ def readmit(
 
     Example: blockful participant readmit 0x1234567890123456789012345678901234567890 members/1
     """
-
-    def decide(by: Administration, who: Address) -> None:
-        by.set_participant_barred(who, False)
-
-    _decide(account, folder, passphrase_file, as_json, "readmitted", decide)
+    _decide(account, folder, passphrase_file, as_json, False)
 
 
 def _decide(
-    text: str,
-    folder: Path,
-    passphrase_file: Path | None,
-    as_json: bool,
-    done: str,
-    decide: Callable[[Administration, bytes], None],
+    text: str, folder: Path, passphrase_file: Path | None, as_json: bool, barred: bool | None
 ) -> None:
-    from blockful_py.committee.service.folder import keys_in
-
+    """Has an account admitted if `barred` is None, otherwise barred or readmitted."""
     out, account = Output(as_json), address(text)
-    keys = keys_in(folder, passphrase_from(passphrase_file, folder))
-    with led_by_member(folder, keys) as federation:
-        decide(federation.administration(), account)
+    with led_by_member(folder, member_keys(folder, passphrase_file)) as federation:
+        if barred is None:
+            federation.administration().admit_participant(account)
+        else:
+            federation.administration().set_participant_barred(account, barred)
+    done = {None: "admitted", True: "barred", False: "readmitted"}[barred]
     out.result({"account": "0x" + account.hex(), "decision": done})
     out.say(f"0x{account.hex()} is {done}")

@@ -55,6 +55,13 @@ def founder(folder: Path, words: str) -> ReaderKeys:
     return party.keys(words) if (folder / KEYS).exists() else party.init(words)
 
 
+def member_keys(folder: Path, passphrase_file: Path | None) -> MemberKeys:
+    """The secrets of the member in a folder, which may be serving.  Raises KeystoreError, SettingsError."""
+    from blockful_py.committee.service.folder import keys_in
+
+    return keys_in(folder, passphrase_from(passphrase_file, folder))
+
+
 def nodes_of(chain: ChainSettings, live: list[str] | None, archive: list[str] | None, secret: int) -> Nodes:
     """The chains at two URLs, with a paying account.  Raises SettingsError without URLs, and NodeError."""
     from blockful_py.chain.signer import Signer
@@ -163,9 +170,7 @@ def opened(run: Path | None, member: Path | None, passphrase_file: Path | None) 
         with Federation.open(run) as federation:
             yield federation
     else:
-        from blockful_py.committee.service.folder import keys_in
-
-        with led_by_member(member, keys_in(member, passphrase_from(passphrase_file, member))) as federation:
+        with led_by_member(member, member_keys(member, passphrase_file)) as federation:
             yield federation
 
 
@@ -208,8 +213,8 @@ def require_funds(nodes: Nodes, account: Address) -> None:
     Raises SettingsError if an account is empty on another chain.
     """
     from blockful_py.chain.interface import interface_of
+    from blockful_py.pipeline.run.accounts import provide
     from blockful_py.pipeline.run.nodes import Nodes
-    from blockful_py.pipeline.run.pocket_money import provide
 
     empty = [node for node in (nodes.live, nodes.archive) if not node.balance(account)]
     if not empty:

@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the report of a run again (`blockful report`)."""
+"""Prints the report of a run, and renders it again (`blockful report`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson
-from blockful_py.cli.report_shown import show_report
+from blockful_py.terminal import PlainConsole
+
+if TYPE_CHECKING:
+    from blockful_py.report.schema import Report
+
+
+def show_report(out: Output, report: Report, directory: Path | None) -> None:
+    """Prints the tables of a report, except in JSON mode.
+
+    With `directory`, also says where the report's files are.
+    """
+    if out.as_json:
+        return
+    from blockful_py.report.table import print_report
+
+    print_report(report, PlainConsole(), directory)
 
 
 def report(

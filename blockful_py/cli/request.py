@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MethodName, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.cli.unlearn import Classes, Clients, ParadigmOption, Samples, Starts
+from blockful_py.cli.unlearn import Classes, Clients, ParadigmOption, Samples, Starts, advised, show_advice
 from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.types import Paradigm
 

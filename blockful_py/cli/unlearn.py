@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, MethodName, Quiet, Run, located_run
-from blockful_py.cli.report_shown import show_report
+from blockful_py.cli.report import show_report
 from blockful_py.errors import SettingsError
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
     from blockful_py.report.runs.single import FinishedRequest
+    from blockful_py.unlearning.choosing import Advice
+
 
 Starts = Annotated[
     list[str] | None, typer.Option("--start", metavar="MODEL", help="A model to start from. Repeatable.")
@@ -92,3 +95,18 @@ def show(outcome: FinishedRequest, out: Output, run: Path) -> None:
         )
     if report is not None and report.verification.failed:
         raise typer.Exit(3)
+
+
+def advised(method: str, advice: Advice) -> dict[str, Any]:
+    """Document for `--json`; `method` is the request's, with its settings."""
+    return {"method": method, **asdict(advice)}
+
+
+def show_advice(out: Output, method: str, advice: Advice) -> None:
+    """Prints the method, and its caveats and losses on stderr."""
+    name = method.partition(" ")[0]
+    out.say(f"method: {name}" + (f", {advice.reason}" if advice.reason else ""))
+    if advice.caveat is not None:
+        out.problem(f"warning: {name}", advice.caveat)
+    if advice.loss is not None:
+        out.problem("warning", advice.loss)

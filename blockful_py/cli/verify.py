@@ -64,9 +64,8 @@ def verify(
     """
     run = located_run(run)
     from blockful_py.keys.reader_keys import ReaderKeys
-    from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.pipeline.reader import ReaderSession
+    from blockful_py.pipeline.reader import LeaderDecryptor, ReaderDecryptor, ReaderSession
 
     out = Output(as_json, quiet)
     keys = None if reader is None else ReaderKeys.load(reader, passphrase_from(passphrase_file))

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 
 from blockful_py.committee.certificates import CommittedVote, Cosigning, attestation_of, pair_digest
 from blockful_py.committee.memory import Ballot, Memory, ballot_of
-from blockful_py.committee.pledges import Pledge, SignedPledge
+from blockful_py.committee.pledges import Pledge, SignedAttestation, SignedPledge
 from blockful_py.crypto import curve, eip712, multisignature, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.multisignature import NoncePoints
@@ -124,16 +125,7 @@ class CertificateSigner:
         indices = self._require_voted(cosigning)
         if self.index not in indices:
             raise RefusedError("this member is not among the voters of the certificate")
-        attested = attestation_of(cosigning, self.domain)
-        attesting = {
-            each.member
-            for each in cosigning.attestations
-            if self._is_by(each.member, attested, each.signature)
-        }
-        if len(attesting) < self.roster.quorum:
-            raise RefusedError(
-                f"{len(attesting)} members attest these nonces, {self.roster.quorum} are needed"
-            )
+        self.require_attested(cosigning.attestations, attestation_of(cosigning, self.domain))
         keys = [self.roster.keys[index - 1] for index in indices]
         points = cosigning.nonces[indices.index(self.index)]
         (pair,) = self._pending.take(self._leader, (ballot, points))
@@ -142,6 +134,14 @@ class CertificateSigner:
         if begun is None:
             raise RefusedError("the nonces of a certificate cancel each other")
         return multisignature.respond(self._secret, pair, begun)
+
+    def require_attested(self, attestations: Sequence[SignedAttestation], digest: Bytes32) -> None:
+        """Checks that a quorum of the roster attests pledges.  Raises RefusedError."""
+        attesting = {each.member for each in attestations if self._is_by(each.member, digest, each.signature)}
+        if len(attesting) < self.roster.quorum:
+            raise RefusedError(
+                f"{len(attesting)} members attest these nonces, {self.roster.quorum} are needed"
+            )
 
     def _require_voted(self, cosigning: Cosigning) -> list[int]:
         """The indices of the voters.

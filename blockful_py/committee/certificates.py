@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
+from operator import methodcaller
 from typing import Protocol
 
 from blockful_py.committee.disputes import Trials, settle
@@ -177,7 +177,7 @@ def certify(
             attestations = _attested(cosigning, roster, domain, members, poll, blame)
             cosigning = replace(cosigning, attestations=attestations)
             asked = [by_index[index] for index in signers]
-            replies = poll(asked, partial(_cosigned, cosigning=cosigning), len(asked))
+            replies = poll(asked, methodcaller("cosign", cosigning), len(asked))
             failed = {index: each.reason for index, each in replies.items() if isinstance(each, Refusal)}
             if not failed:
                 shares = [each for each in replies.values() if not isinstance(each, Refusal)]
@@ -264,10 +264,6 @@ def _blame_refuted(replies: Mapping[int, object], blame: Blame) -> None:
         blame([index], reason)
 
 
-def _cosigned(member: CertificateVoter, cosigning: Cosigning) -> int:
-    return member.cosign(cosigning)
-
-
 def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]]) -> tuple[Action, ...]:
     """One action for each leaf of `contents` (leaves by contract, in order).
 
@@ -281,7 +277,3 @@ def actions_under(certificate: Certificate, contents: Sequence[Sequence[bytes]])
         Action(certificate, chunk, chunks, tuple(merkle.proof(leaves, place)))
         for place, (chunk, chunks) in enumerate(places)
     )
-
-
-Certifier = Callable[[Certificate, Executor], Certificate]
-"""Signs an unsigned certificate for a contract."""

@@ -27,8 +27,7 @@ from blockful_py.committee.certified import (
     DecisionKeeper,
     split_actions,
 )
-from blockful_py.committee.disputes import Trials, settle
-from blockful_py.committee.exclusions import Exclusions
+from blockful_py.committee.disputes import Exclusions, Trials, settle
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import (
     AttestedNonces,
@@ -36,7 +35,6 @@ from blockful_py.committee.pledges import (
     PledgedNonces,
     SignedAttestation,
     attestation_digest,
-    signer_bits,
 )
 from blockful_py.committee.polling import Poll, Refusal, in_turn
 from blockful_py.committee.proposals import (
@@ -48,7 +46,7 @@ from blockful_py.committee.proposals import (
 from blockful_py.committee.protocols import Voter
 from blockful_py.crypto import eip712, merkle
 from blockful_py.crypto.keccak import keccak
-from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import Task
 from blockful_py.crypto.threshold.signing import aggregate, combine
@@ -68,8 +66,7 @@ PAUSES = (1.0, 2.0, 4.0)
 class Coordinator:
     """Certifies proposals with `members`; a decision takes `quorum` votes, a collision `threshold` shares.
 
-    `consensus` counts the decisions certified so far (the paper's C_con).  `excluded` lists the members
-    excluded from decisions, with reasons.
+    `excluded` lists the members excluded from decisions, with reasons.
     """
 
     def __init__(
@@ -102,7 +99,6 @@ class Coordinator:
         self._salt = salt
         self._keepers = tuple(keepers)
         self._leader = leader
-        self.consensus = 0
         self.excluded = Exclusions({member.index: member.address for member in members})
 
     @property
@@ -215,10 +211,9 @@ class Coordinator:
                     raise
                 time.sleep(pause)
 
-    def hand_over(self, certified: CertifiedProposal) -> int:
-        """Sends a decision to the members that finish it if the leader does not.  Returns their number."""
+    def hand_over(self, certified: CertifiedProposal) -> None:
+        """Sends a decision to the members that finish it if the leader does not."""
         self._poll(self._keepers, lambda keeper: keeper.keep(certified), self._quorum)
-        return len(self._keepers)
 
     def _late(self, draft: RedactionDraft, willing: Sequence[Voter]) -> list[Voter]:
         """Members that approve now but did not when first asked."""
@@ -254,7 +249,7 @@ class Coordinator:
                 draft.proposal,
                 draft.digest(),
                 self._leader,
-                signer_bits([member.index for member in signers]),
+                bits(member.index for member in signers),
                 keccak(attempt.to_bytes(4, "big") + self._salt),
             )
             try:
@@ -384,9 +379,7 @@ class Coordinator:
             ballots = [CastVote(index, content, each.vote) for index, each in votes.items()]
             self._poll(self._keepers, lambda keeper: keeper.witness(epoch, proposal, ballots), self._quorum)
             raise self._refused(replies, self._quorum)
-        signed = self._certify(certificate, executor, votes)
-        self.consensus += 1
-        return signed
+        return self._certify(certificate, executor, votes)
 
     def _ask(self, question: Callable[[Voter], Answer], needed: int) -> dict[int, Answer]:
         replies = self._poll(self._members, question, needed)

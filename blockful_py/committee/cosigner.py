@@ -21,7 +21,7 @@ from blockful_py.committee.pledges import (
     attestation_digest,
     nonces_digest,
 )
-from blockful_py.crypto import eip712, signature
+from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.threshold.messages import SignatureShares, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
@@ -41,7 +41,6 @@ class Cosigner:
         self._share = share
         self._signer = ThresholdSigner(share, rng)
         self._roster = voter.roster.members
-        self._quorum = voter.roster.quorum
         self._domain = voter.domain
         self._memory = memory
 
@@ -95,14 +94,7 @@ class Cosigner:
         pledges = [each.pledge for each in nonces.pledged]
         self._require_complete(session, identifier, [each.pledge for each in pledges])
         digest = attestation_digest(self._domain, identifier, pledges)
-        attesting = {
-            each.member
-            for each in nonces.attestations
-            if 1 <= each.member <= len(self._roster)
-            and signature.is_by(self._roster[each.member - 1], digest, each.signature)
-        }
-        if len(attesting) < self._quorum:
-            raise RefusedError(f"{len(attesting)} members attest these nonces, {self._quorum} are needed")
+        self._voter.require_attested(nonces.attestations, digest)
         commitments = [each.commitments for each in nonces.pledged]
         return self._signer.sign(tasks, aggregate(self._share.public, commitments), session.leader)
 

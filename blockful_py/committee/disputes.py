@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the members that may be at fault when some refuse to attest nonces and accuse others of cheating.
+"""Finds and notes the members that may be at fault when some refuse to attest nonces and accuse others.
 
 A signer can show a generation of its nonces to one member in advance.  Only that member then accuses it, and
 no third member can tell which of the two lies.  A leader therefore retries without either.
@@ -8,10 +8,11 @@ no third member can tell which of the two lies.  A leader therefore retries with
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, combinations, islice
 
-from blockful_py.committee.polling import Refusal
+from blockful_py.committee.polling import Refusal, refuted
 from blockful_py.errors import CheaterError, DisputedError, QuorumError
 
 MAX_SETS = 1 << 14
@@ -66,3 +67,31 @@ def settle(replies: Mapping[int, object], signers: Sequence[int], faulty: int, s
     )
     message = shortage + "; ".join(f"member {index}: {reason}" for index, reason in reasons.items())
     return DisputedError(message, (*suspects,))
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """Members that cheated or failed in a round they had agreed to; keeps the first reason for each.
+
+    Attributes:
+        addresses: voting addresses by 1-based index.
+    """
+
+    addresses: Mapping[int, bytes]
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def note(self, members: Iterable[int], reason: str) -> None:
+        for member in members:
+            self.reasons.setdefault(member, reason)
+
+    def note_cheats(self, replies: Mapping[int, object]) -> None:
+        """Notes the members whose own replies were refuted."""
+        for member, reason in refuted(replies):
+            self.note([member], reason)
+
+    def told(self) -> tuple[str, ...]:
+        """One description for each excluded member, by index."""
+        return tuple(
+            f"member {member} (0x{self.addresses[member].hex()}): {reason}"
+            for member, reason in sorted(self.reasons.items())
+        )

@@ -14,6 +14,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import astuple
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -156,7 +157,7 @@ class DurableMemory(Closable):
         return f"DurableMemory({str(self._path)!r})"
 
     def _decide(self, kind: str, ballot: Ballot, content: bytes) -> bytes:
-        row = (kind, *_key(ballot), content)
+        row = (kind, *astuple(ballot), content)
         with self._lock:
             if self._insert("INSERT OR IGNORE INTO decision VALUES (?, ?, ?, ?, ?, ?)", *row):
                 return content
@@ -170,7 +171,7 @@ class DurableMemory(Closable):
             "SELECT content FROM decision "
             "WHERE kind = ? AND chain_id = ? AND committee = ? AND epoch = ? AND proposal = ?"
         )
-        row = self._read(question, kind, *_key(ballot))
+        row = self._read(question, kind, *astuple(ballot))
         return None if row is None else bytes(row[0])
 
     def _read(self, question: str, *values: str | int | bytes) -> Any:
@@ -210,10 +211,6 @@ class DurableMemory(Closable):
             f"{self._path} cannot be {what} ({error}); nothing was answered. Make room or mend the disk, "
             "then restart the member."
         )
-
-
-def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:
-    return ballot.chain_id, ballot.committee, ballot.epoch, ballot.proposal
 
 
 def _take(path: Path) -> int:

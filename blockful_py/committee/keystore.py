@@ -19,7 +19,7 @@ from blockful_py.crypto.passphrase import KdfCost
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.secret_file import read_own
 from blockful_py.errors import KeystoreError, MessageError
-from blockful_py.types import Address, Point, Rng
+from blockful_py.types import Address, Rng
 from blockful_py.whole_file import write_secret
 
 DST_ELECTION = tag("election-secret")
@@ -60,10 +60,6 @@ class MemberKeys:
     def account(self) -> Address:
         """Address of the account, 20 bytes."""
         return curve.address(curve.multiply_base(self.account_secret))
-
-    @property
-    def vrf_key(self) -> Point:
-        return curve.multiply_base(self.vrf_secret)
 
     def election_secret(self, chain_id: int, committee: Address, epoch: int, draw: int, seed: bytes) -> bytes:
         """The secret to commit to in a draw after `seed`: H(DST || place || draw || seed || VRF secret).

@@ -7,14 +7,18 @@ member votes only for motions that its operator agreed to.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Annotated, Protocol
 
 from blockful_py.committee import codec
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.keccak import keccak
+from blockful_py.errors import KeystoreError, MessageError
 from blockful_py.types import Address, Bytes32, Length, Point
+from blockful_py.whole_file import OWN, write_whole
 
 DST_MOTION = tag("motion")
 ACCOUNT_BYTES, DIGEST_BYTES, NUMBER_BYTES, CONTENT_BYTES = 20, 32, 4, 24
@@ -55,7 +59,7 @@ WORDS = {
 class ReadersLedger(Protocol):
     """The ReaderRegistry contract."""
 
-    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool) -> bytes:
         """Leaf of `setBarred(account, barred)` in a certificate's content."""
 
 
@@ -69,18 +73,16 @@ class AuditorsLedger(Protocol):
 class ParticipantsLedger(Protocol):
     """The ParticipantRegistry contract."""
 
-    def change_file_leaf(self, digest: Bytes32, chunk: int = 0, chunks: int = 1) -> bytes:
+    def change_file_leaf(self, digest: Bytes32) -> bytes:
         """Leaf of `changeFile(digest)` in a certificate's content."""
 
-    def decide_leaf(
-        self, request: int, content: bytes, admitted: bool, chunk: int = 0, chunks: int = 1
-    ) -> bytes:
+    def decide_leaf(self, request: int, content: bytes, admitted: bool) -> bytes:
         """Leaf of `decide(request, admitted)` in a certificate's content."""
 
-    def admit_leaf(self, account: Address, chunk: int = 0, chunks: int = 1) -> bytes:
+    def admit_leaf(self, account: Address) -> bytes:
         """Leaf of `admit(account)` in a certificate's content."""
 
-    def set_barred_leaf(self, account: Address, barred: bool, chunk: int = 0, chunks: int = 1) -> bytes:
+    def set_barred_leaf(self, account: Address, barred: bool) -> bytes:
         """Leaf of `setBarred(account, barred)` in a certificate's content."""
 
 
@@ -174,3 +176,43 @@ class Motion:
                 admitted = self.matter is Matter.ADMIT_REQUEST
                 content = self.subject[NUMBER_BYTES:]
                 return ledgers.participants.decide_leaf(self.request, content, admitted)
+
+
+AGREED = "agreed"
+"""Name of the folder in a member's folder."""
+
+
+class Agreements:
+    """The files in a directory; the member's process reads them for each vote."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def agree(self, motion: Motion) -> None:
+        """Stores the operator's agreement to a motion.  Raises KeystoreError when it cannot be written."""
+        try:
+            self._directory.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise KeystoreError(f"{self._directory} cannot be written: {error.strerror}.") from None
+        write_whole(self._path(motion), codec.encode(motion), KeystoreError, mode=OWN)
+
+    def withdraw(self, motion: Motion) -> bool:
+        """Removes an agreement; returns whether it existed."""
+        agreed = self.holds(motion)
+        self._path(motion).unlink(missing_ok=True)
+        return agreed
+
+    def holds(self, motion: Motion) -> bool:
+        """Whether the operator has agreed to a motion."""
+        return self._path(motion).exists()
+
+    def motions(self, epoch: int) -> tuple[Motion, ...]:
+        """The motions of an epoch that the operator has agreed to; skips unreadable files."""
+        agreed = []
+        for path in sorted(self._directory.glob("*")):
+            with suppress(OSError, MessageError):
+                agreed.append(codec.decode(Motion, path.read_bytes()))
+        return tuple(motion for motion in agreed if motion.epoch == epoch)
+
+    def _path(self, motion: Motion) -> Path:
+        return self._directory / motion.proposal.hex()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from blockful_py.closable import Closable
@@ -75,7 +75,7 @@ class OutboxStore(Closable):
 
     def write(self, topic: str, ballot: Ballot, body: bytes, number: int = 0) -> bytes:
         """Stores `body` durably unless a note exists.  Returns the stored note."""
-        row = (topic, *_key(ballot), number)
+        row = (topic, *astuple(ballot), number)
         with self._lock:
             self._execute("INSERT OR IGNORE INTO note VALUES (?, ?, ?, ?, ?, ?, ?)", *row, body)
             return bytes(self._execute(READ_ONE, *row).fetchone()[0])
@@ -91,7 +91,7 @@ class OutboxStore(Closable):
     def strike(self, topic: str, ballot: Ballot, number: int = 0) -> None:
         """Removes a note if it exists."""
         with self._lock:
-            self._execute(STRIKE, topic, *_key(ballot), number)
+            self._execute(STRIKE, topic, *astuple(ballot), number)
 
     def strike_before(self, topics: Sequence[str], chain_id: int, committee: Address, epoch: int) -> None:
         """Removes the notes of these topics on other committees, and on earlier epochs of this one."""
@@ -118,7 +118,3 @@ class OutboxStore(Closable):
             return self._connection.execute(statement, values)
         except sqlite3.Error as error:
             raise MemoryLostError(f"the outbox {self._path} cannot be used ({error}).") from None
-
-
-def _key(ballot: Ballot) -> tuple[int, bytes, int, bytes]:
-    return ballot.chain_id, ballot.committee, ballot.epoch, ballot.proposal

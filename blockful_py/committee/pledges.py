@@ -126,11 +126,6 @@ class AttestedNonces:
     attestations: tuple[SignedAttestation, ...]
 
 
-def signer_bits(indices: Sequence[int]) -> int:
-    """The bitmap of 1-based indices."""
-    return sum(1 << (index - 1) for index in indices)
-
-
 def nonces_digest(commitments: NonceCommitments) -> bytes:
     """keccak256 of all D and E, compressed.  Raises OverflowError for coordinates beyond 32 bytes."""
     return keccak(b"".join(curve.compress(point) for pair in commitments.pairs for point in pair))

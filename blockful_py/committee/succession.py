@@ -35,15 +35,18 @@ DST_SUCCESSION = tag("succession")
 DST_ACKNOWLEDGEMENT = tag("acknowledgement")
 
 
-class HomeLedger(Protocol):
-    """A committee's contract, as its members read it."""
+class ChainContract(Protocol):
+    """A contract at an address (20 bytes) on a chain."""
 
     @property
     def chain_id(self) -> int: ...
 
     @property
-    def address(self) -> Address:
-        """20 bytes."""
+    def address(self) -> Address: ...
+
+
+class HomeLedger(ChainContract, Protocol):
+    """A committee's contract, as its members read it."""
 
     def roster(self, epoch: int) -> tuple[Roster, int]: ...
 
@@ -51,15 +54,8 @@ class HomeLedger(Protocol):
         """Content of a certificate for `acknowledge`."""
 
 
-class MirrorLedger(Protocol):
+class MirrorLedger(ChainContract, Protocol):
     """The QuorumMirror contract."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> Address:
-        """20 bytes."""
 
     def current_epoch(self) -> int: ...
 
@@ -239,7 +235,7 @@ def _certified(
     return actions_under(signed, [[leaf]])[0]
 
 
-def _executor(contract: HomeLedger | MirrorLedger) -> Executor:
+def _executor(contract: ChainContract) -> Executor:
     return Executor(contract.chain_id, contract.address)
 
 

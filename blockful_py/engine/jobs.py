@@ -124,9 +124,3 @@ class Job:
     def excluded(self) -> tuple[str, ...]:
         """Members excluded from a decision, each with the reason, without duplicates."""
         return tuple(dict.fromkeys(each for step in self.steps for each in step.excluded))
-
-    @property
-    def decisions(self) -> dict[int, tuple[Step, ...]]:
-        """Steps that were not dropped, by decision."""
-        numbers = sorted({step.decision for step in self.valid if step.decision})
-        return {number: tuple(s for s in self.valid if s.decision == number) for number in numbers}

@@ -165,7 +165,7 @@ class Journal(Closable):
         return body_digest(text)
 
     def _add(self, connection: sqlite3.Connection, **content: Any) -> None:
-        (entry,) = self._log.written([content])
+        entry = self._log.written(content)
         connection.execute("INSERT INTO entry VALUES (?, ?, ?)", (entry.number, entry.content, entry.digest))
         self._log.read([entry])
 

@@ -10,7 +10,7 @@ Altering, removing or moving an entry breaks the chain; the error names the firs
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -82,13 +82,10 @@ class JournalLog:
                 ) from None
             self.last, self._digest = entry.number, entry.digest
 
-    def written(self, contents: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
-        """Builds the next entries from their contents, without reading them into the log."""
-        number, digest = self.last, self._digest
-        for content in contents:
-            text = json.dumps(content, sort_keys=True)
-            number, digest = number + 1, _bound(digest, number + 1, text)
-            yield Entry(number, text, digest)
+    def written(self, content: Mapping[str, Any]) -> Entry:
+        """Builds the next entry from its content, without reading it into the log."""
+        text = json.dumps(content, sort_keys=True)
+        return Entry(self.last + 1, text, self._next(text))
 
     def jobs(self, bodies: Bodies) -> tuple[Job, ...]:
         """All jobs, oldest first; `bodies` belong to the open job's steps."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from blockful_py.engine.code_version import code_version
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
@@ -62,3 +63,27 @@ class EngineTask:
             "inputs": [cid_string(uri) for uri in self.inputs],
             "seeds": list(self.seeds),
         }
+
+
+NUMERIC = ("numpy", "scikit-learn", "torch")
+"""Packages whose versions may change the bits of a result."""
+
+
+@cache
+def code_version() -> str:
+    """SHA-256, in hexadecimal, of the package's sources and the versions of NUMERIC."""
+    root = Path(__file__).resolve().parents[1]
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        content = sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+    for name in NUMERIC:
+        digest.update(f"{name} {_version(name)}\n".encode())
+    return digest.hexdigest()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"

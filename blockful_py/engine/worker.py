@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py import errors
-from blockful_py.engine.code_version import code_version
-from blockful_py.engine.tasks import MAX_FILE_BYTES, TaskFunction
+from blockful_py.engine.tasks import MAX_FILE_BYTES, TaskFunction, code_version
 from blockful_py.errors import BlockfulError, EngineError, StorageError
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.store import ContentStore

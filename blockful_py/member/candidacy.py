@@ -178,10 +178,9 @@ class ElectionDuty:
 
         Raises ContractError when the contract refuses, for example for lack of trust.
         """
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
+        view = self._office.view_if_any()
+        if view is None:
+            return
         committee = view.contracts.committee
         if not isinstance(committee, CommitteeContract):
             return

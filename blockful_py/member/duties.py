@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's small duties: alarms, evidence, data keys and the pruning of its outbox."""
+"""A member's small duties: alarms, evidence, data keys, its outbox, its rules and its URL."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from blockful_py.chain.committee import CommitteeContract
+from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.chain.sortition import Equivocation
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.outbox import Evidence, Outbox, RefusedProposal
 from blockful_py.crypto import signature
-from blockful_py.errors import ContractError, RunError
+from blockful_py.errors import ContractError, SettingsError
 from blockful_py.keys.erasure import ReplacedVersion
 from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.types import Uri
 
@@ -96,11 +101,8 @@ class ChainsDuty:
 
     def step(self) -> None:
         """Checks the chains once.  Raises ReorganisedError, once, with the first block that changed."""
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
-        view.contracts.require_unchanged()
+        if (view := self._office.view_if_any()) is not None:
+            view.contracts.require_unchanged()
 
 
 class CustodyDuty:
@@ -119,11 +121,8 @@ class CustodyDuty:
 
     def step(self) -> None:
         """Destroys and fetches keys; does nothing without a run.  Raises the errors of both."""
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
-        if view.contracts.followers is None:
+        view = self._office.view_if_any()
+        if view is None or view.contracts.followers is None:
             return
         block = view.contracts.live.newest_block()
         if block == self._settled:
@@ -166,8 +165,65 @@ class PruneDuty:
 
     def step(self) -> None:
         """Prunes the outbox.  Raises MemoryLostError when the notes cannot be changed."""
+        if (view := self._office.view_if_any()) is not None:
+            committee = view.contracts.committee
+            self._outbox.forget_before(committee.chain_id, committee.address, committee.current_epoch())
+
+
+RETRY_SECONDS = 30.0
+"""Wait after a file could not be fetched or used."""
+
+
+class RulesDuty:
+    """Fetches the federation file after the committee has changed it, and makes the member comply with it.
+
+    Until that succeeds, the member does not vote.
+    """
+
+    name = "rules"
+
+    def __init__(self, office: MemberOffice, now: Callable[[], float] = time.monotonic) -> None:
+        self._office = office
+        self._now = now
+        self._problem: tuple[SettingsError, float] | None = None
+
+    def step(self) -> None:
+        """Fetches and applies a changed file.
+
+        Raises SettingsError while the file cannot be fetched or this member cannot comply with it.
+        """
+        view = self._office.view_if_any()
+        if view is None:
+            return
+        if view.is_standing():
+            self._problem = None
+            return
+        if self._problem is not None and self._now() < self._problem[1]:
+            raise self._problem[0]
         try:
-            committee = self._office.view().contracts.committee
-        except RunError:
-            return  # the run may come after the member
-        self._outbox.forget_before(committee.chain_id, committee.address, committee.current_epoch())
+            view.catch_up()
+        except SettingsError as error:
+            self._problem = (error, self._now() + RETRY_SECONDS)
+            raise
+
+
+class AnnounceDuty:
+    """Announces a member's URL once, and again after a change; its own account pays."""
+
+    name = "announce"
+
+    def __init__(self, office: MemberOffice, folder: MemberFolder, url: str) -> None:
+        self._office = office
+        self._endpoint = Endpoint(folder.address, url)
+        self._account = folder.keys.account
+        self._done = False
+
+    def step(self) -> None:
+        """Announces the URL if necessary.
+
+        Raises ContractError, and NodeError when the account cannot pay.
+        """
+        view = self._office.view_if_any()
+        if view is None or self._done or view.run.party is None:
+            return
+        self._done = announce(view.contracts, self._account, self._endpoint)

@@ -12,7 +12,7 @@ from functools import partial
 
 from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES, sealed_size
-from blockful_py.errors import BlockfulError, RunError, StorageError
+from blockful_py.errors import BlockfulError, StorageError
 from blockful_py.learning.form import HEADER_SLACK
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.lease import request_under_way
@@ -137,10 +137,9 @@ class FilesDuty:
 
         Raises the errors of `KeepingDuty.step`; between two runs, repeats the last one.
         """
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
+        view = self._office.view_if_any()
+        if view is None:
+            return
         block = view.contracts.live.newest_block()
         pause = LOOK_SECONDS if self._problem is None else RETRY_SECONDS
         if block == self._looked[0] and self._now() < self._looked[1] + pause:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finishes certified decisions that their leader left unfinished."""
+"""Finishes certified decisions and rotations that their leader left unfinished."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.settlement import (
     ARCHIVE,
     LIVE,
@@ -16,15 +17,15 @@ from blockful_py.chain.settlement import (
     send_missing,
     unrecorded,
 )
-from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
+from blockful_py.committee.certified import CertifiedPublication
 from blockful_py.committee.memory import Ballot
+from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.outbox import Outbox, PendingDecision
+from blockful_py.committee.succession import Acknowledgement
 from blockful_py.errors import BlockfulError, ContractError
 from blockful_py.member.office import MemberOffice
-from blockful_py.pipeline.jobs.publishing import publication_settlement
-from blockful_py.pipeline.jobs.redaction import redaction_settlement
+from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.run.clock import tick
-from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.types import Bytes32
 
 Done = tuple[tuple[int, int], ...]
@@ -87,7 +88,9 @@ class FinishingDuty:
             self._looks[ballot] = _Look(progress, self._now())
             for contract in (contracts.archive, contracts.live):
                 tick(contract.node)  # an idle development chain's clock may be before the decision's time
-            self._finish(kept, settlement_of(contracts, kept.certified), sides, view.release)
+            published = isinstance(kept.certified, CertifiedPublication)
+            note = f"finish a {'publication' if published else 'redaction'}"
+            self._finish(kept, settlement_of(contracts, kept.certified, note), sides, view.release)
 
     def _finish(
         self,
@@ -114,12 +117,58 @@ def rank(proposal: Bytes32, index: int, size: int) -> int:
     return (index - 1 - int.from_bytes(proposal, "big")) % size
 
 
-def settlement_of(contracts: Contracts, certified: CertifiedProposal) -> Settlement:
-    """The settlement of a decision."""
-    if isinstance(certified, CertifiedPublication):
-        return publication_settlement(contracts, certified, "finish a publication")
-    return redaction_settlement(contracts, certified, (), "finish a redaction")
-
-
 def _progress(sides: Mapping[str, SettlementContract], proposal: Bytes32) -> Done:
     return tuple(contract.progress(proposal) for contract in sides.values())
+
+
+Epochs = tuple[int, int, int]
+"""Epochs of the mirror, of the newest acknowledgement, and of the home chain."""
+
+
+class FollowingDuty:
+    """Advances a mirror that lags, and acknowledges its epoch to the home chain once it is in force.
+
+    `rotate` does both at once; the duty completes an interrupted rotation, since the stake of retired members
+    is locked until then.  A member of rank r waits r + 1 times the stall time of the run's settings.
+    """
+
+    name = "follow"
+
+    def __init__(
+        self, office: MemberOffice, folder: MemberFolder, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._office = office
+        self._folder = folder
+        self._now = now
+        self._seen: tuple[Epochs, float] | None = None
+
+    def step(self) -> None:
+        """Advances or acknowledges when it is this member's turn.
+
+        Raises QuorumError when too few members agree; a later step tries again.
+        """
+        view = self._office.view_if_any()
+        if view is None:
+            return
+        committee = view.contracts.committee
+        if not isinstance(committee, CommitteeContract) or view.contracts.followers is None:
+            return
+        mirror = view.contracts.mirror
+        at, told, current = mirror.current_epoch(), committee.acknowledged(), committee.current_epoch()
+        if at == told == current or current == 1:
+            return
+        if self._seen is None or self._seen[0] != (at, told, current):
+            self._seen = ((at, told, current), self._now())
+        roster = self._office.roster(at)
+        if self._folder.address not in roster:
+            return  # only members of that epoch are asked for votes, and answer each other
+        place = roster.index(self._folder.address) + 1
+        turn = 1 + rank(Acknowledgement.of(mirror, at).proposal(), place, len(roster))
+        if self._now() - self._seen[1] < turn * view.run.settings.committee.stall_seconds:
+            return
+        self._seen = None
+        peers = view.led_by(self._folder)
+        if at < current:
+            peers.follow((), b"")
+        else:
+            peers.acknowledge()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from blockful_py.chain.signer import Signer
@@ -28,7 +28,6 @@ class LeaderProcess:
     """The task of a leader process, which leads a request of `run`.
 
     Attributes:
-        place: URLs of the chains.
         account: private key of the account that pays for transactions.
         leader: secret of a voting key, or of a leader's key that the members accept.
         request: number of the filed request to lead, among machines; None to resume the run's open job.
@@ -41,23 +40,14 @@ class LeaderProcess:
     request: int | None = None
 
     def to_json(self) -> str:
-        place, run = self.place.to_json(self.run), str(self.run)
-        return json.dumps(
-            {
-                "run": run,
-                "place": place,
-                "account": self.account,
-                "leader": self.leader,
-                "request": self.request,
-            }
-        )
+        return json.dumps(asdict(self) | {"run": str(self.run), "place": self.place.to_json(self.run)})
 
     @classmethod
     def from_json(cls, text: str) -> LeaderProcess:
         document = json.loads(text)
         run = Path(document["run"])
         place = ChainEndpoints.from_json(document["place"], run)
-        return cls(run, place, document["account"], document["leader"], document["request"])
+        return cls(**{**document, "run": run, "place": place})
 
 
 def lead(task: str) -> None:

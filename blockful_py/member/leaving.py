@@ -8,7 +8,6 @@ from blockful_py.committee.vault import Vault
 from blockful_py.errors import QuorumError
 from blockful_py.member.file_retention import kept_files
 from blockful_py.member.office import MemberView
-from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
 
@@ -28,7 +27,7 @@ def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
     try:
         for store, named in kept_files(view):
             files = [uri for uri in named() if store.own.has(uri)]
-            RemoteBlocks(contracts, lambda: remote, store.own).push(files)
+            remote.push(files, store.own)
         own = vault.versions()
         held = {uri: vault.get(uri.digest) for uri in view.versions.current() if uri.digest in own}
         if held:

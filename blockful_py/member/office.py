@@ -15,8 +15,7 @@ from blockful_py.chain.sortition import Phase
 from blockful_py.committee import wire
 from blockful_py.committee.certificate_signer import PENDING, CertificateSigner, PendingNonces
 from blockful_py.committee.member import Member
-from blockful_py.committee.motions import Matter
-from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.motions import AGREED, Agreements, Matter
 from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
@@ -29,14 +28,13 @@ from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
-from blockful_py.errors import BlockfulError, NodeError, RefusedError
+from blockful_py.errors import BlockfulError, NodeError, RefusedError, RunError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
 from blockful_py.member.endpoints import Urls, place_for, signer_of
-from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.coordination.motions import AgreedMotions
+from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.admission import RequestAdmission
@@ -334,6 +332,12 @@ class MemberOffice:
                 account = signer_of(self._folder.keys)
                 self._opened = MemberView.of(self._directory, self._urls, account, self._folder)
             return self._opened
+
+    def view_if_any(self) -> MemberView | None:
+        """As `view`, but None while the run does not exist: it may come after the member."""
+        with suppress(RunError):
+            return self.view()
+        return None
 
     def _roster(self, epoch: int) -> Roster | None:
         committee = self.view().contracts.committee

@@ -11,13 +11,12 @@ from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
-from blockful_py.errors import BlockfulError, RunError
+from blockful_py.errors import BlockfulError
 from blockful_py.member.leader_process import LeaderProcess
-from blockful_py.member.leads import heard
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.member.takeover import require_funds
-from blockful_py.member.turns import Turns
-from blockful_py.pipeline.coordination.deciding import decide_request
+from blockful_py.member.turns import Turns, heard
+from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.review.admission import Ruling
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.request_state import Filed, RequestStanding
@@ -71,11 +70,8 @@ class RequestDuty:
         Raises RunError when the leader process fails, SettingsError when the member's account is empty, and
         QuorumError when others judge a request differently.
         """
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
-        if view.run.party is None or view.contracts.followers is None:
+        view = self._office.view_if_any()
+        if view is None or view.run.party is None or view.contracts.followers is None:
             return
         problem: BlockfulError | None = None
         undecided, ready = self._undecided(view), self._admitted(view)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
-from blockful_py.errors import RunError, SettingsError
+from blockful_py.errors import SettingsError
 from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import LeaderProcess
 from blockful_py.member.office import MemberOffice, MemberView
@@ -47,10 +47,9 @@ class TakeoverDuty:
 
         Raises RunError when the leader process fails, and SettingsError when the member's account is empty.
         """
-        try:
-            view = self._office.view()
-        except RunError:
-            return  # the run may come after the member
+        view = self._office.view_if_any()
+        if view is None:
+            return
         orphan = _orphan(view)
         if orphan is None:
             self._orphan = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joins a federation: checks its file against the chains and the data, then registers the account."""
+"""Joins a federation: checks its file against the chains and the data, then registers; and leaves it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.errors import ContractError, RunError, SettingsError, StorageError
@@ -22,6 +22,9 @@ from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
 from blockful_py.types import Address
+
+if TYPE_CHECKING:
+    from blockful_py.participant.serving import ParticipantService
 
 
 def join(
@@ -42,7 +45,6 @@ def join(
     A call after an interruption, or with a new federation file, continues.
 
     Args:
-        file: the federation file.
         own_data: a file of samples, the name of a data set, or a table or folder of images, which is
             converted to samples by the federation's rule.
         nodes: send transactions from the participant's account.
@@ -121,3 +123,30 @@ def _register(participants: ParticipantRegistryContract, account: Address) -> No
         if error.name == "ParticipantIsBarred":
             raise RunError(f"the committee has barred 0x{account.hex()} from this federation.") from None
         raise
+
+
+def leave(participant: ParticipantService, keys: ReaderKeys, anyway: bool) -> dict[int, tuple[str, ...]]:
+    """Removes the account from the registries; returns its models that open requests wait for, by request.
+
+    A call after an interruption continues.  Raises RunError if requests wait for own models, unless `anyway`;
+    or if the account has left already.
+    """
+    contracts, account = participant.contracts, keys.account
+    joined = contracts.participants.participant(account).since
+    reads = contracts.readers.reader(account).joined
+    if not (joined or reads):
+        raise RunError(f"0x{account.hex()} has left this federation already.")
+    waiting = participant.owed() if joined else {}
+    if waiting and not anyway:
+        listed = "; ".join(f"request {number}: {', '.join(names)}" for number, names in waiting.items())
+        raise RunError(
+            f"requests wait for this participant's models ({listed}), and only their owner can have them "
+            "forget: let it serve until they are done. With --anyway it leaves them open."
+        )
+    if contracts.participants.endpoint(account) is not None:
+        contracts.participants.announce(None)
+    if joined:
+        contracts.participants.leave()
+    if reads:
+        contracts.readers.leave()
+    return waiting

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -77,13 +76,10 @@ class ParticipantMonitor:
                 "clock": self._looks.clock_is_right,
                 "store": writable(folder.run),
             },
-            self._facts,
+            lambda: {"epoch": self._looks.epoch, "paused": self._folder.is_paused},
         )
 
     def step(self) -> None:
         """Checks the chains if a check is due.  Raises NodeError if one does not answer."""
         if self._looks.is_due:
             self._looks.look(self._contracts())
-
-    def _facts(self) -> Mapping[str, Any]:
-        return {"epoch": self._looks.epoch, "paused": self._folder.is_paused}

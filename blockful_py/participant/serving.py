@@ -20,13 +20,12 @@ from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError, RunError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
-from blockful_py.participant.cores import Cores
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.monitoring import ParticipantMetrics
+from blockful_py.participant.sharing import Cores, turn_of
 from blockful_py.participant.task import ParticipantTask
-from blockful_py.participant.turn import turn_of
+from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.catching_up import catch_up
-from blockful_py.pipeline.run.endpoints import announce
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 MODULE = "blockful_py.participant.work"
@@ -21,16 +21,9 @@ class ParticipantTask:
     request: int | None = None
 
     def to_json(self) -> str:
-        return json.dumps(
-            {
-                "run": str(self.run),
-                "account": self.account,
-                "encryption": self.encryption,
-                "request": self.request,
-            }
-        )
+        return json.dumps(asdict(self) | {"run": str(self.run)})
 
     @classmethod
     def from_json(cls, text: str) -> ParticipantTask:
         document = json.loads(text)
-        return cls(Path(document["run"]), document["account"], document["encryption"], document["request"])
+        return cls(**{**document, "run": Path(document["run"])})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Committee decisions other than on models: readers, auditors, participants and the federation file.
+"""Committee decisions other than on models: epochs, readers, auditors, participants, the federation file.
 
 Appointed members, who live in this process, vote as their one operator decides.  A member in a process of its
 own votes for a motion once its operator has agreed to it (`blockful committee agree`).
@@ -8,11 +8,14 @@ own votes for a motion once its operator has agreed to it (`blockful committee a
 from __future__ import annotations
 
 from blockful_py.committee.motions import Matter
-from blockful_py.errors import ContractError, QuorumError
-from blockful_py.ledger.signed import Executor
-from blockful_py.pipeline.coordination.file_changes import FileChanges
-from blockful_py.pipeline.coordination.motions import OpenMotions, carry_out, executor_of
+from blockful_py.committee.service.key_leader import Generated
+from blockful_py.errors import BlockfulError, ContractError, QuorumError
+from blockful_py.pipeline.coordination.motions import FileChanges, OpenMotions, carry_out, certified
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, members_at
+from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, a_second, rotate
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.operated import OperatedRun
+from blockful_py.pipeline.run.accounts import provide
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.file_change import Difference
 from blockful_py.types import Address, Point
@@ -72,10 +75,8 @@ class Administration:
         contracts, coordinator = self._context.contracts, self._context.session(Counter()).coordinator
         epoch = contracts.committee.current_epoch()
         motion = self._open.find(epoch, matter, subject, key)
-        contract = executor_of(contracts, motion)
-        executor = Executor(contract.chain_id, contract.address)
         try:
-            action = coordinator.certify_motion(motion, motion.leaf(contracts), executor)
+            action = certified(contracts, coordinator, motion)
         except QuorumError as error:
             raise QuorumError(
                 f"{error}. Have the members' operators agree, each with `blockful committee agree "
@@ -87,3 +88,57 @@ class Administration:
             self._open.close(motion)
             raise
         self._open.close(motion)
+
+
+class Epochs:
+    """Starts the next epoch of an open run's committee and lists its reachable members."""
+
+    def __init__(self, opened: OperatedRun) -> None:
+        self._opened = opened
+
+    def reachable(self, needed: int | None = None) -> dict[str, ReachableMember | BlockfulError]:
+        """The member at each URL of `committee.members`, or the error of reaching it.
+
+        All are asked at once.  Once `needed` have answered, the others get as much time again plus a second.
+        """
+        return self._opened.leader.remote().reachable(needed)
+
+    def fund(self) -> tuple[bytes, ...]:
+        """Funds the empty accounts of reachable members on development chains; returns those accounts."""
+        nodes, interface = self._opened.nodes, self._opened.contracts.live.interface
+        senders = {id(node): node for node in (nodes.live_sender, nodes.archive_sender)}.values()
+        funded = []
+        for account in (each.identity.account for each in members_at(self.reachable())):
+            given = [provide(sender, interface, account) for sender in senders]
+            funded += [account] * any(given)
+        return tuple(funded)
+
+    def hand_over(self) -> Generated:
+        """Starts a new epoch with the members at `committee.members`, who generate its key.
+
+        A repeated call after a crash continues.  Raises QuorumError when too few members are available.
+        """
+        _ = self._opened.contracts.appointed
+        leader = self._opened.context.leader
+        leader.follow()
+        return leader.hand_over()
+
+    def rotate(self, pause: Pause | None = None, tell: Tell | None = None) -> Rotated:
+        """Has the chain elect the next committee, which generates its key; the archive chain follows.
+
+        `pause` waits between two looks at the chain, by default a second; `tell` is called for each phase.  A
+        repeated call after a crash continues, from any process.  Raises QuorumError when an election cannot
+        be opened yet or is void, or too few of the elected are available.
+        """
+        opened = self._opened
+        _ = opened.contracts.elected
+        rotated, contracts = rotate(
+            opened.run,
+            opened.nodes,
+            opened.contracts,
+            opened.leader.remote(),
+            pause or a_second,
+            tell or (lambda phase: None),
+        )
+        opened.renew(contracts)
+        return rotated

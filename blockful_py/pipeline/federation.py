@@ -30,9 +30,8 @@ from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions,
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.pipeline.administration import Administration
-from blockful_py.pipeline.alarms import RaisedAlarm, raised_alarms
-from blockful_py.pipeline.epochs import Epochs
+from blockful_py.pipeline.administration import Administration, Epochs
+from blockful_py.pipeline.coordination.status import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.engine_tasks import on_engine
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle

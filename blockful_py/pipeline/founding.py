@@ -12,8 +12,7 @@ from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.sample_files import public_part, samples_to_bytes
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import to_bytes
-from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
-from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, skipping
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import open_contracts, rules_of
@@ -94,13 +93,9 @@ def _hand_out(federation: Federation, secret: int, data: bytes) -> None:
     party = federation.run.party
     if party is None:
         raise RunError(f"{federation.run.path} is a laboratory's run.")
-    store, contracts = ContentStore(federation.run.live_store), federation.contracts
-
-    def remote() -> RemoteCommittee:
-        return remote_committee_of(federation.run, contracts, secret)
-
-    public = [parse_cid(party.measuring), parse_cid(party.initial)]
-    RemoteBlocks(contracts, remote, store).push([*public, store.add(data)])
+    store = ContentStore(federation.run.live_store)
+    files = [parse_cid(party.measuring), parse_cid(party.initial), store.add(data)]
+    remote_committee_of(federation.run, federation.contracts, secret).push(files, store)
 
 
 def _complete(directory: Path, nodes: Nodes) -> bytes:

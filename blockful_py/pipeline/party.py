@@ -20,7 +20,7 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
 from blockful_py.learning.scenario import ModelSpec, next_of
-from blockful_py.pipeline.coordination.deciding import decide_request
+from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
 from blockful_py.pipeline.jobs.increments import Stored

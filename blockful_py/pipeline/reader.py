@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader's session with a run: registers, asks for keys, reads models."""
+"""A reader's session with a run: registers, asks for keys, reads models, decrypts for verifications."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from blockful_py.closable import Closable
 from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
-from blockful_py.errors import RunError
+from blockful_py.errors import RefusedError, RunError
 from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.keys.sealing import decrypted
+from blockful_py.keys.sealing import SealedWeights, decrypted
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.reader_keyring import ask_members
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
+from blockful_py.pipeline.run.accounts import provide
 from blockful_py.pipeline.run.contracts import key_shares
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
-from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Position, Uri
@@ -140,3 +140,35 @@ class ReaderSession(Closable):
     def _provide(self) -> None:
         """Funds an empty account on a development chain, so that it can pay for gas."""
         provide(self._opened.nodes.live_sender, self._registry.interface, self._keys.account)
+
+
+class LeaderDecryptor:
+    """Decrypts every version with the members' keys."""
+
+    def __init__(self, weights: SealedWeights) -> None:
+        self._weights = weights
+
+    def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
+        self._weights.read(weights)
+        return True
+
+
+class ReaderDecryptor:
+    """Decrypts the current versions whose keys this reader gets from the members.
+
+    If `archived`: the archived versions whose keys are wrapped to this auditor.
+    """
+
+    def __init__(self, session: ReaderSession, archived: bool = False) -> None:
+        self._session = session
+        self._archived = archived
+
+    def decrypts(self, position: Position, version: int, weights: Uri) -> bool:
+        try:
+            if self._archived:
+                self._session.open_archived(weights)
+            else:
+                self._session.open(position, version, weights)
+        except RefusedError:
+            return False
+        return True

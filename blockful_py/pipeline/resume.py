@@ -20,11 +20,10 @@ def jobs_of(run: RunDirectory) -> tuple[Job, ...]:
 
 def unfinished_job(run: RunDirectory, number: int | None = None) -> Job:
     """The open job.  Raises RunError if no job is open, or its number is not `number`."""
-    jobs = {job.number: job for job in jobs_of(run)}
+    with run.opened_journal() as journal:
+        jobs, job = {each.number: each for each in journal.jobs()}, journal.open_job()
     if number is not None and number not in jobs:
         raise RunError(f"there is no job {number} in {run.path}: see `blockful jobs`.")
-    with run.opened_journal() as journal:
-        job = journal.open_job()
     if number is not None and (job is None or job.number != number):
         raise RunError(
             f"job {number} is {jobs[number].state}, not unfinished: there is nothing to go on with."

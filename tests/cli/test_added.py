@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.cli.added import PACKAGES, added_sections
-from blockful_py.cli.commands import SECTIONS
+from blockful_py.cli.commands import PACKAGES, SECTIONS, added_sections
 from blockful_py.cli.main import command_line
 from tests.cli.commands import Outcome
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from blockful_py.cli.advice_shown import advised, show_advice
 from blockful_py.cli.console import Output
+from blockful_py.cli.unlearn import advised, show_advice
 from blockful_py.unlearning.choosing import Advice
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from blockful_py.committee import wire
-from blockful_py.committee.motions import Matter
-from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.motions import AGREED, Agreements, Matter
 from blockful_py.committee.service.member_client import identify
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import MessageError, UnreachableError

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from blockful_py.cli.pace import SECONDS, WINDOW, StagePace, told_rate, told_seconds
+from blockful_py.cli.stages import SECONDS, WINDOW, StagePace, told_rate, told_seconds
 
 
 def test_a_steady_stage_has_its_rate_and_rest() -> None:

@@ -171,7 +171,6 @@ def test_too_few_honest_members_name_the_cheaters(case: Case, cheat: type[Member
         coordinator.certify_redaction(case.draft)
     assert "nothing was changed" in str(error.value)
     assert re.findall(r"member (\d) \(0x", str(error.value).split("changed. ")[1]) == ["1", "3"]
-    assert coordinator.consensus == 0
     assert transactions(case.federation) == before
 
 
@@ -286,5 +285,4 @@ def test_too_many_wrong_votes_name_the_members(case: Case) -> None:
         QuorumError, match=r"member 2: the signature of this decision .*member 4: the signature of this"
     ):
         coordinator.certify_redaction(case.draft)
-    assert coordinator.consensus == 0
     assert transactions(case.federation) == before

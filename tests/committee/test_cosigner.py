@@ -22,13 +22,12 @@ from blockful_py.committee.pledges import (
     CollisionSession,
     PledgedNonces,
     SignedAttestation,
-    signer_bits,
 )
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.roster import Roster
+from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import CommitteeKey, lagrange
 from blockful_py.crypto.threshold.messages import AggregatedNonces, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner, _rounds, aggregate, combine
@@ -73,7 +72,7 @@ class Panel:
 
 
 def session_of(signers: Sequence[int], draft: bytes = b"draft", salt: bytes = bytes(32)) -> CollisionSession:
-    return CollisionSession(3, b"\x22" * 32, keccak(draft), bytes(20), signer_bits(signers), salt)
+    return CollisionSession(3, b"\x22" * 32, keccak(draft), bytes(20), bits(signers), salt)
 
 
 def attested(

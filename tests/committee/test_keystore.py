@@ -52,7 +52,6 @@ def test_secrets_are_in_no_representation_and_not_in_the_file() -> None:
 def test_keys_have_their_roles() -> None:
     assert KEYS.address == curve.address(curve.multiply_base(KEYS.voting_secret))
     assert KEYS.account == curve.address(curve.multiply_base(KEYS.account_secret))
-    assert KEYS.vrf_key == curve.multiply_base(KEYS.vrf_secret)
     assert MemberKeys.generate() != MemberKeys.generate()
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from blockful_py.committee.drafting import NewModel
-from blockful_py.committee.packaging import Packager, transaction_bytes
+from blockful_py.committee.drafting import NewModel, Packager, transaction_bytes
 from blockful_py.ledger.protocols import MAX_BLOCK_MODELS
 from blockful_py.pipeline.run.clock import LogicalClock
 from blockful_py.types import Codec, Position, Uri

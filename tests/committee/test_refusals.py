@@ -21,7 +21,7 @@ from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError, StorageError
-from blockful_py.pipeline.jobs.publishing import publication_settlement
+from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
@@ -51,7 +51,6 @@ def test_an_honest_draft_is_certified_and_holds_on_the_chains(plan: Plan) -> Non
     with set_back(plan.federation, plan.federation.nodes.live, plan.federation.nodes.archive):
         coordinator = plan.roster.coordinator(plan.roster.members(plan.reviewer()))
         plan.roster.execute(coordinator.certify_redaction(plan.draft()), coordinator)
-        assert coordinator.consensus == 1
         assert plan.federation.verify().passed
         assert plan.federation.catalogue()["x"].version == 1
 
@@ -99,7 +98,7 @@ def test_a_block_in_whose_place_another_came_during_the_review_is_refused(plan: 
         models = [NewModel("new", file_uri(b"node"), b"owner" * 4, ())]
         first = coordinator.certify_publication(plan.roster.proposer().publication(models, 0))
         sides: dict[str, SettlementContract] = {ARCHIVE: contracts.archive, LIVE: contracts.live}
-        settlement = publication_settlement(contracts, first, "the first")
+        settlement = settlement_of(contracts, first, "the first")
         steps = send_missing(settlement, sides, unrecorded, coordinator.release)
         assert next(steps).chain == ARCHIVE
         second = plan.roster.proposer().publication(models, 0)
@@ -380,7 +379,6 @@ def test_a_second_content_under_one_proposal_is_refused(plan: Plan) -> None:
             member.approve(second)
     with pytest.raises(QuorumError, match="0 of 4 members agree"):
         coordinator.certify_redaction(second)
-    assert coordinator.consensus == 1
 
 
 def test_the_next_leader_proposes_the_nodes_of_one_that_failed(plan: Plan) -> None:
@@ -390,7 +388,6 @@ def test_the_next_leader_proposes_the_nodes_of_one_that_failed(plan: Plan) -> No
         member.approve(plan.roster.draft(nodes))
     coordinator = plan.roster.coordinator(members)
     coordinator.certify_redaction(plan.roster.draft(nodes, later=1))
-    assert coordinator.consensus == 1
 
 
 def test_members_of_one_process_compute_a_content_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,10 @@ import json
 import sys
 from pathlib import Path
 
+from blockful_py.engine.engine import engine_of
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
-from blockful_py.engine.making import engine_of
 from blockful_py.engine.tasks import EngineTask
 from blockful_py.settings import EngineSettings
 from blockful_py.storage.store import ContentStore

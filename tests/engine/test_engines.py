@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from blockful_py.engine.engine import Order
-from blockful_py.engine.local_processes import LocalProcesses
-from blockful_py.engine.making import engine_of
+from blockful_py.engine.engine import LocalProcesses, Order, engine_of
 from blockful_py.engine.tasks import EngineTask
 from blockful_py.engine.worker import result_of
 from blockful_py.errors import EngineError, SettingsError
@@ -57,7 +55,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_task_done_again(
 def test_a_task_that_kills_every_worker_ends_in_one_error(
     engine: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("blockful_py.engine.local_processes.ATTEMPTS", 2)
+    monkeypatch.setattr("blockful_py.engine.engine.ATTEMPTS", 2)
     with pytest.raises(EngineError, match="2 times in a row a worker process died"):
         result(engine, tmp_path, "is_killed")
 

@@ -91,7 +91,7 @@ def test_it_is_told_at_verification(ground: Ground, run: Path) -> None:
 def test_a_member_tells_it(ground: Ground, run: Path, tmp_path: Path) -> None:
     nodes, directory = ground.nodes, RunDirectory.open(run)
     contracts: Contracts = open_contracts(nodes, directory.deployments, tmp_path / "member")
-    office: Any = SimpleNamespace(view=lambda: SimpleNamespace(contracts=contracts))
+    office: Any = SimpleNamespace(view_if_any=lambda: SimpleNamespace(contracts=contracts))
     duty = ChainsDuty(office)
     duty.step()
     marks = marked(nodes)

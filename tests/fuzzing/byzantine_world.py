@@ -30,10 +30,9 @@ from blockful_py.committee.proposals import (
     RedactionDraft,
 )
 from blockful_py.committee.service import member_client
-from blockful_py.committee.service.client import LimitOf
 from blockful_py.committee.service.dkg_participant import DkgParticipant
 from blockful_py.committee.service.kinds import MessageKind
-from blockful_py.committee.service.member_client import Deadlines, MemberClient
+from blockful_py.committee.service.member_client import Deadlines, LimitOf, MemberClient
 from blockful_py.committee.service.messages import AttestRequest, SignRequest
 from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox

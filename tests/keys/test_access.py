@@ -18,9 +18,8 @@ from blockful_py.errors import ContractError, EnvelopeError, KeystoreError, Refu
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.weights import equal
 from blockful_py.pipeline.administration import Administration
-from blockful_py.pipeline.decryptors import LeaderDecryptor, ReaderDecryptor
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reader import ReaderSession
+from blockful_py.pipeline.reader import LeaderDecryptor, ReaderDecryptor, ReaderSession
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.types import Position
 from tests.federations import GRAPH, put_back, readable, small

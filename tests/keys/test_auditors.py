@@ -16,9 +16,8 @@ from blockful_py.errors import EnvelopeError, FormatError, RefusedError, RunErro
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.weights import equal
-from blockful_py.pipeline.decryptors import AuditorDecryptor
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.reader import ReaderSession
+from blockful_py.pipeline.reader import ReaderDecryptor, ReaderSession
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.federations import AFFECTED, GRAPH, put_back, small
 
@@ -115,7 +114,7 @@ def test_an_audit_opens_what_the_auditor_has_keys_of_and_says_so(federation: Fed
     federation.unlearn()
     records = len(GRAPH) + len(AFFECTED)
     for keys, decrypted in ((FIRST, records), (USER, 0)):
-        audit = federation.audit(decryptor=AuditorDecryptor(session(federation, keys)))
+        audit = federation.audit(decryptor=ReaderDecryptor(session(federation, keys), archived=True))
         assert audit.passed
         assert sum(entry.decrypted for entry in audit.entries) == decrypted
     assert not any(entry.decrypted for entry in federation.audit().entries)
@@ -125,7 +124,9 @@ def test_an_audit_names_a_version_whose_key_opens_nothing(federation: Federation
     placed = federation.catalogue().models
     one, other = (federation.context.keys.auditors._path(placed[name].node.weights) for name in ("a", "b"))
     shutil.copy(other, one)
-    (problem,) = federation.audit(decryptor=AuditorDecryptor(session(federation, FIRST))).problems
+    (problem,) = federation.audit(
+        decryptor=ReaderDecryptor(session(federation, FIRST), archived=True)
+    ).problems
     assert "a wrapped key cannot be unwrapped" in problem
     assert federation.audit().passed
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from blockful_py.engine.engine import Engine, InThisProcess
+from blockful_py.engine.engine import Engine, InThisProcess, LocalProcesses
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
-from blockful_py.engine.local_processes import LocalProcesses
 from blockful_py.learning.data import UserData
 from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.models import Architecture

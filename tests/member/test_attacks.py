@@ -11,11 +11,10 @@ import pytest
 from blockful_py.committee import codec, wire
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces
 from blockful_py.committee.proposals import RedactionDraft
-from blockful_py.committee.service.client import post
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
-from blockful_py.committee.service.member_client import Deadlines, MemberClient
+from blockful_py.committee.service.member_client import Deadlines, MemberClient, post
 from blockful_py.committee.service.messages import CommitRequest, Refused
 from blockful_py.committee.service.remote import RemoteMember
 from blockful_py.committee.succession import Succession

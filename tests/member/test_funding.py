@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from blockful_py.cli.committee_status import _state
+from blockful_py.cli.committee import _state
 from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.errors import SettingsError

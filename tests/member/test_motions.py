@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.committee.motions import Matter, Motion
-from blockful_py.committee.service.agreements import AGREED, Agreements
+from blockful_py.committee.motions import AGREED, Agreements, Matter, Motion
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import ContractError, QuorumError, RefusedError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys

@@ -19,8 +19,7 @@ from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.crypto import curve
 from blockful_py.errors import MessageError, UnreachableError
-from blockful_py.member.leads import STARTING, TOLD, LeaderActivity, LeadRecorder, heard
-from blockful_py.member.turns import PATIENCE, Turns
+from blockful_py.member.turns import PATIENCE, STARTING, TOLD, LeaderActivity, LeadRecorder, Turns, heard
 from tests.committee.service.dealers import DOMAIN, LEADER, Hall, Shelf
 from tests.committee.service.desks import SECONDS
 

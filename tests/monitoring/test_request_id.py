@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from blockful_py.committee.polling import at_once
-from blockful_py.committee.service.client import post
+from blockful_py.committee.service.member_client import post
 from blockful_py.committee.service.server import Server
 from blockful_py.monitoring import request_id
 from tests.committee.service.desks import SECONDS, Ticket, raw

@@ -25,11 +25,11 @@ from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.founding import create, found
 from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.accounts import provide
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import FILE
 from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
-from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import uri_of
 from blockful_py.settings import Settings

@@ -26,14 +26,14 @@ from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
-from blockful_py.pipeline.coordination.file_changes import FileChanges
+from blockful_py.pipeline.coordination.motions import FileChanges
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.accounts import provide
 from blockful_py.pipeline.run.contracts import Contracts, open_contracts
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
-from blockful_py.pipeline.run.pocket_money import provide
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate

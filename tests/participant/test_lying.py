@@ -17,7 +17,7 @@ from blockful_py.forget import Forget
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
-from blockful_py.pipeline.coordination.file_changes import FileChanges
+from blockful_py.pipeline.coordination.motions import FileChanges
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request

@@ -20,7 +20,7 @@ from prometheus_client import CollectorRegistry
 from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.child_process import ChildProcesses
 from blockful_py.cli.parties import serving_blocks
-from blockful_py.committee import packaging
+from blockful_py.committee import drafting
 from blockful_py.errors import BlockNotFoundError, KeyDestroyedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
@@ -61,7 +61,7 @@ def laboratory(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Itera
         patch.setattr(
             "blockful_py.pipeline.run.identities.Identities.data_key", lambda self, content: key_of(content)
         )
-        patch.setattr(packaging, "MAX_BLOCK_MODELS", 1)
+        patch.setattr(drafting, "MAX_BLOCK_MODELS", 1)
         directory = tmp_path_factory.mktemp("laboratory") / "run"
         with Federation.create(small(), directory, nodes=chains) as federation:
             federation.train()

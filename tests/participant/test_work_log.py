@@ -10,7 +10,7 @@ import pytest
 
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.participant.folder import ParticipantFolder
-from blockful_py.participant.turn import turn_of
+from blockful_py.participant.sharing import turn_of
 from blockful_py.participant.work_log import MOST, LoggedWork, WorkLog
 
 

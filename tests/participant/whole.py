@@ -12,7 +12,7 @@ from blockful_py.committee.vault import Vault
 from blockful_py.errors import BlockfulError
 from blockful_py.keys.sealing import require_key
 from blockful_py.participant.folder import ParticipantFolder
-from blockful_py.pipeline.coordination.file_changes import FileChanges
+from blockful_py.pipeline.coordination.motions import FileChanges
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.store import ContentStore
 from blockful_py.types import Uri

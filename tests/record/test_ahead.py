@@ -15,8 +15,8 @@ import pytest
 from benchmarks.verification import Snapshot, snapshot
 from blockful_py.errors import FormatError, StorageError
 from blockful_py.pipeline import verifying
-from blockful_py.pipeline.decryptors import LeaderDecryptor
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.reader import LeaderDecryptor
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record import ahead

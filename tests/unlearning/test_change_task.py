@@ -12,11 +12,10 @@ from typing import ClassVar
 import pytest
 import torch
 
-from blockful_py.engine.engine import Engine, InThisProcess
+from blockful_py.engine.engine import Engine, InThisProcess, LocalProcesses
 from blockful_py.engine.jobs import Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
-from blockful_py.engine.local_processes import LocalProcesses
 from blockful_py.errors import EngineError, LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.device import use_portable_products

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
@@ -26,21 +25,13 @@ Fits a leaf and some small blocks, which a slow line sends in time.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
-    """The outcome of a push: indices of the members that have all blocks, and reasons of the others."""
-
-    taken: tuple[int, ...]
-    failed: dict[int, str]
-
-
 def push(
     files: Sequence[Uri], source: ContentStore, members: Sequence[IndexedClient], epoch: int, quorum: int
-) -> Pushed:
+) -> tuple[int, ...]:
     """Pushes the blocks of `files` to all members at once, each only the blocks that it lacks.
 
-    Returns once a quorum has the blocks and the others had time as well (`polling.at_once`).  Raises
-    QuorumError unless a quorum takes them, and StorageError when `source` lacks a block.
+    Returns the indices of the members with all blocks, once a quorum has them and the others had time as well
+    (`polling.at_once`).  Raises QuorumError unless a quorum takes them, StorageError when `source` lacks one.
     """
     blocks = tuple(dict.fromkeys(uri for file in files for uri in blocks_of(file, source.block)))
 
@@ -61,7 +52,7 @@ def push(
             f"{len(taken)} of {len(members)} members took the blocks, {quorum} are needed; blocks that "
             f"arrived are not sent again. {reasons}"
         )
-    return Pushed(taken, failed)
+    return taken
 
 
 def _missing(client: MemberClient, epoch: int, names: tuple[Uri, ...]) -> list[Uri]:

@@ -8,7 +8,8 @@ from typing import Protocol
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.generation import Charter, Generation, Origin
 from blockful_py.committee.service.messages import DealerCommitment, Empty, HeldShare, RelayedAnswers
-from blockful_py.crypto import curve, eip712
+from blockful_py.committee.service.office import Office
+from blockful_py.crypto import curve
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.threshold.keys import CommitteeKey, KeyShare
 from blockful_py.errors import RefusedError
@@ -29,14 +30,6 @@ class ShareStore(Protocol):
 
     def settle(self, key_id: Bytes32) -> None:
         """Records that a quorum has shares of this key.  Raises RefusedError if another key is settled."""
-
-
-class Admission(Protocol):
-    """Decides which keys a member helps to generate."""
-
-    def domain(self) -> eip712.Domain: ...
-
-    def admit(self, charter: Charter) -> None: ...
 
 
 class DkgParticipant:
@@ -65,9 +58,9 @@ class DkgParticipant:
         del self._open[message.subject]
         return key
 
-    def held(self, key_id: Bytes32, admission: Admission) -> HeldShare:
+    def held(self, key_id: Bytes32, office: Office) -> HeldShare:
         """Round 8: the generation that produced the share of a key.  Raises RefusedError without a share."""
-        return HeldShare(self._admitted(key_id, admission).charter.digest())
+        return HeldShare(self._admitted(key_id, office).charter.digest())
 
     def key(self, key_id: Bytes32) -> CommitteeKey:
         """The public half of a key.  Raises RefusedError when this member has no share of it."""
@@ -76,19 +69,19 @@ class DkgParticipant:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
         return origin.key
 
-    def _admitted(self, key_id: Bytes32, admission: Admission) -> Origin:
+    def _admitted(self, key_id: Bytes32, office: Office) -> Origin:
         origin = self._shares.origin(key_id)
         if origin is None:
             raise RefusedError(f"this member has no share of the group key 0x{key_id.hex()}")
-        admission.admit(origin.charter)
+        office.admit(origin.charter)
         return origin
 
-    def settle(self, message: wire.Message, answers: RelayedAnswers, admission: Admission) -> Empty:
+    def settle(self, message: wire.Message, answers: RelayedAnswers, office: Office) -> Empty:
         """Round 9: checks relayed answers which show that a quorum has shares of the key."""
-        charter = self._admitted(message.subject, admission).charter
+        charter = self._admitted(message.subject, office).charter
         holding, holders = codec.encode(HeldShare(charter.digest())), set()
         for text in answers.envelopes:
-            relayed = wire.receive(admission.domain(), text.encode())
+            relayed = wire.receive(office.domain(), text.encode())
             sender = relayed.message.sender
             wire.require_relayed(relayed, message, sender, message.round - 1)
             if charter.index(sender) and relayed.message.body == holding:
@@ -101,12 +94,12 @@ class DkgParticipant:
         self._shares.settle(message.subject)
         return Empty()
 
-    def begin(self, message: wire.Message, charter: Charter, admission: Admission) -> DealerCommitment:
+    def begin(self, message: wire.Message, charter: Charter, office: Office) -> DealerCommitment:
         """Round 1: opens a new generation, which may replace the oldest open one."""
         if message.subject in self._open:
             raise RefusedError("this key generation has begun already; take another salt")
-        admission.admit(charter)
-        generation = Generation(charter, self._address, message.sender, admission.domain(), self._rng)
+        office.admit(charter)
+        generation = Generation(charter, self._address, message.sender, office.domain(), self._rng)
         while len(self._open) >= MAX_OPEN:
             self._open.pop(next(iter(self._open)))
         self._open[message.subject] = generation

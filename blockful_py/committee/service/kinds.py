@@ -87,11 +87,11 @@ class MessageRow:
     """
 
     label: str
-    round: int
     body: type | None
     answer: type
     limits: Limits
     handler: Handler
+    round: int = 1
     subject: Callable[[Any], tuple[int | None, bytes]] | None = None
     session: Callable[[Any], CollisionSession] | None = None
     by_leader: bool = False
@@ -109,7 +109,7 @@ def _in_seat(answer: Callable[[Member, Any], Any]) -> Handler:
 def _generation(round_: int, name: str, answer: type, limits: Limits, handler: Handler) -> MessageRow:
     """A round of a key generation, which relays the answers of the previous round."""
     label = f"keygen-{name}"
-    return MessageRow(label, round_, RelayedAnswers, answer, limits, handler, by_outgoing=True)
+    return MessageRow(label, RelayedAnswers, answer, limits, handler, round_, by_outgoing=True)
 
 
 def _of_body(body: Any) -> tuple[int, bytes]:
@@ -122,14 +122,6 @@ def _of_draft(body: Any) -> tuple[int, bytes]:
 
 def _of_proposal(body: Succession | Acknowledgement) -> tuple[int, bytes]:
     return body.epoch, body.proposal()
-
-
-def _of_session(body: messages.AttestRequest) -> tuple[int, bytes]:
-    return _of_body(body.session)
-
-
-def _of_certified(body: CertifiedPublication | CertifiedRedaction) -> tuple[int, bytes]:
-    return body.subject
 
 
 def _refuse_question() -> NoReturn:
@@ -156,7 +148,6 @@ class MessageKind(Enum):
 
     IDENTIFY = MessageRow(
         "identify",
-        1,
         Empty,
         messages.Identity,
         replace(_EMPTY, answer=64 * KIB),
@@ -166,7 +157,6 @@ class MessageKind(Enum):
     )
     TELL_KEY = MessageRow(
         "tell-key",
-        1,
         Empty,
         CommitteeKey,
         replace(_EMPTY, answer=64 * KIB),
@@ -175,7 +165,6 @@ class MessageKind(Enum):
     )
     LEAD = MessageRow(
         "lead",
-        1,
         Empty,
         Empty,
         _EMPTY,
@@ -186,7 +175,6 @@ class MessageKind(Enum):
 
     PUBLICATION = MessageRow(
         "vote-publication",
-        1,
         PublicationProposal,
         CommittedVote,
         Limits(16 * KIB, published=8 * KIB),
@@ -196,17 +184,16 @@ class MessageKind(Enum):
     )
     FINISH_PUBLICATION = MessageRow(
         "finish-publication",
-        2,
         CertifiedPublication,
         Empty,
         Limits(32 * KIB, published=10 * KIB, member=KIB),
         lambda at, m, body: at.keep(m, body),
-        subject=_of_certified,
+        subject=lambda body: body.subject,
+        round=2,
     )
 
     APPROVE = MessageRow(
         "approve",
-        1,
         RedactionDraft,
         messages.Approval,
         _DRAFT,
@@ -217,7 +204,6 @@ class MessageKind(Enum):
     )
     COMMIT = MessageRow(
         "commit",
-        2,
         messages.CommitRequest,
         PledgedNonces,
         _NONCES,
@@ -225,21 +211,21 @@ class MessageKind(Enum):
         subject=_of_draft,
         session=lambda body: body.session,
         by_leader=True,
+        round=2,
     )
     ATTEST = MessageRow(
         "attest",
-        3,
         messages.AttestRequest,
         Vote,
         Limits(4 * KIB, member=KIB),
         _in_seat(lambda member, body: Vote(member.attest(body.session, body.pledges))),
-        subject=_of_session,
+        subject=lambda body: _of_body(body.session),
         session=lambda body: body.session,
         by_leader=True,
+        round=3,
     )
     SIGN = MessageRow(
         "sign",
-        4,
         messages.SignRequest,
         SignatureShares,
         replace(_NONCES, member=2 * KIB, pair=400),
@@ -247,32 +233,32 @@ class MessageKind(Enum):
         subject=_of_draft,
         session=lambda body: body.nonces.session,
         by_leader=True,
+        round=4,
     )
     REDACTION = MessageRow(
         "vote-redaction",
-        5,
         messages.VoteRequest,
         CommittedVote,
         replace(_DRAFT, model=5 * KIB // 2),
         _in_seat(lambda member, body: member.vote_redaction(body.draft, body.chunks)),
         subject=_of_draft,
         by_leader=True,
+        round=5,
     )
     FINISH_REDACTION = MessageRow(
         "finish-redaction",
-        6,
         CertifiedRedaction,
         Empty,
         # each chunk, of some ten models, carries the certificate twice
         replace(_DRAFT, model=5 * KIB, pair=64, member=2 * KIB),
         lambda at, m, body: at.keep(m, body),
-        subject=_of_certified,
+        subject=lambda body: body.subject,
         by_leader=True,
+        round=6,
     )
 
     ERASURE = MessageRow(
         "vote-erasure",
-        1,
         messages.ErasureRequest,
         Vote,
         Limits(512 * KIB, model=4 * KIB, member=KIB),
@@ -284,7 +270,6 @@ class MessageKind(Enum):
     )
     MOTION = MessageRow(
         "vote-motion",
-        1,
         Motion,
         CommittedVote,
         Limits(4 * KIB),
@@ -294,7 +279,6 @@ class MessageKind(Enum):
     )
     SUCCESSION = MessageRow(
         "vote-succession",
-        1,
         Succession,
         CommittedVote,
         Limits(4 * KIB, member=128),
@@ -303,7 +287,6 @@ class MessageKind(Enum):
     )
     ACKNOWLEDGEMENT = MessageRow(
         "vote-acknowledgement",
-        1,
         Acknowledgement,
         CommittedVote,
         Limits(4 * KIB),
@@ -313,7 +296,6 @@ class MessageKind(Enum):
 
     WITNESS = MessageRow(
         "witness",
-        1,
         messages.CastVotes,
         Empty,
         Limits(4 * KIB, member=512),
@@ -321,7 +303,6 @@ class MessageKind(Enum):
     )
     RECOMMIT = MessageRow(
         "recommit",
-        1,
         Empty,
         CommittedVote,
         _EMPTY,
@@ -330,7 +311,6 @@ class MessageKind(Enum):
     )
     ATTEST_COSIGNING = MessageRow(
         "attest-certificate",
-        1,
         Cosigning,
         Vote,
         _COSIGNING,
@@ -340,7 +320,6 @@ class MessageKind(Enum):
     )
     COSIGN = MessageRow(
         "cosign",
-        1,
         Cosigning,
         messages.CertificateShare,
         _COSIGNING,
@@ -351,7 +330,6 @@ class MessageKind(Enum):
 
     KEEP_KEYS = MessageRow(
         "keep-keys",
-        1,
         messages.KeyDelivery,
         Empty,
         replace(_KEYS, model=32 * KIB, most=4 * MIB),
@@ -361,7 +339,6 @@ class MessageKind(Enum):
     )
     LEND_KEYS = MessageRow(
         "lend-keys",
-        1,
         messages.KeyRequest,
         messages.KeyDelivery,
         replace(_KEYS, growth=3),
@@ -371,7 +348,6 @@ class MessageKind(Enum):
     )
     DESTROY_KEYS = MessageRow(
         "destroy-keys",
-        1,
         messages.Versions,
         messages.Versions,
         replace(_KEYS, growth=1),
@@ -381,7 +357,6 @@ class MessageKind(Enum):
     )
     READ_KEY = MessageRow(
         "read-key",
-        1,
         messages.ReadRequest,
         messages.WrappedKey,
         Limits(KIB),
@@ -391,7 +366,6 @@ class MessageKind(Enum):
     )
     HAS_BLOCKS = MessageRow(
         "has-blocks",
-        1,
         messages.BlockNames,
         messages.BlockNames,
         Limits(KIB + 128 * MAX_NAMES, growth=1),
@@ -401,7 +375,6 @@ class MessageKind(Enum):
     )
     KEEP_BLOCKS = MessageRow(
         "keep-blocks",
-        1,
         None,
         Empty,
         Limits(MAX_BLOCK_SIZE + 64 * KIB),
@@ -410,7 +383,7 @@ class MessageKind(Enum):
         is_concurrent=True,
     )
     FETCH_BLOCKS = MessageRow(
-        "fetch-blocks", 1, None, Empty, Limits(0), lambda at, m, body: _refuse_question(), is_concurrent=True
+        "fetch-blocks", None, Empty, Limits(0), lambda at, m, body: _refuse_question(), is_concurrent=True
     )
 
     KEY_COMMIT = replace(

@@ -19,6 +19,10 @@ from blockful_py.types import Address
 PUBLICATION, REDACTION = "publication", "redaction"
 ALARM, VOTE, EVIDENCE = "alarm", "vote", "evidence"
 TOPICS = (PUBLICATION, REDACTION, ALARM, VOTE, EVIDENCE)
+DECISIONS: dict[type[CertifiedProposal], str] = {
+    CertifiedPublication: PUBLICATION,
+    CertifiedRedaction: REDACTION,
+}
 MAX_ALARMS = 32
 """Maximum alarms of a member in an epoch; each costs gas, and leaders can propose without limit."""
 MAX_REASON = 256
@@ -66,25 +70,19 @@ class Outbox(Closable):
 
         Raises RefusedError when another decision on the same proposal is stored.
         """
-        published = isinstance(certified, CertifiedPublication)
         body = codec.encode(certified)
-        if self._store.write(PUBLICATION if published else REDACTION, ballot, body) != body:
+        if self._store.write(DECISIONS[type(certified)], ballot, body) != body:
             raise RefusedError("this member keeps another certificate of the same proposal")
 
     def kept(self) -> tuple[PendingDecision, ...]:
-        published = self._store.read(PUBLICATION)
-        redacted = self._store.read(REDACTION)
-        return (
-            *(
-                PendingDecision(note.ballot, codec.decode(CertifiedPublication, note.body))
-                for note in published
-            ),
-            *(PendingDecision(note.ballot, codec.decode(CertifiedRedaction, note.body)) for note in redacted),
+        return tuple(
+            PendingDecision(note.ballot, codec.decode(kind, note.body))
+            for kind, topic in DECISIONS.items()
+            for note in self._store.read(topic)
         )
 
     def finished(self, kept: PendingDecision) -> None:
-        published = isinstance(kept.certified, CertifiedPublication)
-        self._store.strike(PUBLICATION if published else REDACTION, kept.ballot)
+        self._store.strike(DECISIONS[type(kept.certified)], kept.ballot)
 
     def refuse(self, ballot: Ballot, reason: str) -> None:
         """Stores an alarm: the first reason for each proposal, at most MAX_ALARMS for each epoch."""

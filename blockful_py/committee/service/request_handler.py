@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from blockful_py.committee.certified import CertifiedProposal
 from blockful_py.committee.member import Member
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.dkg_participant import DkgParticipant
-from blockful_py.committee.service.kinds import MessageKind, MessageRow
+from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import SMALLEST
 from blockful_py.committee.service.messages import (
     NOBODY,
@@ -125,7 +126,9 @@ class RequestHandler:
             raise MessageError("the message is for another member.")
         sender = self._sender(kind, header)
         if sender is AskerKind.STRANGER and not kind.row.by_strangers:
-            raise _stranger(header)
+            raise MessageError(
+                f"0x{header.sender.hex()} is neither a member of this committee nor a leader it serves."
+            )
         self._require_fitting(kind, size)
         self._require_fresh(question.digest)
         return Admitted(kind, question, signer, sender)
@@ -151,18 +154,18 @@ class RequestHandler:
         return signer.answer(question, wire.ANSWERED, codec.encode(answered)).envelope
 
     def _answered(self, kind: MessageKind, message: wire.Message) -> Any:
-        if kind.row.is_concurrent:
-            return self._handled(kind.row, message)
-        with self._lock:
-            return self._handled(kind.row, message)
-
-    def _handled(self, row: MessageRow, message: wire.Message) -> Any:
-        body = message.body if row.body is None else codec.decode(row.body, message.body)
-        if row.subject is not None:
-            _require_subject(message, *row.subject(body))
-        if row.session is not None and row.session(body).leader != message.sender:
-            raise MessageError("the session is another leader's.")  # nobody else may use it up
-        return row.handler(self, message, body)
+        row = kind.row
+        with nullcontext() if row.is_concurrent else self._lock:
+            body = message.body if row.body is None else codec.decode(row.body, message.body)
+            if row.subject is not None:
+                epoch, subject = row.subject(body)
+                if message.subject != subject or epoch not in (None, message.epoch):
+                    raise MessageError(
+                        "the body of a message names another epoch or subject than its envelope."
+                    )
+            if row.session is not None and row.session(body).leader != message.sender:
+                raise MessageError("the session is another leader's.")  # nobody else may use it up
+            return row.handler(self, message, body)
 
     def in_seat(self, message: wire.Message, answer: Callable[[Seat], Answer]) -> Answer:
         """Has this member answer in the current committee; records a refutation, to raise an alarm."""
@@ -266,17 +269,6 @@ class RequestHandler:
     def _seat(self, message: wire.Message) -> Seat:
         seat = self.office.seat(message.epoch)
         return replace(seat, member=seat.member.led_by(message.sender))
-
-
-def _require_subject(message: wire.Message, epoch: int | None, subject: bytes) -> None:
-    if message.subject != subject or epoch not in (None, message.epoch):
-        raise MessageError("the body of a message names another epoch or subject than its envelope.")
-
-
-def _stranger(header: wire.MessageHeader) -> MessageError:
-    return MessageError(
-        f"0x{header.sender.hex()} is neither a member of this committee nor a leader it serves."
-    )
 
 
 def _refused(error: Exception) -> Refused:

@@ -16,7 +16,6 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
@@ -32,11 +31,9 @@ from uvicorn.server import ServerState
 
 from blockful_py.closable import Closable
 from blockful_py.committee.service import door
-from blockful_py.committee.service.body_stream import BodyStream
-from blockful_py.committee.service.budget import ByteBudget
+from blockful_py.committee.service.bodies import BodyStream, ByteBudget, in_thread
 from blockful_py.committee.service.door import WAITING_SECONDS, Door, Guest, Pace, address_of
 from blockful_py.committee.service.limits import RETRY_SECONDS
-from blockful_py.committee.service.threads import in_thread
 from blockful_py.committee.wire import PATH, SCHEME
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
 from blockful_py.monitoring import health
@@ -137,11 +134,11 @@ class Server(Closable):
             raise UnreachableError(
                 f"{host}:{port} cannot be listened on ({error.strerror}): choose another port."
             ) from None
-        self._routes = _Routes(service, gateway, state, around)
+        self._reception = partial(_Reception, service, gateway, state, around, tls)
         self._tls = tls
         self._ready = threading.Event()
         self._stop: Callable[[], object] = lambda: None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     @property
     def url(self) -> str:
@@ -164,12 +161,9 @@ class Server(Closable):
         self.start()
         return self
 
-    def _run(self) -> None:
-        asyncio.run(self._serve())
-
     async def _serve(self) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        reception = _Reception(self._routes, self._tls)
+        reception = self._reception()
         self._accept_on(loop, reception)
         self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
         self._ready.set()
@@ -193,20 +187,17 @@ class Server(Closable):
             loop.add_reader(self._listening, accept)
 
 
-@dataclass(frozen=True, slots=True)
-class _Routes:
-    """The applications that a server serves; as in `Server`."""
-
-    service: Service[Any] | None
-    gateway: ASGIApp | None
-    state: Health | None
-    around: Around
-
-
 class _Reception:
     """Passes accepted connections to HTTP, their questions to a service, requests for blocks to a gateway."""
 
-    def __init__(self, routed: _Routes, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        service: Service[Any] | None,
+        gateway: ASGIApp | None,
+        state: Health | None,
+        around: Around,
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self._tls = tls
         self._door = Door()
         self._bodies = ByteBudget(BODIES)
@@ -214,15 +205,14 @@ class _Reception:
         self._state = ServerState()
         self._starting: set[asyncio.Task[None]] = set()
         routes: list[BaseRoute] = []
-        service = routed.service
         if service is not None:
             routes.append(Route(PATH, partial(self._message, service), methods=["POST"]))
-        if routed.gateway is not None:
-            routes.append(Route(PREFIX + "{rest:path}", _Fetching(routed.gateway, service, self._door)))
-        if routed.state is not None:
-            routes.append(Route(health.PATH, _Fetching(health.bare(routed.state), None, self._door)))
+        if gateway is not None:
+            routes.append(Route(PREFIX + "{rest:path}", _Fetching(gateway, service, self._door)))
+        if state is not None:
+            routes.append(Route(health.PATH, _Fetching(health.bare(state), None, self._door)))
         self._config = Config(
-            routed.around(Router(routes, redirect_slashes=False)),
+            around(Router(routes, redirect_slashes=False)),
             log_config=None,
             log_level="critical",
             access_log=False,

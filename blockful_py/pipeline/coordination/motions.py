@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open motions: stored in the run until carried, reviewed by members, sent to the chains."""
+"""Open motions, including changes of the federation file: stored, reviewed by members, sent to the chains."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from pathlib import Path
 
 from blockful_py.chain.contract import Contract
 from blockful_py.committee import codec
-from blockful_py.committee.motions import REQUESTS, Matter, Motion
-from blockful_py.committee.service.agreements import Agreements
+from blockful_py.committee.coordinator import Coordinator
+from blockful_py.committee.motions import REQUESTS, Agreements, Matter, Motion
 from blockful_py.crypto.randomness import system_rng
-from blockful_py.errors import MessageError, RefusedError, SettingsError
+from blockful_py.errors import ContractError, MessageError, RefusedError, SettingsError
+from blockful_py.ledger.signed import Executor
+from blockful_py.pipeline.run.catching_up import following
 from blockful_py.pipeline.run.contracts import Contracts
+from blockful_py.pipeline.run.directory import Party
+from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.pipeline.run.training_data import setup_of
+from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES, FederationFile, uri_of_digest
+from blockful_py.record.file_change import Difference, differences, require_allowed
 from blockful_py.storage.blockstore import readable_errors
-from blockful_py.types import Action, Point
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Action, Bytes32, Point, Uri
 from blockful_py.whole_file import replace
 
 NO_SALT = bytes(32)
+OVERTAKEN = frozenset({"RequestNotWaiting", "ChunkOutOfOrder"})
+"""Contract errors when another leader has sent the decision first."""
 
 
 class OpenMotions:
@@ -113,7 +123,7 @@ def read_motion(path: Path) -> Motion:
         raise SettingsError(f"{path} holds no motion: {error}") from None
 
 
-def executor_of(contracts: Contracts, motion: Motion) -> Contract:
+def _executor_of(contracts: Contracts, motion: Motion) -> Contract:
     """The contract that carries the motion out."""
     match motion.matter:
         case Matter.BAR | Matter.READMIT:
@@ -141,3 +151,67 @@ def carry_out(contracts: Contracts, motion: Motion, action: Action) -> None:
         case Matter.ADMIT_REQUEST | Matter.DISMISS_REQUEST:
             admitted = motion.matter is Matter.ADMIT_REQUEST
             contracts.participants.decide(motion.request, admitted, action)
+
+
+def certified(contracts: Contracts, coordinator: Coordinator, motion: Motion) -> Action:
+    """The members' decision for the motion.  Raises QuorumError, with their reasons, when too few agree."""
+    contract = _executor_of(contracts, motion)
+    executor = Executor(contract.chain_id, contract.address)
+    return coordinator.certify_motion(motion, motion.leaf(contracts), executor)
+
+
+def decide_request(contracts: Contracts, coordinator: Coordinator, number: int, admitted: bool) -> None:
+    """Admits or dismisses a request; does nothing if another leader has sent the decision first.
+
+    Raises QuorumError, with the members' reasons, when too few agree.
+    """
+    registry, epoch = contracts.participants, contracts.committee.current_epoch()
+    motion = Motion.about_request(epoch, number, registry.filed(number).content, admitted)
+    action = certified(contracts, coordinator, motion)
+    try:
+        carry_out(contracts, motion, action)
+    except ContractError as error:
+        if error.name not in OVERTAKEN:
+            raise
+    registry.node.await_settled()
+
+
+class FileChanges:
+    """Compares new federation files with the party's current one."""
+
+    def __init__(self, opened: OpenedRun) -> None:
+        self._opened = opened
+        self._run = opened.run
+        self._store = opened.stores.live
+
+    def review(self, digest: Bytes32) -> tuple[Difference, ...]:
+        """The changes that a file makes, after it and its public files have been stored here.
+
+        Raises RefusedError for a change that is not allowed; StorageError when a file cannot be fetched;
+        SettingsError or LearningError for rules that this party cannot follow.
+        """
+        before, after = self._file(bytes.fromhex(self.require_party().federation)), self._file(digest)
+        found = differences(before, after)
+        require_allowed(found, self.open_requests())
+        settings, party = following(self._run, after, digest)
+        setup_of(changed(self._run, settings=settings, party=changed(party, user=None)), self._store)
+        return found
+
+    def files(self, digest: Bytes32) -> dict[Uri, int]:
+        """The file and the public files that it names, each with its maximum size in bytes."""
+        public = self._file(digest).public
+        named = (parse_cid(public.measuring), parse_cid(public.initial))
+        return {uri_of_digest(digest): MAX_BYTES, **dict.fromkeys(named, MAX_PUBLIC_BYTES)}
+
+    def open_requests(self) -> tuple[int, ...]:
+        """Numbers of the admitted requests that are not completed yet."""
+        return tuple(each.number for each in self._opened.docket.admitted() if each.stage.is_open)
+
+    def require_party(self) -> Party:
+        """The party whose run it is.  Raises RefusedError for a laboratory's run."""
+        if self._run.party is None:
+            raise RefusedError("a laboratory has no federation file: change its settings instead.")
+        return self._run.party
+
+    def _file(self, digest: Bytes32) -> FederationFile:
+        return FederationFile.parse(self._store.read(uri_of_digest(digest), MAX_BYTES))

@@ -16,7 +16,7 @@ from blockful_py.errors import KeyDestroyedError, RefusedError
 from blockful_py.keys.access import Access
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import FoundKeys
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import AskedMember, RemoteKeyring
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.catalogue import CatalogueReader
@@ -31,16 +31,11 @@ def ask_members(
     Raises RefusedError with the members' reasons, KeyDestroyedError when no member answers.
     """
     epoch = contracts.committee.current_epoch()
-    roster = contracts.committee.roster(epoch)[0].members
-    clients = [each.client for each in remote.reachable(1).values() if isinstance(each, ReachableMember)]
-    members = [
-        IndexedClient(number, client) for number, client in enumerate(clients) if client.address in roster
-    ]
 
     def ask(member: IndexedClient) -> bytes:
         return _given(member.client, epoch, access, keys, wanted)
 
-    return _of_most(at_once(members, ask, 1).values())
+    return _of_most(at_once(remote.seated(1), ask, 1).values())
 
 
 class ReaderKeyring(RemoteKeyring):

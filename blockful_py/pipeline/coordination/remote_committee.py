@@ -15,6 +15,7 @@ from blockful_py.chain.sortition import ElectionState
 from blockful_py.committee import codec, wire
 from blockful_py.committee.coordinator import Coordinator
 from blockful_py.committee.polling import Refusal, at_once
+from blockful_py.committee.service.block_push import push
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_leader import Generated, generate_among, settle
 from blockful_py.committee.service.kinds import MessageKind
@@ -47,7 +48,8 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.settings import CommitteeSettings, quorum_of
-from blockful_py.types import Bytes32
+from blockful_py.storage.store import ContentStore
+from blockful_py.types import Bytes32, Uri
 
 CharterFor = Callable[[tuple[bytes, ...]], Charter]
 
@@ -61,6 +63,10 @@ class ReachableMember:
 
     client: MemberClient
     identity: Identity
+
+
+Reachable = Mapping[str, ReachableMember | BlockfulError]
+"""The member at each URL, or the error of reaching it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +104,9 @@ class RemoteCommittee:
         secret: int,
         keys: Path,
         *,
-        announced: bool = False,
+        announced: bool,
     ) -> None:
-        """Configures the committee; `announced` also looks for members at the URLs that they put on the
-        chain.
-        """
+        """Configures the committee; `announced`: also looks for members at the URLs that they announced."""
         committee = contracts.committee
         self._settings = settings
         self._contracts = contracts
@@ -161,11 +165,25 @@ class RemoteCommittee:
     def tell_lead(self, request: int) -> None:
         """Tells the members that this member leads the given request.  Returns once a quorum knows."""
         epoch = self._contracts.committee.current_epoch()
-        roster, quorum = self._contracts.committee.roster(epoch)
-        clients = enumerate(_of(self.reachable(quorum), roster.members), start=1)
-        places = [IndexedClient(number, client) for number, client in clients]
+        _, quorum = self._contracts.committee.roster(epoch)
         about = (MessageKind.LEAD, epoch, request.to_bytes(32, "big"), Empty())
-        at_once(places, lambda each: each.client.ask(*about), quorum)
+        at_once(self.seated(quorum), lambda each: each.client.ask(*about), quorum)
+
+    def push(self, files: Sequence[Uri], source: ContentStore) -> None:
+        """Pushes all blocks of the files to the members, who keep them, so that their owner may switch off.
+
+        Raises QuorumError unless a quorum accepts them.
+        """
+        epoch = self._contracts.committee.current_epoch()
+        _, quorum = self._contracts.committee.roster(epoch)
+        push(files, source, self.seated(quorum), epoch, quorum)
+
+    def seated(self, needed: int | None = None) -> list[IndexedClient]:
+        """The reachable members of the current epoch, each once, by their places in its roster."""
+        committee = self._contracts.committee
+        roster = committee.roster(committee.current_epoch())[0].members
+        clients = {each.address: each for each in _of(self.reachable(needed), roster)}
+        return [IndexedClient(roster.index(address) + 1, client) for address, client in clients.items()]
 
     def generate(self) -> Generated:
         """Generates the next epoch's key among the responsive members.  Raises QuorumError for too few."""
@@ -179,18 +197,16 @@ class RemoteCommittee:
             return Charter(*place, 0, 0, members, dealers, threshold, salt)
 
         reachable = self.reachable()
-        clients = [each.client for each in reachable.values() if isinstance(each, ReachableMember)]
-        return self._generated(
-            clients, charter_for, quorum_of(len(reachable)), len(reachable), _reasons(reachable)
-        )
+        clients = [each.client for each in members_at(reachable)]
+        return self._generated(reachable, clients, charter_for, len(reachable))
 
     def generate_elected(self, election: ElectionState, members: tuple[bytes, ...]) -> Generated:
         """Generates a key for the elected; members that fail keep their seats but get no share.
 
         Raises QuorumError when fewer than a quorum of them respond.
         """
-        committee, quorum = self._contracts.committee, quorum_of(len(members))
-        threshold = min(self._settings.shares, quorum)
+        committee = self._contracts.committee
+        threshold = min(self._settings.shares, quorum_of(len(members)))
 
         def charter_for(left: tuple[bytes, ...]) -> Charter:
             dealers = tuple(index for index, each in enumerate(members, start=1) if each in left)
@@ -199,7 +215,7 @@ class RemoteCommittee:
 
         reachable = self.reachable()
         clients = _of(reachable, members)
-        generated = self._generated(clients, charter_for, quorum, len(members), _reasons(reachable))
+        generated = self._generated(reachable, clients, charter_for, len(members))
         there = {client.address for client in clients}
         silent = [f"0x{each.hex()}: answers at none of the URLs" for each in members if each not in there]
         return replace(generated, excluded=(*generated.excluded, *silent))
@@ -207,23 +223,21 @@ class RemoteCommittee:
     def settle(self, election: ElectionState, members: tuple[bytes, ...]) -> bool:
         """Has the elected confirm a key on chain; False if no quorum of them holds shares of one key."""
         reachable, quorum = self.reachable(), quorum_of(len(members))
-        identities = [
-            each.identity
-            for each in reachable.values()
-            if isinstance(each, ReachableMember) and each.client.address in members
-        ]
+        identities = [each.identity for each in members_at(reachable) if each.client.address in members]
         held = Counted(key_id for identity in identities for key_id in identity.key_ids)
         common = [key_id for key_id, times in held.items() if times >= quorum]
         clients = _of(reachable, members)
         return any(settle(clients, election.epoch, key_id, quorum) >= quorum for key_id in common)
 
     def _generated(
-        self, clients: list[MemberClient], charter_for: CharterFor, minimum: int, size: int, reasons: str
+        self, reachable: Reachable, clients: list[MemberClient], charter_for: CharterFor, size: int
     ) -> Generated:
+        """A key generated among `clients`, of whom a quorum of `size` members is needed."""
+        minimum = quorum_of(size)
         if len(clients) < minimum:
             raise QuorumError(
                 f"{len(clients)} of {size} members answer, {minimum} are needed to generate a key; "
-                f"nothing was changed. {reasons}"
+                f"nothing was changed. {_reasons(reachable)}"
             )
         generated = generate_among(clients, charter_for, minimum)
         self._keys.keep(generated.key)
@@ -237,8 +251,8 @@ class RemoteCommittee:
         charter, key = generated.charter, generated.key
         proven = {
             each.client.address: each.identity.voting_key
-            for each in self.reachable().values()
-            if isinstance(each, ReachableMember) and self._is_possessed(each)
+            for each in members_at(self.reachable())
+            if self._is_possessed(each)
         }
         unproven = [f"0x{each.hex()}" for each in charter.members if each not in proven]
         if unproven:
@@ -305,11 +319,7 @@ class RemoteCommittee:
         """The key that f + 1 of the current 3 f + 1 members agree on, one of whom must be honest."""
         committee = self._contracts.committee
         epoch = committee.current_epoch()
-        members = committee.roster(epoch)[0].members
-        places = [
-            IndexedClient(number, client)
-            for number, client in enumerate(_of(self.reachable(), members), start=1)
-        ]
+        places, members = self.seated(), committee.roster(epoch)[0].members
         enough = (len(members) - 1) // 3 + 1
         answers = at_once(
             places, lambda place: place.client.ask(MessageKind.TELL_KEY, epoch, key_id, Empty()), len(places)
@@ -335,11 +345,7 @@ class RemoteCommittee:
         self, addresses: Sequence[bytes], quorum: int, tally: Tally, excluded: int = 0
     ) -> list[RemoteMember | AbsentMember]:
         reachable = self.reachable(quorum)
-        clients = {
-            each.client.address: each.client
-            for each in reachable.values()
-            if isinstance(each, ReachableMember)
-        }
+        clients = {each.client.address: each.client for each in members_at(reachable)}
         silent = _reasons(reachable)
         voters: list[RemoteMember | AbsentMember] = []
         for index, address in enumerate(addresses, start=1):
@@ -373,18 +379,17 @@ def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) ->
     )
 
 
-def _of(
-    reachable: Mapping[str, ReachableMember | BlockfulError], members: Sequence[bytes]
-) -> list[MemberClient]:
+def members_at(reachable: Reachable) -> list[ReachableMember]:
+    """The members that answer."""
+    return [each for each in reachable.values() if isinstance(each, ReachableMember)]
+
+
+def _of(reachable: Reachable, members: Sequence[bytes]) -> list[MemberClient]:
     """Clients of the responsive members among `members`."""
-    return [
-        each.client
-        for each in reachable.values()
-        if isinstance(each, ReachableMember) and each.client.address in members
-    ]
+    return [each.client for each in members_at(reachable) if each.client.address in members]
 
 
-def _reasons(reachable: Mapping[str, ReachableMember | BlockfulError]) -> str:
+def _reasons(reachable: Reachable) -> str:
     """The errors of the unresponsive URLs."""
     return "; ".join(str(each) for each in reachable.values() if not isinstance(each, ReachableMember))
 

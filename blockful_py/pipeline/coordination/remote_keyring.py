@@ -21,7 +21,7 @@ from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import BlockfulError, MessageError, QuorumError, UnreachableError
 from blockful_py.keys.sealing import ERASED, Destruction, FoundKeys, Keyring, require_key
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember, RemoteCommittee, members_at
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Point, Uri
@@ -197,8 +197,7 @@ class RemoteKeyring:
         epoch = self._epoch()
         if self._known[0] != epoch:
             roster, quorum = self._committee.roster(epoch)
-            answers = self._remote().reachable(quorum).values()
-            reachable = [each for each in answers if isinstance(each, ReachableMember)]
+            reachable = self._remote().reachable(quorum)
             seats = tuple(
                 AskedMember(
                     epoch,
@@ -206,11 +205,12 @@ class RemoteKeyring:
                     each.client,
                     each.identity.encryption_key,
                 )
-                for each in reachable
+                for each in members_at(reachable)
                 if each.client.address in roster.members
             )
             self._known = (epoch, seats)
-            self._absent = tuple(str(each) for each in answers if not isinstance(each, ReachableMember))
+            errors = (each for each in reachable.values() if not isinstance(each, ReachableMember))
+            self._absent = tuple(map(str, errors))
         return tuple(seat for seat in self._known[1] if seat.index not in but)
 
     def _epoch(self) -> int:

@@ -254,10 +254,6 @@ def skipping(committee: CommitteeContract, members: int) -> Pause:
     return pause
 
 
-def unheard(phase: str) -> None:
-    """Ignores the phase."""
-
-
 def _described(election: ElectionState) -> str:
     until = datetime.fromtimestamp(election.deadline, UTC).strftime("%H:%M:%S UTC")
     name = election.phase.name.lower()

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status of a committee: its epoch, its election, and the member or the error at each URL."""
+"""Status of a committee: its epoch, its election, its alarms, and the member or the error at each URL."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from blockful_py.chain.alarm_registry import AlarmRegistryContract
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.node import Node
 from blockful_py.chain.sortition import ElectionState, Phase
-from blockful_py.errors import BlockfulError
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.coordination.remote_committee import Reachable, ReachableMember
 from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.types import Address
+from blockful_py.types import Address, Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,31 @@ class CommitteeStatus:
         return sum(member.ready for member in self.members)
 
 
-def status_of(
-    contracts: Contracts, reachable: Mapping[str, ReachableMember | BlockfulError]
-) -> CommitteeStatus:
+@dataclass(frozen=True, slots=True)
+class RaisedAlarm:
+    """An alarm on the chain: a proposal that a member refused; `member` is a voting address."""
+
+    epoch: int
+    proposal: Bytes32
+    member: Address
+    reason: str
+
+    def __str__(self) -> str:
+        proposal, member = self.proposal.hex()[:8], self.member.hex()
+        return f"ALARM epoch {self.epoch}, proposal 0x{proposal}, member 0x{member}: {self.reason}"
+
+    def to_json(self) -> dict[str, int | str]:
+        proposal, member = "0x" + self.proposal.hex(), "0x" + self.member.hex()
+        return {"epoch": self.epoch, "proposal": proposal, "member": member, "reason": self.reason}
+
+
+def raised_alarms(registry: AlarmRegistryContract) -> tuple[RaisedAlarm, ...]:
+    """All alarms of all epochs, oldest first."""
+    alarms = [event.arguments for event in registry.events("AlarmRaised")]
+    return tuple(RaisedAlarm(a["epoch"], a["proposal"], a["member"], a["reason"]) for a in alarms)
+
+
+def status_of(contracts: Contracts, reachable: Reachable) -> CommitteeStatus:
     """The status that chains and members report.  Raises NodeError."""
     committee = contracts.committee
     epoch = committee.current_epoch()

@@ -17,11 +17,9 @@ from blockful_py.learning.form import form_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
-from blockful_py.pipeline.coordination.remote_blocks import RemoteBlocks
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
-from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for
@@ -35,6 +33,7 @@ from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.docket import Docket
 from blockful_py.storage.federated import FederatedStore
+from blockful_py.storage.interface import FileStore
 from blockful_py.types import Uri
 from blockful_py.unlearning.model_job import Changer, change_here
 
@@ -47,10 +46,6 @@ class FederationContext:
     """Chains, stores, data and keys of one federation.
 
     Attributes:
-        opened: chains, stores and record.
-        setup: data, users and training settings.
-        keys: data keys of weights.
-        accounts: accounts of the users.
         hand_out: pushes files to the members, unless they read the same store.
         changer: applies a method's changes of single models.
     """
@@ -92,7 +87,7 @@ class FederationContext:
             leader=leader,
             clock=clock_for(nodes, contracts),
             journal=run.opened_journal(),
-            hand_out=_hand_out(contracts, leader, stores),
+            hand_out=_hand_out(leader, stores.live),
         )
 
     @property
@@ -131,12 +126,6 @@ class FederationContext:
         """The earlier requests on the record."""
         return RequestHistory(self.record, self.stores.archive)
 
-    @property
-    def admission(self) -> RequestAdmission:
-        """This party's own review of undecided requests."""
-        settings, participants = self.run.settings, self.contracts.participants
-        return RequestAdmission(participants, self.docket, settings.committee.attested, self.run.allowed_code)
-
     def executor(self, stopwatch: Stopwatch) -> JournaledExecutor:
         """Certifies and executes decisions, with each step in the run's journal."""
         return JournaledExecutor(self.journal, self.contracts.archive, self.contracts.live, stopwatch)
@@ -155,9 +144,9 @@ class FederationContext:
         return self.leader.session(ContentReviewer(sources, OwnMotions(self.contracts), counter), counter)
 
 
-def _hand_out(contracts: Contracts, leader: Leader, stores: Stores) -> HandOut:
-    if isinstance(stores.live, FederatedStore):
-        return RemoteBlocks(contracts, leader.remote, stores.live.own).push
+def _hand_out(leader: Leader, store: FileStore) -> HandOut:
+    if isinstance(store, FederatedStore):
+        return lambda files: leader.remote().push(files, store.own)
     return lambda files: None
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from blockful_py.engine.engine import engine_of
 from blockful_py.engine.journaled_tasks import JournaledTasks
-from blockful_py.engine.making import engine_of
 from blockful_py.errors import RunError
 from blockful_py.learning.scoring_task import TaskScorer
 from blockful_py.learning.training_task import TaskFitter

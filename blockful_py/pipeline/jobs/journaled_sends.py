@@ -23,10 +23,12 @@ from blockful_py.chain.settlement import (
     is_whole,
     send_missing,
 )
+from blockful_py.committee.certified import CertifiedProposal, CertifiedPublication
 from blockful_py.engine.jobs import Act, Job, PlannedStep, Step, StepState
 from blockful_py.engine.journal import Journal, StepResult
 from blockful_py.errors import ContractError, NodeError, RunError
 from blockful_py.ledger.signed import unsigned
+from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.types import Certificate, Receipt
 
@@ -52,7 +54,6 @@ class JournaledExecution:
     """A settlement, with its steps in the journal.
 
     Attributes:
-        certify: the step that certified it.
         tell: the step that hands it to the members; None if they live in this process.
         sends: its transactions, by chain and chunk.
     """
@@ -255,3 +256,26 @@ def _journaled(job: Job, certify: Step) -> JournaledExecution:
     decision = unsigned(body["epoch"], bytes.fromhex(body["proposal"]), bytes.fromhex(body["content"]))
     settlement = Settlement(decision, calls, tuple(body["forget"]), body["note"])
     return JournaledExecution(settlement, certify, next((s for s in mine if s.act is Act.TELL), None), sends)
+
+
+def settlement_of(
+    contracts: Contracts, certified: CertifiedProposal, note: str, forget: tuple[str, ...] = ()
+) -> Settlement:
+    """The archive's transactions, then the live chain's."""
+    decided = certified.proposal if isinstance(certified, CertifiedPublication) else certified.draft
+    calls = [
+        SettlementCall(
+            ARCHIVE,
+            action.chunk,
+            contracts.archive.append_data(chunk.expected_head, chunk.timestamp, chunk.records, action),
+        )
+        for chunk, action in zip(decided.archive, certified.archive, strict=True)
+    ]
+    if isinstance(certified, CertifiedPublication):
+        data = contracts.live.append_data(certified.proposal.block, certified.live)
+        calls.append(SettlementCall(LIVE, 0, data))
+        return Settlement(certified.live.certificate, tuple(calls), forget, note)
+    for part, action in zip(certified.chunks, certified.live, strict=True):
+        data = contracts.live.redact_data(part.updates, part.header_updates, action)
+        calls.append(SettlementCall(LIVE, action.chunk, data))
+    return Settlement(certified.live[0].certificate, tuple(calls), forget, note)

@@ -7,7 +7,7 @@ States and steps: docs/reference/jobs.md.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -102,7 +102,8 @@ class JobLifecycle:
         job = self._open()
         stored = {cid for step in job.steps if step.act is Act.STORE for cid in step.body.get("cids", ())}
         if stored:
-            self._unstore(sorted(stored - self._current_files()))
+            gone = sorted(stored - self._current_files())
+            unstore(self._context.stores.live, self._context.keys, gone)
         self._journal.drop([step for step in job.valid if step.decision and step.state is not StepState.DONE])
 
     def confirm(self) -> None:
@@ -150,21 +151,16 @@ class JobLifecycle:
         job = self._journal.open_job()
         if job is None:
             raise RunError("no job is unfinished: there is nothing to give up.")
-        sent = [each.settlement.note for each in journaled_executions(job) if each.may_be_out]
-        if job.kind in {Kind.TRAIN, Kind.ADOPT}:
-            sent = [
-                each.settlement.note
-                for each in journaled_executions(job)
-                if each.may_be_out and not each.is_sent
-            ]
+        executions, stays = journaled_executions(job), job.kind in {Kind.TRAIN, Kind.ADOPT}
+        sent = [
+            each.settlement.note for each in executions if each.may_be_out and not (stays and each.is_sent)
+        ]
         if sent:
             raise RunError(
                 f"job {job.number} ({job.kind}) cannot be given up: transactions of it may be on the chains "
                 f"already ({'; '.join(sent)}), and what is on them stays. Finish it with `blockful resume`."
             )
-        self._journal.drop(
-            [step for each in journaled_executions(job) if not each.is_sent for step in each.steps]
-        )
+        self._journal.drop([step for each in executions if not each.is_sent for step in each.steps])
         self.withdraw()
         clear_tasks(self._context.run)
         self._journal.close_job(JobState.ABORTED, "given up before anything was sent")
@@ -173,13 +169,11 @@ class JobLifecycle:
     def _current_files(self) -> frozenset[str]:
         return current_files(self._context.record.catalogue.read())
 
-    def _unstore(self, cids: Collection[str]) -> None:
-        unstore(self._context.stores.live, self._context.keys, cids)
-
     def _fail(self, error: BlockfulError, begun: Callable[[], bool]) -> None:
         """Ends a refused job, unless it is half-done and can continue."""
         hopeless = isinstance(error, UnlearningError) and self._is_erasing()
-        if hopeless or (not self._is_half_done() and not begun()):
+        half_done = any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
+        if hopeless or (not half_done and not begun()):
             self.withdraw()
             clear_tasks(self._context.run)
             self._journal.close_job(JobState.FAILED, str(error))
@@ -201,9 +195,6 @@ class JobLifecycle:
         if request is None:
             return request_id.of_job(self._context.run.identity, job.number)
         return request_id.of_request(request_key(request))
-
-    def _is_half_done(self) -> bool:
-        return any(each.may_be_out and not each.is_sent for each in journaled_executions(self._open()))
 
     def _is_erasing(self) -> bool:
         """Whether keys may be destroyed, after which this job cannot do the rest of the request."""

@@ -64,7 +64,7 @@ class OwnParts:
 
     def due(self, status: RequestStanding) -> tuple[str, ...]:
         """Own models whose parts can be done now."""
-        return status.due(self._account())
+        return status.due(address_of(self._context.accounts.secret(self._user.index)))
 
     def take(self, number: int, request: Request, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
@@ -154,9 +154,6 @@ class OwnParts:
             trainer=setup.federation.trainer,
             fitter=fit_together if checkable is None else checkable.recorder,
         )
-
-    def _account(self) -> bytes:
-        return address_of(self._context.accounts.secret(self._user.index))
 
 
 class PartCollector:

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
+from blockful_py.chain.settlement import Executed
 from blockful_py.committee.certified import CertifiedPublication
-from blockful_py.committee.drafting import NewModel
-from blockful_py.committee.packaging import Packager
+from blockful_py.committee.drafting import NewModel, Packager
 from blockful_py.committee.proposals import PublicationProposal
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.keys.sealing import SealedFile
@@ -17,11 +16,10 @@ from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.form import form_of
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import Stored, seal_increments
-from blockful_py.pipeline.jobs.journaled_sends import Decided
+from blockful_py.pipeline.jobs.journaled_sends import Decided, settlement_of
 from blockful_py.pipeline.jobs.spot_check import samples_commitment
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.statements import recorded_privacy, recorded_training
-from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -100,8 +98,7 @@ class Publisher:
 
         def decide() -> Decided[CertifiedPublication]:
             certified = coordinator.certify_publication(proposal)
-            contracts = self._context.contracts
-            settlement = publication_settlement(contracts, certified, f"publish {names}")
+            settlement = settlement_of(self._context.contracts, certified, f"publish {names}")
             return Decided(certified, settlement, coordinator.excluded.told())
 
         certified, execution = self._executor.certify(decision, names, coordinator.keepers, decide)
@@ -146,18 +143,3 @@ class Publisher:
         owner = address_of(self._context.accounts.secret(model.user))
         references = tuple(sorted(placed[r.name] for r in model.references))
         return NewModel(model.name, file_uri(node), owner, references)
-
-
-def publication_settlement(contracts: Contracts, certified: CertifiedPublication, note: str) -> Settlement:
-    """The archive's transactions, then the live chain's."""
-    proposal = certified.proposal
-    calls = [
-        SettlementCall(
-            ARCHIVE,
-            action.chunk,
-            contracts.archive.append_data(chunk.expected_head, chunk.timestamp, chunk.records, action),
-        )
-        for chunk, action in zip(proposal.archive, certified.archive, strict=True)
-    ]
-    calls.append(SettlementCall(LIVE, 0, contracts.live.append_data(proposal.block, certified.live)))
-    return Settlement(certified.live.certificate, tuple(calls), note=note)

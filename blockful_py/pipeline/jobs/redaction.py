@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, Settlement, SettlementCall
+from blockful_py.chain.settlement import Executed
 from blockful_py.committee.certified import CertifiedRedaction
 from blockful_py.committee.drafting import Replacement
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
@@ -21,11 +21,10 @@ from blockful_py.learning.form import form_of
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import batches
 from blockful_py.pipeline.jobs.context import FederationContext
-from blockful_py.pipeline.jobs.journaled_sends import Decided
+from blockful_py.pipeline.jobs.journaled_sends import Decided, settlement_of
 from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.statements import retrained_privacy
-from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
@@ -114,7 +113,7 @@ class Redactor:
                 certified = coordinator.certify_redaction(draft, lambda: advance(1))
             self._counter.certified(draft)
             forget, contracts = erased(catalogue, nodes), self._context.contracts
-            settlement = redaction_settlement(contracts, certified, forget, f"unlearn {stored.subject}")
+            settlement = settlement_of(contracts, certified, f"unlearn {stored.subject}", forget)
             return Decided(certified, settlement, coordinator.excluded.told())
 
         try:
@@ -276,24 +275,3 @@ def erased(catalogue: Catalogue, replaced: Mapping[str, ModelNode]) -> tuple[str
         else:
             kept |= uris
     return tuple(sorted(map(cid_string, gone - kept)))
-
-
-def redaction_settlement(
-    contracts: Contracts, certified: CertifiedRedaction, forget: tuple[str, ...], note: str
-) -> Settlement:
-    """The archive's transactions, then the live chain's."""
-    calls = [
-        SettlementCall(
-            ARCHIVE,
-            action.chunk,
-            contracts.archive.append_data(chunk.expected_head, chunk.timestamp, chunk.records, action),
-        )
-        for chunk, action in zip(certified.draft.archive, certified.archive, strict=True)
-    ]
-    calls += [
-        SettlementCall(
-            LIVE, action.chunk, contracts.live.redact_data(chunk.updates, chunk.header_updates, action)
-        )
-        for chunk, action in zip(certified.chunks, certified.live, strict=True)
-    ]
-    return Settlement(certified.live[0].certificate, tuple(calls), forget, note)

@@ -84,11 +84,7 @@ class CheckableTraining:
         return cls(context, catalogue, name, request, statement.samples, party.discloses)
 
     def disclose(self, number: int, forgets: Sequence[Forget]) -> Disclosed | None:
-        """Commits to the recorded training, and discloses the intervals that are then drawn.
-
-        Args:
-            number: number of the filed request.
-            forgets: data that the training left out.
+        """Commits to the recorded training, which left out `forgets`, and discloses the intervals then drawn.
 
         Returns None if no sample was left to train on, or after the request's deadline.
 

@@ -59,7 +59,6 @@ class Unlearned:
         unusable: by model, why a stored increment of a current version was made again.
         erasure: outcome of the destruction of the replaced versions' keys; None before it.
         excluded: members that were excluded from its decisions, each with the reason.
-        advice: advice on its method.
     """
 
     paradigm: Paradigm

@@ -9,6 +9,7 @@ from enum import Enum
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.errors import BlockfulError, FormatError, NodeError, RefusedError, StorageError
+from blockful_py.pipeline.review.fetched import require
 from blockful_py.pipeline.review.methods import (
     parse_method,
     require_paradigm,
@@ -118,15 +119,15 @@ class RequestAdmission:
         require_parts(request, method, record.graph)
         require_starts(status)
         owners = {record[start.name].node.statement.owner for start in request.starts}
-        _require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
+        require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
         if any(each.request == request for each in self._docket.admitted()):
             raise RefusedError("the same request was admitted before")
         gone = sorted(set(status.affected) - record.with_weights.keys())
         if status.is_parallel:
-            _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
-        _require(bool(status.missing), "it reaches no model that has weights")
+            require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
+        require(bool(status.missing), "it reaches no model that has weights")
         most = most_blocks(status)
-        _require(
+        require(
             filed.blocks <= most, f"it would be open for {filed.blocks} blocks, at most {most} are allowed"
         )
 
@@ -136,13 +137,13 @@ def require_starts(status: RequestStanding) -> None:
     request, record = status.request, status.record
     for start in request.starts:
         placed = record.models.get(start.name)
-        _require(
+        require(
             placed is not None and placed.position == start.place(),
             f"there was no start {start.name} at {start.position} when the request was filed",
         )
     owners = {record[start.name].node.statement.user for start in request.starts}
     strangers = sorted(set(request.forget.owners()) - owners)
-    _require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
+    require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
 
 
 def most_blocks(status: RequestStanding) -> int:
@@ -156,8 +157,3 @@ def most_blocks(status: RequestStanding) -> int:
         return blocks
     depths = status.record.graph.depth([start.name for start in status.request.starts])
     return blocks * (1 + max(depth.longest for depth in depths.values()))
-
-
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise RefusedError(reason)

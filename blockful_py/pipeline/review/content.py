@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
@@ -33,14 +32,13 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
+from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.copies import KnownWeights
 from blockful_py.pipeline.review.erasure import review_erasure
-from blockful_py.pipeline.review.fetched import FetchedWeights, refusing
+from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.spot_checks import SpotChecks
-from blockful_py.pipeline.review.times import require_timely
-from blockful_py.pipeline.review.withdrawal import review_withdrawal
+from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
@@ -65,13 +63,6 @@ class Proposed:
     target: Target
     node: ModelNode
     redaction: Redaction
-
-
-class Motions(Protocol):
-    """The motions that this member agrees to."""
-
-    def review(self, motion: Motion) -> bytes:
-        """The leaf of the call that a motion allows.  Raises RefusedError unless the member agrees."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +109,7 @@ class ContentReviewer:
     checks that depend on the state of the chains are repeated for each member.
     """
 
-    def __init__(self, sources: ReviewSources, motions: Motions, counter: Counter) -> None:
+    def __init__(self, sources: ReviewSources, motions: OwnMotions, counter: Counter) -> None:
         self._sources = sources
         self._motions = motions
         self._live = sources.contracts.live
@@ -145,15 +136,15 @@ class ContentReviewer:
                 signer = node.signer(self._live.chain_id, self._live.address)
                 for _ in node.sealed:
                     next(weights)
-            _require(signer == publication.owner, f"model {node.name} is not signed by its owner")
-            _require(node.redaction is None, f"model {node.name} is published as a redaction")
+            require(signer == publication.owner, f"model {node.name} is not signed by its owner")
+            require(node.redaction is None, f"model {node.name} is published as a redaction")
             if self._sources.docket is not None:
                 self._check_registered(node, publication.owner)
                 self._check_versions(node)
                 self._require_not_awaited(node, self._sources.docket)
                 self._require_own(node)
             listed = sorted(reference.place() for reference in node.statement.references)
-            _require(listed == list(publication.references), f"model {node.name} lists other references")
+            require(listed == list(publication.references), f"model {node.name} lists other references")
 
     def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
         """Checks the proposal's times if several members lead, since one of their clocks may be wrong."""
@@ -183,11 +174,11 @@ class ContentReviewer:
         """Checks that the owner is a joined participant and the model is one of its planned models."""
         entry = self._sources.contracts.participants.participant(owner)
         user, names = node.statement.user, self._sources.setup.federation.scenario.names
-        _require(entry.since > 0, f"the owner of model {node.name} is no participant")
-        _require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
-        _require(node.name in names, f"there is no model {node.name} in this federation")
+        require(entry.since > 0, f"the owner of model {node.name} is no participant")
+        require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
+        require(node.name in names, f"there is no model {node.name} in this federation")
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
-        _require(planned == user, f"model {node.name} belongs to user {planned}, not to {user}")
+        require(planned == user, f"model {node.name} belongs to user {planned}, not to {user}")
 
     def _check_versions(self, node: ModelNode) -> None:
         """Checks that the model was trained from the current versions of its references."""
@@ -213,7 +204,7 @@ class ContentReviewer:
     def _require_increments(self, node: ModelNode) -> None:
         """Allows at most one increment for each class, which bounds the files that a node names."""
         labels, classes = [each.label for each in node.increments], self._architecture.class_count
-        _require(
+        require(
             len({*labels}) == len(labels) and all(label < classes for label in labels),
             f"model {node.name} names {len(labels)} increments, one for each of {classes} classes is allowed",
         )
@@ -226,12 +217,12 @@ class ContentReviewer:
             other = None
             with suppress(BlockfulError):  # unreadable models are not this proposal's fault
                 other = known.digest(placed.node.weights, self._weights)
-            _require(weights != other, f"model {node.name} has the weights of {name}")
+            require(weights != other, f"model {node.name} has the weights of {name}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]
         request = proposed[0].redaction.request
-        _require(
+        require(
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
@@ -245,7 +236,7 @@ class ContentReviewer:
         names = {each.node.name for each in proposed}
         starts = tuple(start.name for start in request.starts)
         affected = {*starts, *catalogue.graph.descendants(starts)}
-        _require(
+        require(
             names <= affected,
             f"{', '.join(sorted(names - affected))} descends from no start, or came after the request",
         )
@@ -256,7 +247,7 @@ class ContentReviewer:
         self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
-            _require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
+            require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
             review_withdrawal(withdrawn, status)
             return
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
@@ -273,7 +264,7 @@ class ContentReviewer:
         status = docket.of(request)
         if status is None:
             raise EarlyError("the request was not filed, or the committee has not admitted it")
-        _require(
+        require(
             status.stage in (RequestStage.OPEN, RequestStage.PARTLY, RequestStage.CARRIED_OUT),
             f"request {status.number} is {status.stage}",
         )
@@ -292,12 +283,12 @@ class ContentReviewer:
         names = {each.node.name for each in proposed}
         if request.paradigm == Paradigm.PARALLEL:
             gone = sorted(affected - catalogue.with_weights.keys())
-            _require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
+            require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
             self._recompute(method, request, proposed, catalogue)
             return
         if request.paradigm == Paradigm.PARALLEL:
-            _require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
+            require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
@@ -329,15 +320,15 @@ class ContentReviewer:
             raise RefusedError(str(error)) from None
         for start, signer in zip(request.starts, signers, strict=True):
             placed = catalogue.models.get(start.name)
-            _require(
+            require(
                 placed is not None and placed.position == start.place(),
                 f"the request names a start {start.name} at {start.position}, which is not there",
             )
             owner = self._live.transaction(start.place()).owner
-            _require(signer == owner, f"the request is not signed by the owner of {start.name}")
+            require(signer == owner, f"the request is not signed by the owner of {start.name}")
         owners = {catalogue[start.name].node.statement.user for start in request.starts}
         strangers = sorted(set(request.forget.owners()) - owners)
-        _require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
+        require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
 
     def _reviewable(self, request: Request) -> Method:
         try:
@@ -354,7 +345,7 @@ class ContentReviewer:
             (r.record.position, r.record.version, r.record.uri) for r in self._sources.record.archive.read()
         }
         for target in targets:
-            _require(
+            require(
                 target.version > 1 or (target.position, 0, target.old_uri) in archived,
                 f"version 0 of the model at {target.position} is not in the archive",
             )
@@ -362,30 +353,30 @@ class ContentReviewer:
     def _check_statement(self, proposed: Proposed, catalogue: Catalogue) -> None:
         node, target = proposed.node, proposed.target
         signer = node.signer(self._live.chain_id, self._live.address)
-        _require(signer == target.owner, f"model {node.name} is not signed by its owner")
+        require(signer == target.owner, f"model {node.name} is not signed by its owner")
         current = catalogue[node.name].node.statement
         removed = catalogue[node.name].node.removed_beside(proposed.redaction.request.classes)
-        _require(
+        require(
             proposed.redaction.left_out == removed,
             f"model {node.name} leaves out classes {list(proposed.redaction.left_out)} of AD_r, its record "
             f"says {list(removed)}",
         )
         places = sorted(reference.place() for reference in node.statement.references)
         kept = sorted(reference.place() for reference in current.references)
-        _require(places == kept, f"model {node.name} lists other references")
-        _require(
+        require(places == kept, f"model {node.name} lists other references")
+        require(
             (node.statement.training, node.statement.samples) == (current.training, current.samples),
             f"model {node.name} states another recipe of training, or other samples",
         )
         versions = {each.name: catalogue[each.name].version for each in node.statement.references}
         for each in node.statement.references:
             signed_now = node.statement != current
-            _require(
+            require(
                 not signed_now or each.version == versions[each.name],
                 f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
                 f"version {versions[each.name]}",
             )
-        _require(
+        require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
             f"model {node.name} is proposed for another place or version",
         )
@@ -397,7 +388,7 @@ class ContentReviewer:
         starts = tuple(start.name for start in request.starts)
         announced = self._announced(starts, proposed)
         missing = [name for name in starts if name not in announced]
-        _require(not missing, f"{', '.join(missing)} would not be unlearned")
+        require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
         current = OnDemand(
             catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
@@ -405,16 +396,16 @@ class ContentReviewer:
         expected = recompute(method, catalogue.graph, starts, current, announced)
         names = {each.node.name for each in proposed}
         left_out = sorted(expected.keys() - names)
-        _require(not left_out, f"{', '.join(left_out)} would not be unlearned")
+        require(not left_out, f"{', '.join(left_out)} would not be unlearned")
         too_small = sorted(names - expected.keys())
-        _require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
+        require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         with refusing("the keys of the new weights"):
             keys = self._sources.keyring.find([each.node.weights for each in proposed])
         for some in batches(proposed):
             weights = {each.node.name: expected[each.node.name] for each in some}
             for each in some:
                 name = each.node.name
-                _require(
+                require(
                     self._is_sealed(each, weights[name], keys),
                     f"the new weights of {name} differ from the result of {method.name}",
                 )
@@ -437,7 +428,7 @@ class ContentReviewer:
             name = each.node.name
             if name in starts:
                 signed = parse_cid(each.node.statement.weights) == each.node.weights
-                _require(signed, f"the new weights of {name} are not the ones that its owner signed")
+                require(signed, f"the new weights of {name} are not the ones that its owner signed")
                 with refusing(f"the new weights of {name}"):
                     announced[name] = self._weights.read(each.node.weights)
         return announced
@@ -468,7 +459,7 @@ class ContentReviewer:
             if claimed is not None and name in unreadable:
                 said = {"before": claimed.before, "samples": claimed.samples}
                 measured[name] = measured[name].model_copy(update=said)
-            _require(
+            require(
                 claimed == measured[name],
                 f"model {name} claims {claimed}, held-out data give {measured[name]}",
             )
@@ -482,8 +473,3 @@ class ContentReviewer:
     def _node(self, uri: Uri) -> ModelNode:
         with refusing("a model node cannot be read"):
             return parse_node(self._sources.store.read(uri, MAX_NODE_BYTES))
-
-
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise RefusedError(reason)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
 from blockful_py.keys.sealing import Keyring
 from blockful_py.ledger.protocols import Store
+from blockful_py.pipeline.review.fetched import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import CheckedStatement, check_statement
 from blockful_py.record.certificates.document import parse_statement
@@ -42,7 +43,7 @@ def review_erasure(
         check_archive_anchor(checked.heads, anchors)
     except (VerificationError, StorageError, ContractError) as error:
         raise RefusedError(str(error)) from None
-    _require(not superseded, f"{', '.join(sorted(superseded))} was replaced again since")
+    require(not superseded, f"{', '.join(sorted(superseded))} was replaced again since")
     _check_affected(checked, reachable(checked.statement.request))
     _check_deleted(checked, store)
     _check_keys(checked, keyring)
@@ -53,15 +54,15 @@ def _check_affected(checked: CheckedStatement, catalogue: Catalogue) -> None:
     starts = tuple(start.name for start in statement.request.starts)
     for start in statement.request.starts:
         placed = catalogue.models.get(start.name)
-        _require(
+        require(
             placed is not None and placed.position == start.place(),
             f"there is no start {start.name} at {start.position}",
         )
     affected = {*starts, *catalogue.graph.descendants(starts)}
     replaced = {each.name for each in statement.replaced}
     expected = tuple(sorted(affected - replaced))
-    _require(replaced <= affected, f"{', '.join(sorted(replaced - affected))} descends from no start")
-    _require(
+    require(replaced <= affected, f"{', '.join(sorted(replaced - affected))} descends from no start")
+    require(
         statement.left_alone == expected,
         f"left alone are {', '.join(expected) or 'none'}, not {', '.join(statement.left_alone) or 'none'}",
     )
@@ -69,17 +70,12 @@ def _check_affected(checked: CheckedStatement, catalogue: Catalogue) -> None:
 
 def _check_deleted(checked: CheckedStatement, store: Store) -> None:
     there = [cid for cid in checked.statement.erasure.deleted if store.has(parse_cid(cid))]
-    _require(not there, f"the live store still has {', '.join(there)}")
+    require(not there, f"the live store still has {', '.join(there)}")
 
 
 def _check_keys(checked: CheckedStatement, keyring: Keyring) -> None:
     kept = [cid for cid in checked.statement.erasure.keys_destroyed if keyring.holds(parse_cid(cid))]
-    _require(
+    require(
         not kept,
         f"this member still has the keys of {', '.join(kept)}: ask again when the request is finished",
     )
-
-
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise RefusedError(reason)

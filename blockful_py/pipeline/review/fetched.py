@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights that members fetch to review a proposal."""
+"""Weights that members read to review a proposal, and the refusals of reviews."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
 from blockful_py.errors import BlockfulError, RefusedError, StoreUnreachableError
 from blockful_py.keys.sealing import SealedWeights
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, to_bytes
 from blockful_py.on_demand import KEPT
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
 
 class FetchedWeights:
@@ -43,3 +44,22 @@ def refusing(what: str) -> Iterator[None]:
         raise
     except BlockfulError as error:
         raise RefusedError(f"{what}: {error}") from None
+
+
+def require(holds: bool, reason: str) -> None:
+    """Refuses with the reason unless the condition holds.  Raises RefusedError."""
+    if not holds:
+        raise RefusedError(reason)
+
+
+class KnownWeights:
+    """Digests of the plain weights that a member has read, by sealed file; in memory only."""
+
+    def __init__(self) -> None:
+        self._digests: dict[Uri, bytes] = {}
+
+    def digest(self, uri: Uri, weights: SealedWeights) -> Bytes32:
+        """SHA-256 of the weights in a sealed file, which is read only once.  Raises as `read`."""
+        if uri not in self._digests:
+            self._digests[uri] = hashlib.sha256(to_bytes(weights.read(uri))).digest()
+        return self._digests[uri]

@@ -17,7 +17,7 @@ from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.ledger.protocols import Store
-from blockful_py.pipeline.review.fetched import refusing
+from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
@@ -94,14 +94,10 @@ class SpotChecks:
         self._weights = weights
 
     def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
-        """Checks the spot check of a proposed version.  Raises RefusedError with the first fault.
+        """Checks the spot check of a proposed version with these weights.  Raises RefusedError if it fails.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
         fall back to a result that is only measured.
-
-        Args:
-            node: node of the proposed version.
-            result: its weights.
         """
         placed, said = catalogue[node.name], node.spot_check
         committed = None
@@ -109,19 +105,19 @@ class SpotChecks:
             committed = self._commitments.first(catalogue, node.name)
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
-            _require(committed is None, reason)
+            require(committed is None, reason)
             return
         samples, method = placed.node.statement.samples, named_method(request.method)[0]
-        _require(method == Retrain.name, f"no training by {method} is checked in parts")
+        require(method == Retrain.name, f"no training by {method} is checked in parts")
         if committed is None or samples is None:
             raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
         with refusing(f"model {node.name}"):
             training = training_of(placed.node.statement)
-            _require(is_checkable(self._setup, training), "nobody else could compute its training again")
+            require(is_checkable(self._setup, training), "nobody else could compute its training again")
             disclosure = Disclosure.of(self._weights.read_disclosure(parse_cid(said.disclosure)))
             trace = parse_trace(disclosure.trace)
-            _require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
-            _require(
+            require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
+            require(
                 (said.intervals, said.challenged) == (trace.intervals, trace.challenged),
                 f"{trace.challenged} of {trace.intervals} intervals are challenged",
             )
@@ -154,8 +150,3 @@ class SpotChecks:
             start=aggregate(weights) if weights else initial_weights(self._setup.federation),
             result=result,
         )
-
-
-def _require(holds: bool, reason: str) -> None:
-    if not holds:
-        raise RefusedError(reason)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks a proposal's times against the chains, since its leader's clock may be wrong."""
+"""Reviews times: a proposal's, whose leader's clock may be wrong, and a withdrawal's, perhaps early."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from blockful_py.committee.proposals import ArchiveChunk
-from blockful_py.errors import EarlyError
+from blockful_py.errors import EarlyError, RefusedError
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request_state import RequestStanding
 
 MAX_DRIFT = 15 * 60
 """Seconds by which the contracts accept a time ahead of the chain's (MAX_DRIFT there)."""
@@ -38,3 +40,23 @@ def _shown(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, ValueError, OSError):
         return f"{seconds} s"
+
+
+def review_withdrawal(nodes: Sequence[ModelNode], status: RequestStanding | None) -> None:
+    """Checks that each withdrawal is due.
+
+    Raises RefusedError if one is not; EarlyError if its owner has less than half of its time left, since this
+    member's node may be behind the leader's.
+
+    `status`: state of the admitted request; None in a federation without filed requests.
+    """
+    if status is None or not status.rules.withdraws:
+        raise RefusedError("this federation withdraws no model (unlearning.unanswered)")
+    over = status.unanswered()
+    for node in nodes:
+        if node.name not in over:
+            early = EarlyError if status.presses((node.name,)) else RefusedError
+            raise early(f"the owner of model {node.name} still has time to do its part")
+        current = status.record[node.name].node
+        if (node.statement, node.signature) != (current.statement, current.signature):
+            raise RefusedError(f"model {node.name} is withdrawn with another statement than its owner's")

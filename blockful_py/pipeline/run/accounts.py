@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The users' accounts, which own models, sign statements and ask for unlearning."""
+"""Accounts: the users', which own models and sign; their gas money on development chains, and their URLs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Protocol
 
 from blockful_py.chain.account_file import address_in, secret_in
+from blockful_py.chain.calls import Call
+from blockful_py.chain.interface import Interface
+from blockful_py.chain.participant_registry import Endpoint
+from blockful_py.chain.sender import Sender
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.environment import PASSPHRASE
-from blockful_py.pipeline.run.identities import Identities, identities_of
+from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS, Identities, identities_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.settings import Settings
 from blockful_py.types import Address
+
+POCKET_MONEY = 10**17
+"""Wei that a development chain's first account gives an empty account, to pay for gas."""
 
 
 class Accounts(Protocol):
@@ -100,3 +108,24 @@ def accounts_of(settings: Settings, identities: Identities | None) -> Accounts:
     if identities is None:
         raise SettingsError("federation.accounts names no folder, and no account derives from the seed here.")
     return DerivedAccounts(identities)
+
+
+def provide(payer: Sender, interface: Interface, account: Address) -> bool:
+    """Funds an empty account on a development chain; returns whether it did."""
+    node = payer.node
+    if node.chain_id not in DEVELOPMENT_CHAINS or node.balance(account):
+        return False
+    payer.send(Call(interface, account, b"", value=POCKET_MONEY))
+    return True
+
+
+def announce(contracts: Contracts, account: Address, endpoint: Endpoint | None) -> bool:
+    """Publishes the endpoint of the signer's account on the chain, or withdraws it if None.
+
+    Returns False while the account is empty.  Raises ContractError, or NodeError if its balance is too low.
+    """
+    if not contracts.live.node.balance(account):
+        return False
+    if contracts.participants.endpoint(account) != endpoint:
+        contracts.participants.announce(endpoint)
+    return True

@@ -84,6 +84,16 @@ class Party:
 
 
 @dataclass(frozen=True, slots=True)
+class RunEntry:
+    """An attribute of a run directory: the path of the entry with this name."""
+
+    name: str
+
+    def __get__(self, run: RunDirectory, owner: type) -> Path:
+        return run.path / self.name
+
+
+@dataclass(frozen=True, slots=True)
 class RunDirectory:
     """Paths of a run, its settings and its chains.
 
@@ -98,6 +108,19 @@ class RunDirectory:
     identity: str = ""
     party: Party | None = None
 
+    deployments = RunEntry("deployments")
+    live_store = RunEntry("live")
+    archive_store = RunEntry("archive")
+    arrivals = RunEntry("arrivals")
+    curves = RunEntry("curves.jsonl")
+    certificates = RunEntry(CERTIFICATES)
+    vaults = RunEntry("vaults")
+    auditors = RunEntry("auditors")
+    motions = RunEntry("motions")
+    group_keys = RunEntry("keys")
+    journal = RunEntry("journal.sqlite")
+    tasks = RunEntry("tasks")
+
     @property
     def allowed_code(self) -> frozenset[str]:
         """Import paths of the code that the run's owner lets others name.
@@ -106,54 +129,6 @@ class RunDirectory:
         """
         own = self.settings.run if self.party is not None else code_of(self.settings)
         return frozenset(own.allow)
-
-    @property
-    def deployments(self) -> Path:
-        return self.path / "deployments"
-
-    @property
-    def live_store(self) -> Path:
-        return self.path / "live"
-
-    @property
-    def archive_store(self) -> Path:
-        return self.path / "archive"
-
-    @property
-    def arrivals(self) -> Path:
-        return self.path / "arrivals"
-
-    @property
-    def curves(self) -> Path:
-        return self.path / "curves.jsonl"
-
-    @property
-    def certificates(self) -> Path:
-        return self.path / CERTIFICATES
-
-    @property
-    def vaults(self) -> Path:
-        return self.path / "vaults"
-
-    @property
-    def auditors(self) -> Path:
-        return self.path / "auditors"
-
-    @property
-    def motions(self) -> Path:
-        return self.path / "motions"
-
-    @property
-    def group_keys(self) -> Path:
-        return self.path / "keys"
-
-    @property
-    def journal(self) -> Path:
-        return self.path / "journal.sqlite"
-
-    @property
-    def tasks(self) -> Path:
-        return self.path / "tasks"
 
     @classmethod
     def create(

@@ -22,7 +22,6 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.federation_file import ContractEntry, FederationFile, PublicFiles, uri_of
 from blockful_py.settings import Settings
 from blockful_py.settings.code import require_allowed
-from blockful_py.types import Bytes32
 
 FILE = "federation.toml"
 """The federation file, in its founder's run directory, or saved in a run that could not use it."""
@@ -54,7 +53,12 @@ def enter(
     file = FederationFile.parse(data)
     require_contracts(file, nodes)
     digest = uri_of(data).digest
-    _require_current(_current_digest(file, nodes), digest)
+    current = _current_digest(file, nodes)
+    if current not in (None, digest):
+        raise SettingsError(
+            f"the federation's file is 0x{current.hex()} on the chain, this party has 0x{digest.hex()}: "
+            "get the current file, and repeat with it."
+        )
     before = RunDirectory.open(path) if (path / "run.json").exists() else None
     code = {} if before is None else asdict(before.settings.run)
     given = own or {}
@@ -101,11 +105,9 @@ def require_contracts(file: FederationFile, nodes: Nodes) -> None:
 
 def file_of(name: str, settings: Settings, public: PublicFiles, nodes: Nodes, directory: Path) -> bytes:
     """The federation file of the contracts in the deployments files of `directory`."""
-    from blockful_py.chain.deployments import deployments_path, load
-
     contracts: dict[str, dict[str, ContractEntry]] = {}
     for node in {id(node): node for node in (nodes.live, nodes.archive)}.values():
-        path = deployments_path(directory, node.chain_id)
+        path = deployments.deployments_path(directory, node.chain_id)
         if path.exists():
             contracts[str(node.chain_id)] = {
                 contract: ContractEntry(
@@ -114,7 +116,7 @@ def file_of(name: str, settings: Settings, public: PublicFiles, nodes: Nodes, di
                     each.block,
                     "0x" + each.transaction.hex(),
                 )
-                for contract, each in sorted(load(path, node).contracts.items())
+                for contract, each in sorted(deployments.load(path, node).contracts.items())
             }
     return FederationFile.of(name, settings, public, contracts).to_bytes()
 
@@ -130,14 +132,6 @@ def _current_digest(file: FederationFile, nodes: Nodes) -> bytes | None:
         )
     address = bytes.fromhex(entries[name].address[2:])
     return ParticipantRegistryContract(nodes.live, address).file_digest()
-
-
-def _require_current(current: bytes | None, digest: Bytes32) -> None:
-    if current not in (None, digest):
-        raise SettingsError(
-            f"the federation's file is 0x{current.hex()} on the chain, this party has 0x{digest.hex()}: "
-            "get the current file, and repeat with it."
-        )
 
 
 def renewed_under(run: RunDirectory, file: FederationFile, settings: Settings, party: Party) -> RunDirectory:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from blockful_py.engine.engine import engine_of
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.engine.journaled_tasks import JournaledTasks
-from blockful_py.engine.making import engine_of
 from blockful_py.engine.tasks import EngineTask
 from blockful_py.errors import RunError
 from blockful_py.file_lock import FileLock

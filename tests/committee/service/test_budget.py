@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
-from blockful_py.committee.service.budget import ByteBudget
+from blockful_py.committee.service.bodies import ByteBudget
 
 
 def test_bodies_share_a_budget_in_their_order() -> None:

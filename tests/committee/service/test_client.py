@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from blockful_py.committee.service import member_client
-from blockful_py.committee.service.client import MAX_REASON, post
-from blockful_py.committee.service.member_client import identify
+from blockful_py.committee.service.member_client import MAX_REASON, identify, post
 from blockful_py.committee.wire import MAX_LINE
 from blockful_py.errors import BusyError, MessageError, SettingsError, TooLongError, UnreachableError
 from tests.committee.service.dealers import LEADER, party

@@ -29,11 +29,11 @@ from blockful_py.committee.proposals import (
     Target,
 )
 from blockful_py.committee.service import limits
-from blockful_py.committee.service.client import post
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import MAX_KEYS
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import REFUSAL, Extent
+from blockful_py.committee.service.member_client import post
 from blockful_py.committee.service.messages import (
     AttestRequest,
     CastVotes,

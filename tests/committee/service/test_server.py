@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from blockful_py.committee.service import door
-from blockful_py.committee.service.client import post
+from blockful_py.committee.service.member_client import post
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.wire import MAX_LINE
 from blockful_py.crypto import curve

@@ -9,7 +9,7 @@ import pytest
 
 from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs.circumstances import circumstances_of
+from blockful_py.pipeline.jobs.requesting import circumstances_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.html import render_html

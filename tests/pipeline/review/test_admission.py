@@ -13,7 +13,7 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.errors import BlockNotFoundError, ContractError, RefusedError
 from blockful_py.forget import Forget
-from blockful_py.pipeline.coordination.deciding import decide_request
+from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.requesting import draft_request
 from blockful_py.pipeline.review import admission

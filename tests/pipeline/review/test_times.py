@@ -9,8 +9,7 @@ import pytest
 
 from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.errors import EarlyError, RefusedError
-from blockful_py.pipeline.review.times import MAX_DRIFT, require_timely
-from blockful_py.pipeline.review.withdrawal import review_withdrawal
+from blockful_py.pipeline.review.times import MAX_DRIFT, require_timely, review_withdrawal
 from tests.record.test_request_state import ADMITTED, BLOCKS, START, status
 
 HOUR = 3600
