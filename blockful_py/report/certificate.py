@@ -65,7 +65,7 @@ class CertificatePage:
         asked: the data to be forgotten, in words.
         requesters: name and position of a start, and the account that signed the request.
         identifiers: values that a verifier must compare, by name.
-        kind: what the members' check shows and does not show, in a sentence or two.
+        kind: power and limits of the members' check, in two sentences.
         checked: members' checks of the new weights before they signed, in words.
         how: the same as an enum.
         spot_checks: names of models, and the part of their owners' training that members recomputed.

@@ -19,7 +19,7 @@ TELLING = 0.5
 """Minimum share that gold2 must close for relearning to be meaningful."""
 
 RELATIVE = ("membership", "auc", "divergence")
-"""Gaps that depend on what a network says alone, not on its weights."""
+"""Gaps that follow from outputs alone, not from weights."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,7 +298,7 @@ def canonical(
 def uneven(architecture: Architecture, weights: Weights, samples: Samples) -> tuple[str, ...]:
     """Names of the trainable weights whose scale no rule evens out; empty for ReLU networks.
 
-    Who chooses these weights can move the figures `MOVABLE` without changing what the network says.
+    Their owner can move the figures `MOVABLE` without changing the outputs.
     """
     follower = _followed(architecture, weights, samples)
     found = {

@@ -25,19 +25,19 @@ DRAWS = 3
 """Other worlds that a method must not tell from the real one."""
 
 Store = Callable[[UnlearningTask], Mapping[str, StoredIncrement]]
-"""Makes what owners store at publication."""
+"""Makes the increments that owners store at publication."""
 
 
 def is_exact(task: UnlearningTask, method: Method, store: Store | None = None, draws: int = DRAWS) -> bool:
     """Whether a method makes the same bits in other worlds, where other samples are to be forgotten.
 
-    Each run has a process of its own (`fresh`), which knows its task alone.  See `other_worlds` for what is
-    replaced.  If all runs agree, the new weights tell of the forgotten samples only whose they were.  They
-    may still tell what the graph tells, since references were chosen by models that knew the samples.
+    Each run has a process of its own (`fresh`), which knows its task alone; `other_worlds` lists the
+    replaced data.  If all runs agree, the new weights tell only the owners of the forgotten samples.  The
+    graph may tell more, since references were chosen by models that knew these samples.
 
     Args:
-        method: made anew, since it takes along whatever it keeps in itself.
-        store: makes what was stored at publication, in each world.
+        method: a new object, since all its attributes come along.
+        store: makes the stored increments of each world.
 
     Raises UnlearningError: the method cannot be sent to another process, or ends in an error there.
     """
@@ -65,10 +65,10 @@ def agree(
 def other_worlds(task: UnlearningTask, draws: int = DRAWS) -> Iterator[UnlearningTask]:
     """The task in `draws` worlds that differ in everything that forgotten samples have reached.
 
-    Of the forgotten samples, the values (standard normal, or any token), the labels (any that stays known;
-    those of forgotten classes stay in them) and the number (up to twice as many).  Of the models that they
-    have reached, the weights (retrained without them from other seeds), accuracies and curves.  Nothing is
-    stored at publication.  Owners, the graph, and all other data and models stay.
+    Forgotten samples have other values (standard normal, or any token), other labels (of known classes;
+    forgotten classes keep theirs) and another number (up to twice as many).  Reached models have other
+    weights (retrained without these samples from other seeds), accuracies and curves.  Nothing is stored at
+    publication.  Owners, the graph, and all other data and models stay.
     """
     return (_world(task, draw) for draw in range(draws))
 

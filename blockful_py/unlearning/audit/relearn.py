@@ -95,8 +95,8 @@ def relearn_steps(
     the share of misclassified samples, the sum is the mean number of steps over samples: the relearn time
     averaged over all levels of accuracy, which is less noisy than the time to one level. In every model, the
     output rows of the `classes` are first set to zero and their biases to the mean of the others'; otherwise
-    a masked head would look like forgetting.  The scales of hidden units become those of the lesson
-    (`canonical`); otherwise whoever made the model would choose how fast it learns.  Networks stay in
+    a masked head would look like forgetting.  Hidden units get the scales of the lesson
+    (`canonical`); otherwise the owner of a model would choose how fast it learns.  Networks stay in
     evaluation mode, so running statistics do not move. Small networks learn in stacks; their figures equal
     the loop's up to rounding, with the same bits in any stack.
     """

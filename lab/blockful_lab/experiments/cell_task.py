@@ -115,7 +115,7 @@ def exact(
     weights: Mapping[str, Weights],
     worlds: Sequence[UnlearningTask],
 ) -> bool:
-    """Whether a variant makes the same weights, from what it stores there, in other worlds."""
+    """Whether a variant makes the same weights in other worlds, from increments stored there."""
     found = {name: weights_digest(each) for name, each in weights.items()}
     method = create_method(variant["method"], (variant["method"],), **variant["settings"])
     stores = variant["stored"]

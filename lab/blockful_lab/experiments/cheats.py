@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dishonest methods: models that keep what they were to forget, and try to pass the audit."""
+"""Dishonest methods: their models keep the forgotten classes, and try to pass the audit."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Blended(Cheat):
 
 @dataclass(frozen=True, slots=True)
 class Mimic(Cheat):
-    """Trained to say of the forgotten samples what a retrained model says; by SGD."""
+    """Trained by SGD to answer as a retrained model does, on forgotten and on kept samples."""
 
     name: ClassVar[str] = "mimic"
     retrains: ClassVar[bool] = True

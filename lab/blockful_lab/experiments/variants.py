@@ -43,7 +43,7 @@ class Variant:
         return able if self.only is None else able & self.only
 
     def created(self) -> Method:
-        """The method with its settings.  Raises SettingsError: there is none of this name."""
+        """The method with its settings.  Raises SettingsError for an unknown name."""
         return create_method(self.method, (self.method,), **self.settings)
 
     @property
