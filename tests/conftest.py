@@ -38,7 +38,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With `--dist loadfile`, a folder whose files share what they set up goes to one worker as a whole."""
     if config.getoption("dist") != "loadfile":
         return None
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
     shared = [
         f"{path.parent.relative_to(config.rootpath).as_posix()}/"
@@ -46,7 +46,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         if 'scope="package"' in path.read_text(encoding="utf-8")
     ]
 
-    class ByFolder(LoadFileScheduling):
+    class ByFolder(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             found = [folder for folder in shared if nodeid.startswith(folder)]
             return found[0] if found else super()._split_scope(nodeid)
