@@ -36,7 +36,10 @@ def declared(root: Path) -> list[DeclaredMetric]:
 
 
 def _in(path: Path) -> Iterator[DeclaredMetric]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    if "registry=" not in source:
+        return
+    for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAMPLES):
             continue
         if any(keyword.arg == "registry" for keyword in node.keywords):

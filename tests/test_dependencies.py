@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,14 @@ from blockful_py.extras import EXTRA_OF, EXTRAS, needed_by
 
 PROJECT = Path(__file__).parents[1]
 OWN = {"blockful_py", "blockful_lab"}
-DISTRIBUTIONS = {name: found[0] for name, found in packages_distributions().items()} | {"sha3": "safe-pysha3"}
 NOT_RUN_TIME = {"all", "contracts", "demo", "dev", "docs"}
 INDIRECT = {"multiaddr", "pyopenssl", "scikit-learn"}
 """Pinned for a package that imports it; left out by the package that imports it; read for a data file."""
+
+
+@cache
+def distributions() -> dict[str, str]:
+    return {name: found[0] for name, found in packages_distributions().items()} | {"sha3": "safe-pysha3"}
 
 
 def normal(requirement: str) -> str:
@@ -59,7 +64,7 @@ def imported(folder: Path) -> Iterator[str]:
 def problems(project: Mapping[str, Any], names: set[str]) -> list[str]:
     """Undeclared imports, and declared packages that are not imported."""
     known = declared(project)
-    used = {normal(DISTRIBUTIONS.get(name, name)): name for name in names}
+    used = {normal(distributions().get(name, name)): name for name in names}
     unused = known.keys() - used.keys() - INDIRECT
     return [
         *(f"{used[each]} is imported, {each} is not declared" for each in sorted(used.keys() - known.keys())),
@@ -100,7 +105,7 @@ def test_the_lab_imports_packages_that_it_or_its_extras_of_blockful_declare(
     (product,) = (Requirement(each) for each in lab["dependencies"] if normal(each) == "blockful")
     own = {normal(each) for each in lab["dependencies"]} - {"blockful"}
     brought = {name for name, extra in declared(project).items() if extra in {"", *product.extras}}
-    used = {normal(DISTRIBUTIONS.get(name, name)) for name in imported(PROJECT / "lab" / "blockful_lab")}
+    used = {normal(distributions().get(name, name)) for name in imported(PROJECT / "lab" / "blockful_lab")}
     assert used - own - brought == set()
     assert own - used == set()
     assert own & brought == set()
@@ -137,9 +142,9 @@ def test_an_import_without_declaration_and_a_declaration_without_import_are_foun
 
 def test_extras_are_those_that_are_declared(project: dict[str, Any]) -> None:
     known = declared(project)
-    assert {name: known[normal(DISTRIBUTIONS[name])] for name in EXTRA_OF} == EXTRA_OF
+    assert {name: known[normal(distributions()[name])] for name in EXTRA_OF} == EXTRA_OF
     optional = {each for each, extra in known.items() if extra} - {"safe-pysha3"}
-    assert {normal(DISTRIBUTIONS[name]) for name in EXTRA_OF} == optional
+    assert {normal(distributions()[name]) for name in EXTRA_OF} == optional
 
 
 def test_all_brings_every_extra(project: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,26 @@ import pytest
 import yaml
 
 from blockful_py.monitoring.page import registry_of
-from tests.metrics import declared
+from tests.metrics import DeclaredMetric, declared
 
 ROOT = Path(__file__).parents[1]
 DASHBOARD = ROOT / "deploy" / "grafana" / "blockful.json"
 SCRAPED = ROOT / "deploy" / "prometheus" / "prometheus.yml"
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 REFERENCE = ROOT / "docs" / "reference" / "monitoring.md"
-METRICS = declared(ROOT / "blockful_py")
 SERVICES = {"member", "participant", "explorer"}
 ADDED = frozenset({"job", "instance", "le"})
 """Labels that Prometheus adds."""
 
 
+@cache
+def metrics() -> list[DeclaredMetric]:
+    return declared(ROOT / "blockful_py")
+
+
 def known() -> dict[str, frozenset[str]]:
     """Labels by name of a sample."""
-    own = {sample: each.labels for each in METRICS for sample in each.samples}
+    own = {sample: each.labels for each in metrics() for sample in each.samples}
     process = {sample.name for family in registry_of("x").collect() for sample in family.samples}
     return {**dict.fromkeys(process, frozenset[str]()), **own}
 
@@ -127,4 +132,4 @@ def test_the_reference_lists_every_metric_and_its_labels() -> None:
     rows = re.findall(r"^\| `(blockful_\w+)` \|([^|]*)\|", REFERENCE.read_text(), re.MULTILINE)
     listed = {name: frozenset(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
     suffix = {"Counter": "_total", "Info": "_info"}
-    assert listed == {each.name + suffix.get(each.kind, ""): each.labels for each in METRICS}
+    assert listed == {each.name + suffix.get(each.kind, ""): each.labels for each in metrics()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,20 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 """MLflow uses deprecated parts of its store and its framework."""
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without experiments of ours: MLflow takes seconds to make one."""
+    from mlflow import MlflowClient
+
+    path = tmp_path_factory.mktemp("empty") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
 @pytest.fixture(autouse=True)
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def store(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store of this test alone; artefacts lie in the folder that MLflow is called in."""
+    shutil.copy(empty, tmp_path)
     monkeypatch.chdir(tmp_path)
     return "sqlite:///mlflow.db"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from sklearn import datasets as sklearn_datasets
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
@@ -117,7 +116,9 @@ def test_a_limit_draws_by_seed(tmp_path: Path, limit: int) -> None:
 
 
 def test_digits_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = sklearn_datasets.load_digits()
+    from sklearn.datasets import load_digits  # takes much memory
+
+    expected = load_digits()
     found = load_dataset("digits", 3, CPU)
     parts = (found.train, found.test, found.proxy)
     images = torch.cat([part.x for part in parts])

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn import metrics as sklearn_metrics
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from blockful_py.errors import LearningError
@@ -44,6 +43,8 @@ def made_of(rows: list[tuple[int, int, float]]) -> Predictions:
 
 @given(triples)
 def test_confusion_and_recall_are_those_of_scikit_learn(rows: list[tuple[int, int, float]]) -> None:
+    from sklearn import metrics as sklearn_metrics  # takes much memory
+
     made = made_of(rows)
     expected = sklearn_metrics.confusion_matrix(made.truth, made.labels, labels=range(CLASSES))
     cells = [(i, j, int(count)) for (i, j), count in np.ndenumerate(expected) if count]

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from statistics import NormalDist
 
 import pytest
 import torch
-from scipy import optimize, stats
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
@@ -130,11 +130,14 @@ def test_epsilon_of_one_full_batch_is_above_that_of_the_gaussian_mechanism() -> 
 
     def excess(epsilon: float) -> float:
         half, slope = 1 / (2 * noise), epsilon * noise
-        return (
-            float(stats.norm.cdf(half - slope) - 2.718281828**epsilon * stats.norm.cdf(-half - slope)) - delta
-        )
+        cdf = NormalDist().cdf
+        return cdf(half - slope) - 2.718281828**epsilon * cdf(-half - slope) - delta
 
-    exact = optimize.brentq(excess, 0.01, 20)
+    low, exact = 0.01, 20.0  # `excess` falls from a positive to a negative number
+    assert excess(exact) < 0 < excess(low)
+    while exact - low > 1e-9:
+        middle = (low + exact) / 2
+        low, exact = (middle, exact) if excess(middle) > 0 else (low, middle)
     assert exact < epsilon_of(noise, 1.0, 1, delta) < 1.5 * exact
 
 

@@ -60,7 +60,10 @@ def test_a_member_killed_before_the_rounds(crew: Crew) -> None:
         forgets(crew.federation, 1)
 
 
-@pytest.mark.parametrize(("step", "number"), [("commit", 2), ("sign", 3), ("vote_redaction", 4)])
+@pytest.mark.parametrize(
+    ("step", "number"),
+    [pytest.param("commit", 2, marks=pytest.mark.slow), ("sign", 3), ("vote_redaction", 4)],
+)
 def test_a_member_killed_between_the_rounds(
     crew: Crew, monkeypatch: pytest.MonkeyPatch, step: str, number: int
 ) -> None:

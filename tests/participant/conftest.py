@@ -6,6 +6,7 @@ The participants have the data and seed of a laboratory with the same settings, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.endpoints import signer_of
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
+from blockful_py.pipeline.coordination import rotation
 from blockful_py.pipeline.founding import create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.accounts import provide
@@ -131,7 +133,9 @@ def machines(
             provide(chains.archive_sender, contracts.live.interface, keys.account)
             sender = Sender(committee.node, signer_of(keys))
             Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
-        found(folder / "founder", nodes, founder.account_secret, None, None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rotation, "a_second", lambda election: time.sleep(0.1))
+            found(folder / "founder", nodes, founder.account_secret, None, None)
         file = (folder / "founder" / FILE).read_bytes()
         digest = uri_of(file).digest.hex()
         until(lambda: all(follows(member, digest) for member in processes))

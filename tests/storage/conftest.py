@@ -7,7 +7,7 @@ import pytest
 
 from blockful_py.storage import ContentStore
 
-PATTERN = bytes(i % 251 for i in range(2**20))
+PATTERN = (bytes(range(251)) * (2**20 // 251 + 1))[: 2**20]
 
 
 class Pattern:

@@ -65,9 +65,13 @@ def forgets(devnets: Sequence[Devnet | StrictNode], folder: Path, confirmations:
         promised(again.contracts)
 
 
-@pytest.mark.parametrize("confirmations", [0, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_chain_with_a_block_a_second(tmp_path: Path, confirmations: int) -> None:
-    options = [NodeOptions(each, kind="anvil", block_time=1) for each in (1337, 1338)]
+@pytest.mark.parametrize(
+    ("seconds", "confirmations"),
+    [(0.25, 0), pytest.param(1, 0, marks=pytest.mark.slow), pytest.param(1, 2, marks=pytest.mark.slow)],
+)
+def test_a_chain_with_a_block_every_so_often(tmp_path: Path, seconds: float, confirmations: int) -> None:
+    interval = ("--block-time", str(seconds))
+    options = [NodeOptions(each, kind="anvil", more=interval) for each in (1337, 1338)]
     devnets = start_together(*options)
     try:
         forgets(devnets, tmp_path, confirmations)
