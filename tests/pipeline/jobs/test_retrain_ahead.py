@@ -54,11 +54,11 @@ def clean_models(federation: Federation) -> dict[str, Weights]:
 
 @pytest.mark.parametrize("paradigm", ["parallel", "sequential"])
 def test_a_request_trains_nothing(federation: Federation, paradigm: str) -> None:
-    kept = clean_models(federation)
-    assert kept.keys() == GRAPH.keys()
+    kept, scores = clean_models(federation), scores_of(federation)
+    assert kept.keys() == GRAPH.keys() and None not in scores.values()
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
         found = federation.unlearn(method=METHOD, paradigm=paradigm)
-        models = federation.models()
+        models, after = federation.models(), scores_of(federation)
         assert federation.verify().passed
     (federation.run.path / "request.json").unlink(missing_ok=True)
     assert all(equal(models[name].weights, kept[name]) for name in AFFECTED)
@@ -67,6 +67,18 @@ def test_a_request_trains_nothing(federation: Federation, paradigm: str) -> None
     assert (found.increments.made, found.unusable) == ((), {})
     assert (found.cost.passes, found.cost.critical_path) == (0, 0)
     assert found.cost.prepared > 0
+    # The accuracy of a reference that knew the class stands in no current statement.
+    replaced = {(name, of) for name, of in scores if name in AFFECTED and of in AFFECTED}
+    assert replaced and after == scores | dict.fromkeys(replaced)
+
+
+def scores_of(federation: Federation) -> dict[tuple[str, str], float | None]:
+    """Accuracies of references in the owners' statements, by model and reference."""
+    return {
+        (name, each.name): each.accuracy
+        for name, placed in federation.catalogue().models.items()
+        for each in placed.node.statement.references
+    }
 
 
 def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> None:
