@@ -24,7 +24,7 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import Decided, settlement_of
 from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.statements import retrained_privacy
+from blockful_py.pipeline.review.statements import renewed_references, retrained_privacy
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
@@ -219,29 +219,15 @@ class Redactor:
     def _resigned(
         self, catalogue: Catalogue, name: str, weights: Weights, sealed: SealedFile, request: Request
     ) -> ModelNode:
-        """The node with a new statement of the owner, about the new weights.
-
-        Scores of references that knew the forgotten data leave it: they tell how well these did.
-        """
+        """The node with a new statement of the owner, about the new weights."""
         placed = catalogue[name]
         statement = placed.node.statement
         starts = [start.name for start in request.starts]
         affected = {*starts, *catalogue.graph.descendants(starts)}
-        versions = {each.name: catalogue[each.name].version for each in statement.references}
         user = self._context.setup.user(statement.user)
         changed = {
             "weights": cid_string(sealed.uri),
-            "references": tuple(
-                each.model_copy(
-                    update={
-                        "version": versions[each.name],
-                        "accuracy": None
-                        if each.name in affected or versions[each.name] != each.version
-                        else each.accuracy,
-                    }
-                )
-                for each in statement.references
-            ),
+            "references": renewed_references(statement, catalogue, affected),
             "accuracy": accuracy(self._context.setup.architecture, weights, user.test),
             "privacy": statement.privacy
             and retrained_privacy(statement, request, user, self._earlier(placed, request)),

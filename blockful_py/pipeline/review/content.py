@@ -38,6 +38,7 @@ from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.spot_checks import SpotChecks
+from blockful_py.pipeline.review.statements import renewed_references
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.contracts import Contracts
@@ -241,7 +242,7 @@ class ContentReviewer:
             f"{', '.join(sorted(names - affected))} descends from no start, or came after the request",
         )
         for each in proposed:
-            self._check_statement(each, catalogue)
+            self._check_statement(each, catalogue, affected)
         current = [placed.node for name, placed in catalogue.models.items() if name in affected]
         nodes = (*current, *(each.node for each in proposed))
         self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
@@ -350,7 +351,7 @@ class ContentReviewer:
                 f"version 0 of the model at {target.position} is not in the archive",
             )
 
-    def _check_statement(self, proposed: Proposed, catalogue: Catalogue) -> None:
+    def _check_statement(self, proposed: Proposed, catalogue: Catalogue, affected: AbstractSet[str]) -> None:
         node, target = proposed.node, proposed.target
         signer = node.signer(self._live.chain_id, self._live.address)
         require(signer == target.owner, f"model {node.name} is not signed by its owner")
@@ -368,13 +369,17 @@ class ContentReviewer:
             (node.statement.training, node.statement.samples) == (current.training, current.samples),
             f"model {node.name} states another recipe of training, or other samples",
         )
-        versions = {each.name: catalogue[each.name].version for each in node.statement.references}
-        for each in node.statement.references:
-            signed_now = node.statement != current
+        if node.statement != current:
+            renewed = renewed_references(current, catalogue, affected)
+            for stated, asked in zip(node.statement.references, renewed, strict=True):
+                require(
+                    stated.version == asked.version,
+                    f"model {node.name} was trained from version {stated.version} of {stated.name}, which is "
+                    f"at version {asked.version}",
+                )
             require(
-                not signed_now or each.version == versions[each.name],
-                f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                f"version {versions[each.name]}",
+                node.statement.references == renewed,
+                f"model {node.name} states accuracies of references that are replaced, or others than before",
             )
         require(
             catalogue[node.name].position == target.position and proposed.redaction.version == target.version,

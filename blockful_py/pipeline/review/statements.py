@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +13,8 @@ from blockful_py.learning.data import UserData
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.pipeline.review.methods import named_method, parse_method
-from blockful_py.record.model_node import Request, Statement
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import Reference, Request, Statement
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.gradient_ascent import GradientAscent
@@ -25,6 +26,23 @@ def recorded_training(settings: TrainingSettings) -> dict[str, Any]:
     """phi of eq. 3 in the form of a statement; privacy has a field of its own."""
     left_out = {"privacy"} if settings.trainer else {"privacy", "trainer"}
     return {name: value for name, value in asdict(settings).items() if name not in left_out}
+
+
+def renewed_references(
+    statement: Statement, catalogue: Catalogue, affected: Collection[str]
+) -> tuple[Reference, ...]:
+    """References of a statement on new weights, made at a request that affects these models.
+
+    They name current versions.  The accuracy of a version that is replaced, or has been, is left out: it
+    would tell how well the model knew the forgotten data.
+    """
+
+    def renewed(each: Reference) -> Reference:
+        version = catalogue[each.name].version
+        stays = version == each.version and each.name not in affected
+        return each.model_copy(update={"version": version, "accuracy": each.accuracy if stays else None})
+
+    return tuple(map(renewed, statement.references))
 
 
 def recorded_privacy(privacy: Spent | None) -> Privacy | None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.errors import SettingsError
+from blockful_py.errors import QuorumError, SettingsError
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs import redaction
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.report.runs.single import unlearn_once
@@ -70,6 +71,15 @@ def test_a_request_trains_nothing(federation: Federation, paradigm: str) -> None
     # The accuracy of a reference that knew the class stands in no current statement.
     replaced = {(name, of) for name, of in scores if name in AFFECTED and of in AFFECTED}
     assert replaced and after == scores | dict.fromkeys(replaced)
+
+
+def test_members_refuse_a_statement_that_keeps_these_scores(
+    federation: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "renewed_references", lambda statement, *_: statement.references)
+    refused = pytest.raises(QuorumError, match="states accuracies of references that are replaced")
+    with readable(federation), put_back(federation.nodes.live, federation.nodes.archive), refused:
+        federation.unlearn(method=METHOD)
 
 
 def scores_of(federation: Federation) -> dict[tuple[str, str], float | None]:
