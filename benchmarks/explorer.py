@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from playwright.sync_api import sync_playwright
 
-from blockful_py.energy.processor_time import descendants_seconds
+from blockful_lab.energy.processor_time import descendants_seconds
 from blockful_py.explorer.app import ExplorerApp
 from blockful_py.explorer.connections import BrowserServer
 from blockful_py.explorer.database import IndexReader

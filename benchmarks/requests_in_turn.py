@@ -39,7 +39,7 @@ from blockful_py.learning.data import Dataset
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.intervals import weights_digest
-from blockful_py.learning.plateau import Plateau
+from blockful_lab.experiments.plateau import Plateau
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.unlearning.audit.bench import Bench, beside, prepare

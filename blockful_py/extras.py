@@ -11,7 +11,6 @@ from blockful_py.errors import MissingExtraError
 EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
-    "energy": ("pynvml",),
     "flower": ("flwr",),
     "hf": ("huggingface_hub",),
     "ipfs": ("ipfshttpclient", "multiaddr"),

@@ -25,7 +25,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"callbacks", "committee", "record", "unlearning"}),
         frozenset({"chain", "learning"}),
         frozenset({"engine"}),
-        frozenset({"costs", "energy", "graph", "ledger", "storage", "verdicts"}),
+        frozenset({"costs", "graph", "ledger", "storage", "verdicts"}),
         frozenset({"pinned_http"}),
         frozenset({"crypto"}),
         frozenset({"child_process", "detached", "file_lock", "settings"}),
@@ -64,7 +64,12 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"events", "federation_file", "known", "statement_parts"}),
         frozenset({"fields"}),
     ),
-    LAB: (frozenset({"cli"}), frozenset({"experiments"}), frozenset({"simulation"})),
+    LAB: (
+        frozenset({"cli"}),
+        frozenset({"experiments"}),
+        frozenset({"simulation"}),
+        frozenset({"energy"}),
+    ),
 }
 """By folder, its rooms from the top floor down: a room imports only from floors below its own."""
 

@@ -103,7 +103,8 @@ def test_the_lab_imports_packages_that_it_or_its_extras_of_blockful_declare(
     project: dict[str, Any], lab: dict[str, Any]
 ) -> None:
     (product,) = (Requirement(each) for each in lab["dependencies"] if normal(each) == "blockful")
-    own = {normal(each) for each in lab["dependencies"]} - {"blockful"}
+    extras = [each for extra in lab["optional-dependencies"].values() for each in extra]
+    own = {normal(each) for each in (*lab["dependencies"], *extras)} - {"blockful"}
     brought = {name for name, extra in declared(project).items() if extra in {"", *product.extras}}
     used = {normal(distributions().get(name, name)) for name in imported(PROJECT / "lab" / "blockful_lab")}
     assert used - own - brought == set()

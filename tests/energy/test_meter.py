@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from blockful_py.energy.counter import MachinePart
-from blockful_py.energy.meter import EnergyMeter
-from blockful_py.energy.nvml import nvml_counters
-from blockful_py.energy.processor_time import processor_seconds
+from blockful_lab.energy.counter import MachinePart
+from blockful_lab.energy.meter import EnergyMeter
+from blockful_lab.energy.nvml import nvml_counters
+from blockful_lab.energy.processor_time import processor_seconds
 
 
 class DeviceError(Exception):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.energy.counter import MachinePart
-from blockful_py.energy.meter import EnergyMeter
-from blockful_py.energy.rapl import rapl_counters
+from blockful_lab.energy.counter import MachinePart
+from blockful_lab.energy.meter import EnergyMeter
+from blockful_lab.energy.rapl import rapl_counters
 
 RANGE = 262_143_328_850  # microjoules, of a Xeon
 

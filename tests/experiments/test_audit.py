@@ -13,6 +13,7 @@ import pytest
 
 from blockful_lab.experiments import protocol, results
 from blockful_lab.experiments.audit import Plan, collect, run
+from blockful_lab.experiments.plateau import Plateau, find_plateau
 from blockful_lab.experiments.protocol import Scale
 from blockful_lab.experiments.summary import summarise
 from blockful_lab.experiments.variants import variants
@@ -22,7 +23,6 @@ from blockful_py.file_lock import FileLock
 from blockful_py.forget import Level
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec
-from blockful_py.learning.plateau import Plateau, find_plateau
 from blockful_py.settings import EngineSettings
 
 

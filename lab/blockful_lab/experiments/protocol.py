@@ -12,6 +12,7 @@ from typing import cast
 
 import numpy as np
 
+from blockful_lab.experiments.plateau import Plateau, find_plateau
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset, UserData
@@ -20,7 +21,6 @@ from blockful_py.learning.device import resolve_device
 from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.plateau import Plateau, find_plateau
 from blockful_py.settings import DataOptions, FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.stored_increments import StoredIncrement

@@ -15,9 +15,9 @@ from blockful_lab.experiments.attack.plan import AttackPlan, attacked, collect, 
 from blockful_lab.experiments.attack.rows import ShadowRow
 from blockful_lab.experiments.attack.shadows import VIEWS
 from blockful_lab.experiments.attack.targets import Ask
+from blockful_lab.experiments.plateau import Plateau
 from blockful_lab.experiments.protocol import Scale
 from blockful_py.errors import FormatError, RunError, SettingsError
-from blockful_py.learning.plateau import Plateau
 from blockful_py.unlearning.audit.canaries import CANARIES
 
 REFERENCES = ["original", "gold", "gold2"]

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from blockful_lab.energy.meter import EnergyMeter
 from blockful_lab.experiments.scale.plan import PANELS, Mode
 from blockful_lab.experiments.scale.points import ScalePoint, keep, kept
 from blockful_lab.simulation.constants import Constants
@@ -21,7 +22,6 @@ from blockful_lab.simulation.outcome import simulate_once
 from blockful_lab.simulation.settings import SimulationSettings
 from blockful_lab.simulation.summary import Figure
 from blockful_py.chain.settlement import ARCHIVE
-from blockful_py.energy.meter import EnergyMeter
 from blockful_py.learning.data import UserData
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.unlearning import Unlearned

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from blockful_py.energy.counter import MachinePart
+from blockful_lab.energy.counter import MachinePart
 
 MILLI = 1e-3
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from blockful_lab.experiments import plateau
+from blockful_lab.experiments.plateau import find_plateau
 from blockful_py.errors import LearningError
-from blockful_py.learning import plateau
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.plateau import find_plateau
 from blockful_py.learning.streams import generator
 from blockful_py.settings import FederationSettings, TrainingSettings
 

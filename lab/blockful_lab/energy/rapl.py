@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockful_py.energy.counter import MachinePart
+from blockful_lab.energy.counter import MachinePart
 
 POWERCAP = Path("/sys/class/powercap")
 MICRO = 1e-6

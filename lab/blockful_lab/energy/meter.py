@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Self
 
-from blockful_py.energy.counter import EnergyCounter, MachinePart
-from blockful_py.energy.nvml import nvml_counters
-from blockful_py.energy.processor_time import processor_seconds
-from blockful_py.energy.rapl import rapl_counters
+from blockful_lab.energy.counter import EnergyCounter, MachinePart
+from blockful_lab.energy.nvml import nvml_counters
+from blockful_lab.energy.processor_time import processor_seconds
+from blockful_lab.energy.rapl import rapl_counters
 
 GLANCE = 10.0
 """Seconds between two readings: less than any counter takes to wrap around."""
