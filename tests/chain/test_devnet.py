@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -223,7 +225,7 @@ def test_the_port_of_the_last_time_is_not_exchanged(tmp_path: Path) -> None:
 def test_down_leaves_a_process_alone_that_is_not_the_node(tmp_path: Path) -> None:
     with subprocess.Popen(["/bin/sleep", "60"]) as innocent:
         state = persistent.DevnetState(1337, innocent.pid, 1, "http://127.0.0.1:1", 0, str(tmp_path / "1337"))
-        persistent._write(tmp_path / "1337.json", state)
+        (tmp_path / "1337.json").write_text(json.dumps(asdict(state)))
         assert persistent.down(tmp_path) == ()
         assert innocent.poll() is None
         innocent.kill()

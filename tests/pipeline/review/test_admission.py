@@ -17,7 +17,7 @@ from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.requesting import draft_request
 from blockful_py.pipeline.review import admission
-from blockful_py.pipeline.review.admission import AdmissionVerdict, Ruling
+from blockful_py.pipeline.review.admission import AdmissionVerdict, RequestAdmission, Ruling
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
@@ -77,7 +77,14 @@ class Court:
         return len(registry.filed_requests())
 
     def verdict(self, number: int) -> AdmissionVerdict:
-        return self.federation.context.admission.verdict(number)
+        return self.admission.verdict(number)
+
+    @property
+    def admission(self) -> RequestAdmission:
+        """A member's review of undecided requests."""
+        context = self.federation.context
+        attested, allowed = context.run.settings.committee.attested, context.run.allowed_code
+        return RequestAdmission(context.contracts.participants, context.docket, attested, allowed)
 
     def decide(self, number: int, admitted: bool = True) -> None:
         context = self.federation.context
@@ -243,7 +250,7 @@ def test_what_a_barred_account_filed_is_dismissed(court: Court) -> None:
 
 def test_a_member_votes_only_for_what_it_finds_itself(court: Court) -> None:
     good, bad = court.file(court.request()), court.file(b"no request")
-    look = court.federation.context.admission
+    look = court.admission
     look.review(good, True)
     look.review(bad, False)
     for number, admitted in ((good, False), (bad, True)):
