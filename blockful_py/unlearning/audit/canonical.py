@@ -31,9 +31,6 @@ FLATTENS = frozenset({"flatten", "view", "reshape"})
 SUMS = frozenset({"add", "add_", "__add__", "__iadd__"})
 CONVOLUTIONS = frozenset({"conv1d", "conv2d", "conv3d"})
 
-MOVABLE = ("relearn", "distance")
-"""Figures of an audit that depend on the scales of hidden units."""
-
 
 @dataclass(eq=False)
 class _Units:
@@ -203,12 +200,8 @@ def _third(args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor | None:
 
 def _is_settled(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether a batch normalisation uses running statistics and has weights of its own."""
-    return (
-        len(args) == 3
-        and not kwargs.get("training")
-        and kwargs.get("weight") is not None
-        and None not in args
-    )
+    tensors = (*args, kwargs.get("weight"), kwargs.get("bias"))
+    return len(args) == 3 and not kwargs.get("training") and all(each is not None for each in tensors)
 
 
 def _keeps_channels(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
@@ -262,7 +255,7 @@ def canonical(
     """
     follower = _followed(architecture, weights, samples)
     scales = {
-        id(units): torch.where(units.peaks > 0, peak / units.peaks, 1.0)
+        id(units): torch.where((units.peaks > 0) & (peak > 0), peak / units.peaks, 1.0)
         for units, peak in zip(follower.hidden(), peaks, strict=True)
     }
     changed = dict(weights)
@@ -298,7 +291,7 @@ def canonical(
 def uneven(architecture: Architecture, weights: Weights, samples: Samples) -> tuple[str, ...]:
     """Names of the trainable weights whose scale no rule evens out; empty for ReLU networks.
 
-    Their owner can move the figures `MOVABLE` without changing the outputs.
+    Their owner can move the figures `relearn` and `distance` without changing the outputs.
     """
     follower = _followed(architecture, weights, samples)
     found = {
