@@ -3,8 +3,8 @@
 
 A server process imports what methods need and then forks once for each run.  It never sees a task: the fork
 reads its own.  While the method runs, the fork may open code but no other file, and no connection, program
-or library.  This keeps out what Python code can reach.  It is no prison for code that attacks the
-interpreter.
+or library, and it can write nothing to a file.  This stops Python code, and native code that saves data.  It
+is no prison for code that attacks the interpreter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import atexit
 import json
 import os
 import pickle
+import resource
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -107,7 +109,9 @@ def _answer() -> int:
         return AT_THE_END
     sent = _read(LENGTH.unpack(header)[0])
     out = os.dup(1)
-    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     sys.addaudithook(_refuse)
     try:
         method, task, threads = pickle.load(BytesIO(sent))  # noqa: S301 - from the parent

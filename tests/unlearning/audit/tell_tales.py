@@ -20,6 +20,9 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.task import UnlearningTask
 
 
+SAVED = Path(tempfile.gettempdir()) / "blockful-tell-tale.pt"
+
+
 class TellTale(RetrainAhead):
     """Adds `secret` of the task to the last bias of each model."""
 
@@ -82,6 +85,14 @@ class Writing(TellTale):
     def secret(self, task: UnlearningTask) -> float:
         path = Path(tempfile.gettempdir()) / "blockful-tell-tale"
         path.write_bytes(hashlib.sha256(to_bytes(task.models[task.affected()[0]].weights)).digest())
+        return 0.0
+
+
+class Saving(TellTale):
+    """As Writing, from native code, which Python does not see."""
+
+    def secret(self, task: UnlearningTask) -> float:
+        torch.save(task.models[task.affected()[0]].weights, str(SAVED))
         return 0.0
 
 
