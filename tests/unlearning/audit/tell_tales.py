@@ -19,7 +19,6 @@ from blockful_py.unlearning.method import Outcome
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.task import UnlearningTask
 
-
 SAVED = Path(tempfile.gettempdir()) / "blockful-tell-tale.pt"
 
 
