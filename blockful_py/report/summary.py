@@ -43,8 +43,8 @@ CHECKED = {
 KINDS = {
     Checked.RECOMPUTED: "Recomputed: the new models are what the method makes. Whether they have forgotten "
     "is not shown.",
-    Checked.MEASURED: "Measured: what the new models answer, and nothing else. They may still know what they "
-    "do not say, and others who hold the data can teach it again.",
+    Checked.MEASURED: "Measured: the answers of the new models, and nothing else. They may still know what "
+    "they do not say, and others who hold the data can teach it again.",
     Checked.SPOT_CHECKED: "Spot-checked: parts of the new training, drawn by lot, were repeated without the "
     "data. Others who hold it can teach it again.",
     Checked.ATTESTED: "Attested: the owners give their word that they left the data out. Nobody checked it.",

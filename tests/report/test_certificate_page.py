@@ -54,7 +54,7 @@ def page() -> CertificatePage:
         forget=Forget.of_classes([3]),
         method="retrain {}",
         paradigm="sequential",
-        kind="Measured: what the new models answer, and nothing else.",
+        kind="Measured: the answers of the new models, and nothing else.",
         checked="members measured",
         how=Checked.MEASURED,
         requested="2026-01-01 10:00:00 UTC",
