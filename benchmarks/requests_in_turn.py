@@ -33,13 +33,13 @@ import numpy as np
 from benchmarks.requests_in_turn_table import AT_ONCE, LAST, ROWS, UNLEARNED, markdown, report
 from benchmarks.stored import keep, load
 from blockful_lab.experiments.machine import THREADS, describe
+from blockful_lab.experiments.plateau import Plateau
 from blockful_lab.experiments.protocol import SAMPLES, Cell, Layout, lay_out, recipe_of
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.federation import TrainedModel, train_federation
 from blockful_py.learning.intervals import weights_digest
-from blockful_lab.experiments.plateau import Plateau
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.unlearning.audit.bench import Bench, beside, prepare
