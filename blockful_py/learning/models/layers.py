@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
@@ -13,14 +14,14 @@ SMALLEST = 32
 """Minimum height and width, in pixels, of inputs of the networks' CIFAR variants."""
 
 
-class Classifier(nn.Module):
+class Classifier(nn.Module, ABC):
     """A network whose linear head classifies features."""
 
     head: nn.Linear
 
+    @abstractmethod
     def features(self, x: Tensor) -> Tensor:
         """Penultimate activations, float32 (B, F), of a batch of inputs (B, ...)."""
-        raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits, float32 (B, classes), of a batch of inputs (B, ...)."""

@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -60,8 +61,9 @@ def digests_of(method: Method, task: UnlearningTask) -> dict[str, str] | None:
         ) from None
     server = _server()
     to, back = cast("IO[bytes]", server.stdin), cast("IO[bytes]", server.stdout)
-    to.write(LENGTH.pack(len(sent)) + sent)
-    to.flush()
+    with suppress(BrokenPipeError):  # the answer is then missing, too
+        to.write(LENGTH.pack(len(sent)) + sent)
+        to.flush()
     header = back.read(LENGTH.size)
     if len(header) < LENGTH.size:
         _server.cache_clear()
@@ -87,7 +89,8 @@ def _server() -> subprocess.Popen[bytes]:
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:
-    cast("IO[bytes]", server.stdin).close()
+    with suppress(BrokenPipeError):
+        cast("IO[bytes]", server.stdin).close()
     server.wait()
 
 

@@ -12,6 +12,7 @@ from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.forget_sets import forget_set, retain_set
 from blockful_py.learning.weights import equal
+from blockful_py.unlearning.audit import fresh
 from blockful_py.unlearning.audit.exactness import is_exact, other_worlds
 from blockful_py.unlearning.method import Outcome
 from blockful_py.unlearning.registry import METHODS, create_method
@@ -111,3 +112,12 @@ def asked(tiny: UnlearningCase) -> UnlearningTask:
 
 def same(task: UnlearningTask, other: UnlearningTask, name: str) -> bool:
     return equal(task.models[name].weights, other.models[name].weights)
+
+
+def test_a_server_that_was_killed_is_named_and_started_again(tiny: UnlearningCase) -> None:
+    server = fresh._server()
+    server.kill()
+    server.wait()
+    with pytest.raises(UnlearningError, match="the process that runs the method has ended"):
+        fresh.digests_of(RetrainAhead(), tiny.task)
+    assert fresh.digests_of(RetrainAhead(), tiny.task)
