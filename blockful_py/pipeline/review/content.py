@@ -47,6 +47,7 @@ from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
+from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
@@ -282,14 +283,16 @@ class ContentReviewer:
     ) -> None:
         """Checks the claims, and the weights if the method can be recomputed."""
         names = {each.node.name for each in proposed}
+        withdrawn = affected - catalogue.with_weights.keys()
+        left = affected - {name for name in withdrawn if is_replaced(catalogue[name], request)}
         if request.paradigm == Paradigm.PARALLEL:
-            gone = sorted(affected - catalogue.with_weights.keys())
+            gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
             self._recompute(method, request, proposed, catalogue)
             return
         if request.paradigm == Paradigm.PARALLEL:
-            require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
+            require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
