@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 
 from blockful_py.committee.service.folder import VAULT, keys_in
+from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.committee.vault import Vault
+from blockful_py.errors import FormatError, RefusedError
 from blockful_py.forget import Forget
+from blockful_py.keys.sealing import require_key
 from blockful_py.learning.weights import Weights, equal
+from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import parse_node
@@ -26,11 +31,12 @@ from tests.member.processes import WORDS
 from tests.participant.conftest import Machines
 
 METHODS = {"parallel": "auto", "sequential": "auto"}
+BLOCKS = 60
 
 
 @pytest.fixture(scope="module")
 def rules() -> Mapping[str, Any]:
-    return {"unlearning": METHODS}
+    return {"unlearning": {**METHODS, "blocks": BLOCKS}}
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +120,56 @@ def test_models_are_retrained_in_waves_and_equal_the_laboratorys(
     for member in published.members:
         vault = Vault(member.folder / VAULT, keys_in(member.folder, WORDS).voting_secret)
         until(lambda vault=vault: not digests & vault.versions())
+
+
+def wait_out(machines: Machines, blocks: int) -> None:
+    for _ in range(blocks):
+        tick(machines.contracts.live.node)
+
+
+def test_only_owners_of_parts_below_read_a_clean_model(published: Machines) -> None:
+    """z inherits from a and b; t owns no model of the request."""
+    with published.participants["z"].run() as party:
+        number = party.request(("z",), Forget.of_classes([5]), Paradigm.PARALLEL, None)
+        assert party.federation.context.docket[number].auxiliary == ("a", "b")
+    with published.participants["a"].run() as party:
+        (node,) = party.take_part(number)
+    for reader in ("z", "t", "b"):
+        with published.participants[reader].run() as party:
+            keyring = party.federation.context.keys.keyring
+            assert isinstance(keyring, ReaderKeyring)
+            wanted = ReadRequest(party.federation.catalogue()["a"].position, 1, number)
+            if reader == "z":
+                sealed = party.federation.stores.live.stream(node.weights, ANY_SIZE)
+                require_key(keyring._read(wanted), sealed, node.weights)
+            else:
+                with pytest.raises(RefusedError, match=r"asks 0x.* for no part that starts"):
+                    keyring._read(wanted)
+
+
+def test_a_clean_model_that_is_unusable_or_missing_is_left_out(published: Machines) -> None:
+    """b's owner hands in a's part as its own, then nothing."""
+    with published.participants["z"].run() as party:
+        (status,) = (each for each in party.federation.context.docket.admitted() if each.stage.is_open)
+    stolen = status.auxiliary_parts["a"]
+    with published.participants["b"].run() as party:
+        registry = party.federation.contracts.participants
+        registry.hand_in(status.number, status.record["b"].position, stolen)
+    with published.participants["z"].run() as party:
+        with pytest.raises(FormatError, match="the part of b is not its owner's"):
+            party.take_part(status.number)
+        wait_out(published, BLOCKS // 2 + 1)
+        assert [node.name for node in party.take_part(status.number)] == ["z"]
+        until(lambda: is_carried_out(party, status.number))
+        alone = weights(party.federation)["z"]
+        redone = party.request(("z",), Forget.of_classes([6]), Paradigm.SEQUENTIAL, None)
+    with published.participants["a"].run() as party:
+        assert [node.name for node in party.take_part(redone)] == ["a"]
+    wait_out(published, BLOCKS + 1)
+    with published.participants["b"].run() as party:
+        assert party.take_part(redone) == ()
+    with published.participants["z"].run() as party:
+        assert [node.name for node in party.take_part(redone)] == ["z"]
+        assert is_carried_out(party, redone)
+        assert not equal(weights(party.federation)["z"], alone)
+        assert party.federation.verify().passed
