@@ -283,7 +283,7 @@ class RequestStanding:
 
     @cached_property
     def auxiliary_parts(self) -> dict[str, Uri]:
-        """The latest handed-in node of each auxiliary model; the published one where nothing is forgotten."""
+        """The first part of each auxiliary model: its published node if the data has not reached it."""
         return {name: part.uri for name, part in self._waves.parts.items() if name in self.auxiliary}
 
     def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:

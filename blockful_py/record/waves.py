@@ -41,7 +41,8 @@ class Waves(Generic[Part]):
 
     Attributes:
         since: block from which the owner's time for its part counts.
-        parts: the newest part that its owner handed in.
+        parts: the part that its owner handed in: the first of a punctual model, which others may have built
+            on, else the newest.
     """
 
     since: Mapping[str, int]
@@ -80,8 +81,8 @@ def waves_of(
         most = until if name in punctual else math.inf
         timely = [each for each in handed_in.get(name, ()) if each.block_number <= most]
         if timely:
-            parts[name] = timely[-1]
-        done[name] = answered.get(name, timely[-1].block_number if timely else until)
+            parts[name] = timely[0 if name in punctual else -1]
+        done[name] = answered.get(name, parts[name].block_number if timely else until)
         last[owner] = done[name]
     return Waves(since, parts)
 

@@ -23,7 +23,6 @@ from blockful_py.learning.plugins import failing_as
 from blockful_py.learning.together import fit_together
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
-from blockful_py.pipeline.jobs.clean_references import CleanReferences
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.jobs.spot_check import CheckableTraining
@@ -31,6 +30,7 @@ from blockful_py.pipeline.jobs.training import load_model, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
@@ -78,8 +78,8 @@ class OwnParts:
         """
         request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
-        references = CleanReferences.of(self._context, status, name)
-        checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
+        references = self._references(status, name)
+        checkable = CheckableTraining.of(self._context, status, name, method)
         task = self._task(status, references, method, name, checkable)
         if name in status.auxiliary and references.as_published and not task.is_taught(name):
             return self._hand_in_published(status, catalogue[name])
@@ -90,6 +90,13 @@ class OwnParts:
         disclosures = {} if shown is None else {name: shown}
         done = self._redactor.replace(catalogue, {name: weights}, request, (name,), disclosures=disclosures)
         return done.nodes[name]
+
+    def _references(self, status: RequestStanding, name: str) -> CleanReferences:
+        """Waits for unusable parts of references while half of this owner's time is left."""
+        context = self._context
+        patient = not (status.presses((name,)) or status.record[name].node.is_withdrawn)
+        live = context.contracts.live
+        return CleanReferences.of(status, name, context.weights, context.stores.live, live, patient)
 
     def _hand_in(
         self, status: RequestStanding, catalogue: Catalogue, name: str, weights: Weights
@@ -154,8 +161,9 @@ class OwnParts:
         """The task of one model's part: its clean references and its owner's data."""
         request, placed = status.request, status.record[name]
         graph = InheritanceGraph.from_references(
-            {**dict.fromkeys(references.models, ()), name: tuple(references.models)}
+            {**dict.fromkeys(references.weights, ()), name: tuple(references.weights)}
         )
+        models = {each: trained_model(status.record[each], w) for each, w in references.weights.items()}
         setup = self._context.setup
         proxy = None
         if Need.PROXY_DATA in method.needs:
@@ -164,7 +172,7 @@ class OwnParts:
         own = trained_model(placed, initial) if placed.node.is_withdrawn else load_model(placed, weights)
         return UnlearningTask(
             graph=graph,
-            models={name: own, **references.models},
+            models={name: own, **models},
             users={self._user.index: self._user},
             architecture=setup.architecture,
             initial=initial,

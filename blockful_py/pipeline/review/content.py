@@ -119,7 +119,7 @@ class ContentReviewer:
         self._weights = SealedWeights(sources.store, sources.keyring, form_of(self._architecture))
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(
-            sources.contracts.participants, sources.store, sources.setup, self._weights
+            sources.contracts.participants, sources.store, sources.setup, self._weights, self._live
         )
         self._reviewed: set[ReviewedContent] = set()
 
@@ -255,7 +255,7 @@ class ContentReviewer:
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
         if content in self._reviewed:
             return
-        self._check_weights(request, method, proposed, catalogue, affected, draft.proposal)
+        self._check_weights(request, method, proposed, catalogue, affected, status, draft.proposal)
         self._reviewed.add(content)
 
     def _status(self, request: Request) -> RequestStanding | None:
@@ -279,6 +279,7 @@ class ContentReviewer:
         proposed: Sequence[Proposed],
         catalogue: Catalogue,
         affected: AbstractSet[str],
+        status: RequestStanding | None,
         purpose: bytes,
     ) -> None:
         """Checks the claims, and the weights if the method can be recomputed."""
@@ -297,7 +298,7 @@ class ContentReviewer:
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
-                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue)
+                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue, status)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
