@@ -163,16 +163,14 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         with pytest.raises(QuorumError, match="does not lead to the committed state"):
             take(published, "z", number)
+    another = asked(published, "b", 9)
     with published.participants["z"].run() as party:
-        place = party.federation.catalogue()["z"].position
-        participants = party.federation.context.contracts.participants
-        again = next(each for each in participants.filed_requests() if each.number == number)
-        participants.file(again.uri, 100_000)
-        later = max(each.number for each in participants.filed_requests())
-        participants.hand_in(later, place, again.uri)
-    for each in (number, later):
-        with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
-            take(published, "z", each)
+        registry = party.federation.context.contracts.participants
+        (filed,) = (each for each in registry.filed_requests() if each.number == number)
+        for each in (number, another):
+            registry.hand_in(each, party.federation.catalogue()["z"].position, filed.uri)
+    with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
+        take(published, "z", number)
     discloses(published.participants["z"].folder.run, 0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
         take(published, "z", number)
