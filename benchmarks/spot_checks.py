@@ -81,7 +81,9 @@ def measure(architecture: Architecture, user: UserData, share: float, run: int) 
     arguments = (user.train, kept.tolist(), salted, spelt(trace), drawn)
     data = to_bytes(disclosed_training(architecture, recorder, *arguments).tensors())
     shown = time.perf_counter()
-    claim = ClaimedTraining(architecture, TRAINING, 1, 1, samples, run, (FORGET,), start, fitted.weights)
+    claim = ClaimedTraining(
+        architecture, TRAINING, 1, 1, samples, run, "retrain", (FORGET,), start, fitted.weights
+    )
     disclosure = Disclosure.of(from_bytes(data))
     check_disclosure(claim, disclosure, trace, committed, beacon)
     checked = time.perf_counter()

@@ -7,6 +7,7 @@ hold the current versions.  A reader's own claims do not count.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from blockful_py.chain.reader_registry import Reader
@@ -18,6 +19,7 @@ from blockful_py.errors import ContractError, RefusedError
 from blockful_py.keys.sealing import Keyring
 from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.settings import AccessSettings
 from blockful_py.types import Address, ModelTransaction, Point, Position, Uri
 
@@ -39,11 +41,14 @@ class Access:
         readers: Readers,
         store: Store,
         settings: AccessSettings,
+        status: Callable[[int], RequestStanding],
     ) -> None:
+        """Reads the chain and the requests' states; `store` has the nodes of current versions and parts."""
         self._live = live
         self._readers = readers
         self._store = store
         self._settings = settings
+        self._status = status
 
     def wrapped(self, account: Address, wanted: ReadRequest, keyring: Keyring) -> bytes:
         """The version's data key, wrapped for the reader's registered key.
@@ -52,13 +57,19 @@ class Access:
         lacks its key.
         """
         reader = self._admitted(account, wanted.position)
-        weights = self._current_weights(wanted)
+        weights = self._handed_in(account, wanted) if wanted.request else self._current_weights(wanted)
         context = self.context(account, wanted)
         return envelope.wrap(keyring.find((weights,))[weights], reader, context)
 
     def context(self, account: Address, wanted: ReadRequest) -> bytes:
         """Context of a key wrapped for a reader: chain, contract, position, version and reader."""
-        place = (self._live.chain_id, self._live.address, wanted.position.packed, wanted.version)
+        place = (
+            self._live.chain_id,
+            self._live.address,
+            wanted.position.packed,
+            wanted.version,
+            wanted.request,
+        )
         return words(DST_READER, *place, account)
 
     def _admitted(self, account: Address, position: Position) -> Point:
@@ -76,6 +87,16 @@ class Access:
                 f"{position.height}: readers that joined later may not read it (access.joined_by)."
             )
         return reader.key
+
+    def _handed_in(self, account: Address, wanted: ReadRequest) -> Uri:
+        """The sealed file of a part from which a part that the account owes starts."""
+        uri = self._status(wanted.request).parts_above(account).get(wanted.position)
+        if uri is None:
+            raise RefusedError(
+                f"request {wanted.request} asks 0x{account.hex()} for no part that starts from the model at "
+                f"{wanted.position}."
+            )
+        return parse_node(self._store.read(uri, MAX_NODE_BYTES)).weights
 
     def _current_weights(self, wanted: ReadRequest) -> Uri:
         """The sealed file of the current version."""

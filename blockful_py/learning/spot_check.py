@@ -23,9 +23,6 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights, require_same_form
 from blockful_py.settings import TrainingSettings
 
-PURPOSE = "retrain"
-"""Name of the stream that shuffles the samples of a retraining (`unlearning.retraining`)."""
-
 
 class CommittedTrace(Protocol):
     """The trace that the owner committed to (`record.training_trace`)."""
@@ -55,8 +52,9 @@ class ClaimedTraining:
         user, round: owner and round of the model.
         samples: the owner's commitment to its samples, from the standing statement.
         seed: seed of the schedule (`record.training_trace.schedule_seed`).
+        purpose: name of the stream that shuffles the samples.
         forgets: data excluded from the training: this request's, then earlier ones'.
-        start: mean of the current references.
+        start: mean of the clean references.
         result: the proposed weights.
     """
 
@@ -66,13 +64,14 @@ class ClaimedTraining:
     round: int
     samples: str
     seed: int
+    purpose: str
     forgets: Sequence[Forget]
     start: Weights
     result: Weights
 
     def stream(self) -> torch.Generator:
         """A fresh stream that draws the batches."""
-        return generator(self.seed, PURPOSE, self.user, self.round)
+        return generator(self.seed, self.purpose, self.user, self.round)
 
 
 def check_disclosure(

@@ -17,6 +17,7 @@ from blockful_py.keys.erasure import ReplacedVersion
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Uri
 
 
@@ -106,7 +107,9 @@ class ChainsDuty:
 
 
 class CustodyDuty:
-    """Fetches missing keys of current versions from other members; destroys keys of replaced versions.
+    """Fetches missing keys of current versions from other members; destroys keys of versions no longer used.
+
+    These are replaced versions, and parts of requests that are over.
 
     During a request, it keeps the keys of the versions being replaced, because resuming the request after a
     crash needs them.
@@ -141,7 +144,7 @@ class CustodyDuty:
             return
         replaced = [each for each in view.versions.all() if kept & _digests(each)]
         view.versions.require_another_look(replaced)
-        self._folder.vault.destroy(kept & _digests(*replaced))
+        self._folder.vault.destroy(kept & (_digests(*replaced) | _unused(view)))
 
     def _fetch(self, view: MemberView, current: frozenset[Uri]) -> None:
         kept = self._folder.vault.versions()
@@ -152,6 +155,17 @@ class CustodyDuty:
 def _digests(*versions: ReplacedVersion) -> set[bytes]:
     """Names in the vault of the files that the versions sealed."""
     return {uri.digest for version in versions for uri in version.sealed}
+
+
+def _unused(view: MemberView) -> set[bytes]:
+    """Names in the vault of parts of requests that are over, as far as their nodes are here."""
+    names: set[bytes] = set()
+    for status in view.docket.admitted():
+        for uri in () if status.stage.is_open else status.parts.values():
+            if view.stores.live.has(uri):
+                sealed = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES)).sealed
+                names.update(each.digest for each in sealed)
+    return names
 
 
 class PruneDuty:

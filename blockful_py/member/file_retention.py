@@ -234,17 +234,20 @@ def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
 
 
 def _handed_in(view: MemberView) -> Limits:
-    """The parts of requests that are not executed yet, as far as they can be read here."""
+    """The parts of requests that are not executed yet, as far as they can be read here.
+
+    Nodes of auxiliary models stay: by them a member finds the keys to destroy once a request is over.
+    """
     if view.contracts.followers is None:
         return {}
     most, files = _most_of_weights(view), dict[Uri, int]()
     for status in view.docket.admitted():
-        if status.stage.is_open:
-            for uri in status.newest_parts.values():
-                with suppress(BlockfulError):
-                    node = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES))
-                    files[uri] = MAX_NODE_BYTES
-                    files |= dict.fromkeys(node.sealed[:1], most)
+        parts = status.parts if status.stage.is_open else status.auxiliary_parts
+        for uri in parts.values():
+            with suppress(BlockfulError):
+                node = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES))
+                files[uri] = MAX_NODE_BYTES
+                files |= dict.fromkeys(node.sealed[:1] if status.stage.is_open else (), most)
     return files
 
 

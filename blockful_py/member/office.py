@@ -29,7 +29,6 @@ from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import gathered_rng
 from blockful_py.crypto.roster import Roster
 from blockful_py.errors import BlockfulError, NodeError, RefusedError, RunError
-from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
@@ -176,10 +175,6 @@ class MemberView(OpenedRun):
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(self.record.catalogue, self.record.archive, self.stores.archive)
-
-    @cached_property
-    def access(self) -> Access:
-        return Access(self.contracts.live, self.contracts.readers, self.stores.live, self.run.settings.access)
 
     def require_decrypts(self, uri: Uri, key: bytes) -> None:
         try:

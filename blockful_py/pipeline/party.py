@@ -30,6 +30,7 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
+from blockful_py.pipeline.review.admission import most_blocks
 from blockful_py.pipeline.review.methods import require_parts
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.clock import tick
@@ -185,10 +186,8 @@ class PartyRun(Closable):
         require_parts(request, method, catalogue.graph)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
-        registry, blocks = context.contracts.participants, context.run.settings.unlearning.blocks
-        if request.paradigm != Paradigm.PARALLEL:
-            depths = catalogue.graph.depth([start.name for start in request.starts])
-            blocks *= 1 + max(depth.longest for depth in depths.values())
+        registry = context.contracts.participants
+        blocks = most_blocks(request, catalogue, context.run.settings.unlearning.blocks)
         registry.file(uri, min(blocks, registry.most_blocks()))
         registry.node.await_settled()
         number = max(each.number for each in registry.filed_requests() if each.uri == uri)
@@ -217,7 +216,7 @@ class PartyRun(Closable):
             if not names:
                 return ()
             with self._job(status.request):
-                nodes = tuple(parts.take(number, status.request, name) for name in names)
+                nodes = tuple(parts.take(status, name) for name in names)
             self.federation.events.carried_out(status.request, nodes)
             return nodes
 
@@ -233,7 +232,7 @@ class PartyRun(Closable):
         with self._leading():
             status, collector = context.docket[number], PartCollector(context)
             with self._job(status.request) as lifecycle:
-                if not status.is_parallel:
+                if status.unanswered() or not status.is_parallel:
                     collector.withdraw(status)
                     return
                 collector.replace(status)

@@ -13,7 +13,6 @@ from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import RefusedError, RunError
-from blockful_py.keys.access import Access
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
@@ -43,8 +42,8 @@ class ReaderSession(Closable):
         self._opened = opened = OpenedRun.attach(directory, nodes)
         self.run, self._contracts, self._stores = opened.run, opened.contracts, opened.stores
         self._store = self._stores.live
+        self._access = opened.access
         live, readers = self._contracts.live, self._contracts.readers
-        self._access = Access(live, readers, self._store, self.run.settings.access)
         sender = Sender(live.node, Signer(keys.account_secret.to_bytes(32, "big")))
         self._registry = ReaderRegistryContract(live.node, readers.address, sender)
 

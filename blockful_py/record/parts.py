@@ -19,6 +19,8 @@ STARTS_ONLY = frozenset({"gradient_ascent"})
 
 Other methods need the data of all affected owners.
 """
+BY_WAVES = frozenset({"retrain_ahead"})
+"""Methods whose parts need the clean models of all references, affected or not."""
 
 
 def request_to_bytes(request: Request) -> bytes:
@@ -42,6 +44,11 @@ def request_from_bytes(data: bytes, chain_id: int, contract: Address, catalogue:
     if signers != owners:
         raise FormatError("the request is not signed by the owners of its starts.")
     return request
+
+
+def by_waves(request: Request) -> bool:
+    """Whether owners need the clean models of their references, affected or not, for their parts."""
+    return request.method.partition(" ")[0] in BY_WAVES
 
 
 def checked_by_members(request: Request) -> Checked:

@@ -18,7 +18,8 @@ from typing import Protocol, TypeVar
 
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
-from blockful_py.record.parts import STARTS_ONLY, checked_by_members, is_replaced
+from blockful_py.record.parts import STARTS_ONLY, by_waves, checked_by_members, is_replaced
+from blockful_py.record.waves import PartHandedIn, Waves, waves_of
 from blockful_py.types import Address, Checked, Paradigm, Position, RequestState, Uri
 
 
@@ -51,22 +52,6 @@ class Filed(Protocol):
 
     @property
     def deadline(self) -> int: ...
-
-
-class PartHandedIn(Protocol):
-    """A part that was handed in on the chain."""
-
-    @property
-    def position(self) -> Position: ...
-
-    @property
-    def by(self) -> bytes: ...
-
-    @property
-    def uri(self) -> Uri: ...
-
-    @property
-    def block_number(self) -> int: ...
 
 
 Commitment = TypeVar("Commitment", bound=PartHandedIn)
@@ -143,12 +128,28 @@ class RequestStanding:
         wanted = {*starts, *self.record.graph.descendants(starts)}
         return tuple(name for name in self.record.graph.topological_order() if name in wanted)
 
+    @property
+    def is_by_waves(self) -> bool:
+        """Whether owners need the clean models of their references, affected or not, for their parts."""
+        return by_waves(self.request)
+
+    @cached_property
+    def auxiliary(self) -> tuple[str, ...]:
+        """The unaffected ancestors whose owners hand in clean models, in topological order.
+
+        These are never published: they serve the parts below them, and are destroyed with the request.
+        """
+        if not self.is_by_waves:
+            return ()
+        ancestors = self.record.graph.ancestors(self.affected)
+        return tuple(name for name in ancestors if name in self.record.with_weights)
+
     @cached_property
     def with_parts(self) -> frozenset[str]:
         """The models whose owners do a part of the request."""
         if self.request.method.partition(" ")[0] in STARTS_ONLY:
             return frozenset(start.name for start in self.request.starts)
-        return frozenset(self.affected)
+        return frozenset((*self.affected, *self.auxiliary))
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
@@ -211,34 +212,36 @@ class RequestStanding:
         """The models of an account whose parts can be done now; withdrawn ones can come back."""
         if self.is_parallel:
             taken = self.stage.is_open and self.now < self.filed.deadline
-            names = self.with_parts - self.newest_parts.keys() if taken else frozenset()
-            return tuple(name for name in self._owned(self.missing, account) if name in names)
+            return self._after_references(self.owed(account)) if taken else ()
         if self.stage in (RequestStage.FILED, RequestStage.LAPSED, RequestStage.DISMISSED):
             return ()
-        return self._after_references(self._owned((*self.missing, *self.withdrawn), account))
+        back = self._owned(self.withdrawn, account)
+        return self._after_references((*self.owed(account), *back))
 
     def owed(self, account: Address) -> tuple[str, ...]:
         """The models of an account whose parts the request waits for, now or later."""
-        wanted = self.with_parts - self.newest_parts.keys() if self.stage.is_open else frozenset()
-        return tuple(name for name in self._owned(self.missing, account) if name in wanted)
+        return self._owned(self._unanswered, account) if self.stage.is_open else ()
 
     def unanswered(self) -> tuple[str, ...]:
         """The models to be withdrawn because their owners' time is over: the last resort.
 
-        Empty in the parallel paradigm, where only signers of the request hand in.
+        Empty in the parallel paradigm unless by waves, since only signers of the request hand in.
         """
-        if self.is_parallel or not self.rules.withdraws or not self.stage.is_open:
+        if not self._withdraws or not self.stage.is_open:
             return ()
-        return tuple(name for name in self._after_references(self.missing) if self.now > self.due_until(name))
+        late = self._after_references(self._unanswered)
+        return tuple(name for name in late if name in self.missing and self.now > self.due_until(name))
 
     def presses(self, names: Iterable[str]) -> bool:
         """Whether the owner of one of these models has less than half of its time left for its part."""
-        left = [self.due_until(name) - self.now for name in names if name in self.missing]
+        left = [self.due_until(name) - self.now for name in names if name in self._unanswered]
         return bool(left) and 2 * min(left) < self.rules.blocks
 
     def due_until(self, name: str) -> int:
         """Last block in which the owner of a model can do its part."""
-        return self.filed.deadline if self.is_parallel else self.due_since(name) + self.rules.blocks
+        if self.is_parallel and not self.is_by_waves:
+            return self.filed.deadline
+        return self.due_since(name) + self.rules.blocks
 
     def due_since(self, name: str) -> int:
         """Block since which the owner of a model has been able to do its part.
@@ -246,6 +249,8 @@ class RequestStanding:
         The references' parts come first, unless another request has withdrawn them.  An owner does one part
         after another, so its time counts from its last part for this request or an earlier one.
         """
+        if self.is_by_waves:
+            return self._waves.since[name]
         affected = [self.record[each] for each in self.record.graph.references(name) if each in self._reached]
         answers = ((placed, placed.answer_to(self.request)) for placed in affected)
         settled = [placed.since if answer is None else answer.block_number for placed, answer in answers]
@@ -259,16 +264,27 @@ class RequestStanding:
         Empty for a sequential request, where owners hand in only commitments to their trainings.  Ignores
         parts handed in before another request replaced the model, since their version is gone.
         """
-        if not self.is_parallel:
+        left = set(self.missing) & self.with_parts if self.is_parallel else ()
+        if self.is_by_waves:
+            return {name: part.uri for name, part in self._waves.parts.items() if name in left}
+        return {name: parts[-1].uri for name, parts in self._handed_in(left).items()}
+
+    @property
+    def parts(self) -> dict[str, Uri]:
+        """The handed-in nodes of affected and auxiliary models."""
+        return {**self.newest_parts, **self.auxiliary_parts}
+
+    def parts_above(self, account: Address) -> dict[Position, Uri]:
+        """The handed-in nodes, by position, that the parts owed by an account start from."""
+        if not self.is_by_waves:
             return {}
-        left = set(self.missing) & self.with_parts
-        names = {(self.record[name].position, self.record[name].node.statement.owner): name for name in left}
-        parts = ((names.get((each.position, "0x" + each.by.hex())), each) for each in self.handed_in)
-        return {
-            name: each.uri
-            for name, each in parts
-            if name is not None and each.block_number > self.record[name].since
-        }
+        above = {each for name in self.owed(account) for each in self.record.graph.references(name)}
+        return {self.record[name].position: uri for name, uri in self.parts.items() if name in above}
+
+    @cached_property
+    def auxiliary_parts(self) -> dict[str, Uri]:
+        """The first part of each auxiliary model: its published node if the data has not reached it."""
+        return {name: part.uri for name, part in self._waves.parts.items() if name in self.auxiliary}
 
     def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:
         """Later models that still build on data to be forgotten, and that the request does not reach.
@@ -305,7 +321,8 @@ class RequestStanding:
         The decision is final: a model that comes back later does not reopen the request.
         """
         answers = [self.record[name].answer_to(self.request) for name in self.affected]
-        decided = min((each.block_number for each in answers if each is not None), default=None)
+        decisions = [each.block_number for each in answers if each is not None and not each.is_withdrawal]
+        decided = min(decisions, default=None)
         if not self.is_parallel or decided is None:
             return frozenset()
         before = {
@@ -329,6 +346,53 @@ class RequestStanding:
                     last[owner] = max(last.get(owner, 0), answer.block_number)
         return last
 
+    @cached_property
+    def _waves(self) -> Waves[PartHandedIn]:
+        """Parts and times if the request goes by waves; no parts otherwise."""
+        names = self.with_parts if self.is_by_waves else frozenset[str]()
+        handing_in = names if self.is_parallel else self.auxiliary  # others may hand in commitments
+        owners = {name: self.record[name].node.statement.owner for name in names}
+        last = self._last_answers
+        answers = {name: self.record[name].answer_to(self.request) for name in self.affected}
+        gone = {name: self.record[name].since for name in names - self.record.with_weights.keys()}
+        answered = {name: each.block_number for name, each in answers.items() if each is not None}
+        return waves_of(
+            self.record.graph,
+            owners,
+            {owner: max(self.filed.decided, last.get(owner, 0)) for owner in owners.values()},
+            gone | answered,
+            self._handed_in(handing_in),
+            self.auxiliary,
+            self.rules.blocks,
+        )
+
+    def _handed_in(self, names: Iterable[str]) -> dict[str, list[PartHandedIn]]:
+        """The parts of models, by their owners, since another request replaced the model; oldest first."""
+        wanted = {
+            (self.record[name].position, self.record[name].node.statement.owner): name for name in names
+        }
+        parts: dict[str, list[PartHandedIn]] = {}
+        for each in self.handed_in:
+            name = wanted.get((each.position, "0x" + each.by.hex()))
+            if name is not None and each.block_number > self.record[name].since:
+                parts.setdefault(name, []).append(each)
+        return parts
+
+    @property
+    def _withdraws(self) -> bool:
+        """Whether members withdraw models whose owners miss their time for a part."""
+        return self.rules.withdraws and (self.is_by_waves or not self.is_parallel)
+
+    @cached_property
+    def _unanswered(self) -> tuple[str, ...]:
+        """The models with parts that are not there, in topological order."""
+        late = (name for name in self.auxiliary if self.now > self.due_until(name))
+        there = {*self.parts, *late}
+        wanted = {*self.missing, *self.auxiliary} - there
+        if self.is_parallel:
+            wanted &= self.with_parts
+        return tuple(name for name in self.record.graph.topological_order() if name in wanted)
+
     @property
     def _is_over(self) -> bool:
         """Whether the request's time has passed.
@@ -338,7 +402,8 @@ class RequestStanding:
         """
         if self.is_parallel:
             late = self.now > self.filed.deadline
-            return late and (not self.is_complete or self.now > self.filed.deadline + self.filed.blocks)
+            waits = self.is_complete or self._withdraws
+            return late and (not waits or self.now > self.filed.deadline + self.filed.blocks)
         return not self.rules.withdraws and self.now > self.filed.deadline
 
     @property
@@ -364,7 +429,7 @@ class RequestStanding:
 
     def _after_references(self, names: Iterable[str]) -> tuple[str, ...]:
         """The models whose references the request does not wait for."""
-        waiting = set(self.missing)
+        waiting = set(self._unanswered) if self.is_by_waves or not self.is_parallel else set[str]()
         return tuple(name for name in names if not waiting.intersection(self.record.graph.references(name)))
 
 

@@ -17,7 +17,7 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 AUTO = "auto"
 """Placeholder for the method that `choose` returns."""
 
-EXACT = "exact: no weights that the forgotten data reached enter the new models"
+EXACT = "exact given the graph: no weights that the forgotten data reached enter the new models"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
 """Reasons for `retrain_ahead`."""
 
@@ -30,7 +30,6 @@ class Circumstances:
         taught_outside: whether an unchanged ancestor of an affected model was trained on forgotten samples;
             None if this cannot be known.
         past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
-        machines: each owner's data is on a machine of its own.
         private: trainings add noise.
         attested: members also sign results that only the owners can vouch for.
         emptied: models without references whose owner asks to forget all of its data.
@@ -41,7 +40,6 @@ class Circumstances:
     paradigm: Paradigm
     taught_outside: bool | None
     past_graph: bool
-    machines: bool
     private: bool
     attested: bool
     emptied: tuple[str, ...] = ()
@@ -78,8 +76,6 @@ def choose(now: Circumstances) -> Choice:
     See docs/reference/unlearning.md, Auto.
     """
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
-    if now.machines:
-        return Choice(own, "it needs only each owner's own data")
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:

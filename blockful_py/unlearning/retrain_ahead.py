@@ -75,11 +75,14 @@ class RetrainAhead(AllAtOnce):
 def reached(task: UnlearningTask) -> tuple[str, ...]:
     """Affected models and ancestors that forgotten samples have reached, in topological order.
 
-    Samples reach a model by its owner's data or by a reference.
+    Samples reach a model by its owner's data or by a reference.  Where an owner is alone, its references are
+    clean already.
 
     Raises UnlearningError: an affected model or one of its ancestors, or its owner's data, is missing.
     """
     affected = task.affected()
+    if task.alone:
+        return affected
     needed = {*affected, *task.graph.ancestors(affected)}
     for name in sorted(needed):
         if name not in task.models or task.models[name].user not in task.users:

@@ -12,6 +12,9 @@ from blockful_py.unlearning.cost import Work
 from blockful_py.unlearning.recipe import epochs_of, job_of
 from blockful_py.unlearning.task import UnlearningTask
 
+RETRAIN = "retrain"
+"""Purpose of the streams of retrainings."""
+
 
 def retrain_model(
     task: UnlearningTask, name: str, updated: Mapping[str, Weights], work: Work | None = None
@@ -38,7 +41,7 @@ def retrain_wave(
     task: UnlearningTask,
     names: Sequence[str],
     updated: Mapping[str, Weights],
-    purpose: str = "retrain",
+    purpose: str = RETRAIN,
     share: float = 1.0,
 ) -> dict[str, Weights]:
     """Retrains models that do not depend on each other, side by side, as `retrain_model` does.

@@ -41,7 +41,8 @@ class UnlearningTask:
         proxy: labelled samples outside every user's data, for the methods that need them.
         earlier: earlier requests by model; the model is not trained on their samples again.
         stored: increments by model, made at publication; unfitting ones are ignored.
-        alone: only one owner's data is here, so the checks of others' data are skipped.
+        alone: only one owner's data is here, so the checks of others' data are skipped; the references are
+            without the data to forget.
         trainer: trains the models if the users' samples are not here; `users` then have none.
         fitter: trains the models that a method trains together.
         changer: runs the independent model changes of a method.
@@ -140,7 +141,7 @@ class UnlearningTask:
         In topological order.  Owners whose data is not here count as holding no forgotten data.
         """
         here = [name for name in self.graph.names if name in self.models]
-        holders = [name for name in here if self.models[name].user in self.users and self._taught(name)]
+        holders = [name for name in here if self.models[name].user in self.users and self.is_taught(name)]
         wanted = {*self.starts, *holders, *self.graph.descendants([*self.starts, *holders])}
         return tuple(name for name in self.graph.topological_order() if name in wanted)
 
@@ -227,7 +228,8 @@ class UnlearningTask:
     def _affected(self) -> frozenset[str]:
         return frozenset(self.affected())
 
-    def _taught(self, name: str) -> bool:
+    def is_taught(self, name: str) -> bool:
+        """Whether a model was trained on samples that the affected models must not know."""
         if self.trainer is not None:
             return any(self.models[name].user in forget.clients for forget in self.all_forgets)
         return any(len(forget_set(forget, self.owner(name))) for forget in self.all_forgets)

@@ -76,7 +76,7 @@ class Owner:
 
     def claim(self, result: Weights) -> ClaimedTraining:
         return ClaimedTraining(
-            self.architecture, TRAINING, 1, 1, self.samples, 7, self.forgets, self.start, result
+            self.architecture, TRAINING, 1, 1, self.samples, 7, "retrain", self.forgets, self.start, result
         )
 
     def train(self, kept: Sequence[int], seed: int = 7) -> Weights:

@@ -55,9 +55,9 @@ def discloses(path: Path, share: float) -> None:
     run.renewed(run.settings, replace(run.party, discloses=share))
 
 
-def asked(machines: Machines, name: str, label: int) -> int:
+def asked(machines: Machines, name: str, label: int, method: str | None = None) -> int:
     with machines.participants[name].run() as party:
-        return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, None)
+        return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, method)
 
 
 def take(machines: Machines, name: str, number: int) -> ModelNode:
@@ -104,6 +104,15 @@ def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: M
     assert {check.disclosure for check in before if check} <= set(destroyed)
 
 
+def test_trainings_by_waves_are_checked_from_the_clean_references_on(published: Machines) -> None:
+    """What b's owner hands in as an ancestor's is no commitment to the model's next version."""
+    number = asked(published, "t", 8, "retrain_ahead")
+    parts = [take(published, name, number) for name in ("a", "b", "s", "x", "t", "y")]
+    assert [node.name for node in parts if node.spot_check] == ["t", "y"]
+    number = asked(published, "b", 8)
+    assert all(take(published, name, number).spot_check for name in ("b", "t", "z", "y"))
+
+
 def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
     with published.participants["a"].run() as party:
         spot_check = party.federation.catalogue()["t"].node.spot_check
@@ -121,8 +130,8 @@ def test_an_owner_commits_to_samples_before_anybody_asks(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commitment does not come with the version that a request produces."""
-    number, resigned = asked(published, "s", 7), Redactor._resigned
-    secret = published.participants["s"].keys.account_secret
+    number, resigned = asked(published, "a", 7), Redactor._resigned
+    secret = published.participants["a"].keys.account_secret
     live = published.contracts.live
 
     def lying(*arguments: Any) -> ModelNode:
@@ -132,7 +141,7 @@ def test_an_owner_commits_to_samples_before_anybody_asks(
     monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
     monkeypatch.setattr(Redactor, "_resigned", lying)
     with pytest.raises(QuorumError, match="states another recipe of training, or other samples"):
-        take(published, "s", number)
+        take(published, "a", number)
 
 
 class Forger(Recorder):
@@ -154,16 +163,14 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         with pytest.raises(QuorumError, match="does not lead to the committed state"):
             take(published, "z", number)
+    another = asked(published, "b", 9)
     with published.participants["z"].run() as party:
-        place = party.federation.catalogue()["z"].position
-        participants = party.federation.context.contracts.participants
-        again = next(each for each in participants.filed_requests() if each.number == number)
-        participants.file(again.uri, 100_000)
-        later = max(each.number for each in participants.filed_requests())
-        participants.hand_in(later, place, again.uri)
-    for each in (number, later):
-        with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
-            take(published, "z", each)
+        registry = party.federation.context.contracts.participants
+        (filed,) = (each for each in registry.filed_requests() if each.number == number)
+        for each in (number, another):
+            registry.hand_in(each, party.federation.catalogue()["z"].position, filed.uri)
+    with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
+        take(published, "z", number)
     discloses(published.participants["z"].folder.run, 0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
         take(published, "z", number)

@@ -16,7 +16,6 @@ CLASS = Circumstances(
     paradigm=Paradigm.PARALLEL,
     taught_outside=True,
     past_graph=False,
-    machines=False,
     private=False,
     attested=False,
 )
@@ -31,8 +30,7 @@ SEQUENTIAL = Paradigm.SEQUENTIAL
         (replace(CLASS, paradigm=SEQUENTIAL), "retrain_ahead"),
         (replace(CLASS, private=True), "gradient_ascent"),
         (replace(CLASS, private=True, paradigm=SEQUENTIAL), "retrain"),
-        (replace(CLASS, machines=True, taught_outside=None), "gradient_ascent"),
-        (replace(CLASS, machines=True, taught_outside=None, paradigm=SEQUENTIAL), "retrain"),
+        (replace(CLASS, taught_outside=None), "retrain_ahead"),
         (CLIENT, "gradient_ascent"),
         (replace(CLIENT, paradigm=SEQUENTIAL), "retrain"),
         (replace(CLIENT, attested=True), "retrain_ahead"),
@@ -90,7 +88,7 @@ def test_increments_reach_all_models_of_a_client() -> None:
 
 
 def test_a_client_who_leaves_a_root_with_initial_weights_is_offered_its_withdrawal() -> None:
-    emptied = replace(CLIENT, machines=True, emptied=("r1",), withdraws=True)
+    emptied = replace(CLIENT, emptied=("r1",), withdraws=True)
     said = str(advise("gradient_ascent", emptied).loss)
     assert said.startswith("r1 was trained on this data alone, and is left with initial weights")
     assert 'refused_levels = ["client"]' in said

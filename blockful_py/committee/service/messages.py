@@ -148,10 +148,15 @@ class KeyRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """Asks for the data key of a model's version, for a reader."""
+    """Asks for the data key of a model's version, for a reader.
+
+    Attributes:
+        request: number of the request for which the version was handed in; 0 for the current version.
+    """
 
     position: Position
     version: int
+    request: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
+from contextlib import suppress
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
@@ -12,14 +13,15 @@ from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient, MemberClient
 from blockful_py.committee.service.messages import ReadRequest, WrappedKey
 from blockful_py.crypto import envelope
-from blockful_py.errors import KeyDestroyedError, RefusedError
+from blockful_py.errors import BlockfulError, KeyDestroyedError, RefusedError
 from blockful_py.keys.access import Access
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import FoundKeys
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.coordination.remote_keyring import AskedMember, RemoteKeyring
 from blockful_py.pipeline.run.contracts import Contracts
-from blockful_py.record.catalogue import CatalogueReader
+from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Uri
 
 
@@ -41,31 +43,36 @@ def ask_members(
 class ReaderKeyring(RemoteKeyring):
     """The members' keyring for a participant, which gets the keys of current versions as a reader."""
 
-    def __init__(
-        self,
-        contracts: Contracts,
-        remote: Callable[[], RemoteCommittee],
-        access: Access,
-        keys: ReaderKeys,
-        catalogue: CatalogueReader,
-    ) -> None:
-        super().__init__(contracts, remote)
-        self._access = access
+    def __init__(self, opened: OpenedRun, remote: Callable[[], RemoteCommittee], keys: ReaderKeys) -> None:
+        super().__init__(opened.contracts, remote)
+        self._opened = opened
         self._keys = keys
-        self._catalogue = catalogue
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """The keys of the files that are current versions' weights, asked for one by one.
+        """The keys of current versions' weights and of parts that own parts start from, one by one.
 
         Raises RefusedError with the members' reasons, KeyDestroyedError when no member answers.
         """
-        current = self._catalogue.read().with_weights.values()
+        current = self._opened.catalogue().with_weights.values()
         places = {placed.node.weights: ReadRequest(placed.position, placed.version) for placed in current}
+        if not places.keys() >= set(uris):
+            places |= self._handed_in()
         return FoundKeys({uri: self._read(places[uri]) for uri in uris if uri in places})
+
+    def _handed_in(self) -> dict[Uri, ReadRequest]:
+        """By weights, the parts that this participant's own parts start from."""
+        store, places = self._opened.stores.live, dict[Uri, ReadRequest]()
+        for status in self._opened.docket.admitted():
+            for position, uri in status.parts_above(self._keys.account).items():
+                with suppress(BlockfulError):  # an unreadable part is missing when its weights are read
+                    node = parse_node(store.read(uri, MAX_NODE_BYTES))
+                    version = 0 if node.redaction is None else node.redaction.version
+                    places[node.weights] = ReadRequest(position, version, status.number)
+        return places
 
     def _read(self, wanted: ReadRequest) -> bytes:
         def ask(seat: AskedMember) -> bytes:
-            return _given(seat.client, seat.epoch, self._access, self._keys, wanted)
+            return _given(seat.client, seat.epoch, self._opened.access, self._keys, wanted)
 
         return _of_most(self.ask_all(ask, 1).values())
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from blockful_py.committee.protocols import Clock
 from blockful_py.engine.journal import Journal
-from blockful_py.keys.access import Access
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights, random_keys
@@ -75,8 +74,7 @@ class FederationContext:
         leader = Leader(run, contracts, identities, opened.secret)
         keyring = leader.keyring()
         if participant is not None:
-            access = Access(contracts.live, contracts.readers, stores.live, run.settings.access)
-            keyring = ReaderKeyring(contracts, leader.remote, access, participant, opened.record.catalogue)
+            keyring = ReaderKeyring(opened, leader.remote, participant)
         new_key = identities.data_key if identities and nodes.place.own else random_keys
         auditors = AuditorKeys(run.auditors, contracts.archive)
         return cls(

@@ -3,7 +3,8 @@
 
 Parallel: the owners whose data the method needs hand in their signed new models; a leader proposes them and
 the models derived from them, under one certificate.  Sequential: each owner in turn proposes its own model,
-once its references are replaced.  Members check the same as in a laboratory's proposal.
+once its references are replaced.  By waves, owners of unaffected ancestors hand in clean models before.
+Members check the same as in a laboratory's proposal.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.plugins import failing_as
@@ -23,10 +26,11 @@ from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.jobs.spot_check import CheckableTraining
-from blockful_py.pipeline.jobs.training import load_model, load_models, trained_model
+from blockful_py.pipeline.jobs.training import load_model, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
@@ -40,9 +44,10 @@ from blockful_py.record.model_node import (
     Request,
     parse_node,
 )
+from blockful_py.record.parts import by_waves
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm, Uri
+from blockful_py.types import Uri
 from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -66,21 +71,38 @@ class OwnParts:
         """Own models whose parts can be done now."""
         return status.due(address_of(self._context.accounts.secret(self._user.index)))
 
-    def take(self, number: int, request: Request, name: str) -> ModelNode:
-        """Unlearns an own model, and hands it in or has it replaced.  A job must be open."""
-        catalogue = self._context.record.catalogue.read()
+    def take(self, status: RequestStanding, name: str) -> ModelNode:
+        """Unlearns an own model, and hands it in or has it replaced.  A job must be open.
+
+        The owner of an auxiliary model that the data has not reached hands in the published node.
+        """
+        request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
-        checkable = CheckableTraining.of(self._context, catalogue, name, request, method)
-        task = self._task(catalogue, request, method, name, checkable)
+        references = self._references(status, name)
+        checkable = CheckableTraining.of(self._context, status, name, method)
+        task = self._task(status, references, method, name, checkable)
+        if name in status.auxiliary and references.as_published and not task.is_taught(name):
+            return self._hand_in_published(status, catalogue[name])
         weights = self._unlearned(task, method, catalogue[name].node, request)
-        if request.paradigm != Paradigm.PARALLEL:
-            shown = None if checkable is None else checkable.disclose(number, task.forgets(name))
-            disclosures = {} if shown is None else {name: shown}
-            new = {name: weights}
-            done = self._redactor.replace(catalogue, new, request, (name,), disclosures=disclosures)
-            return done.nodes[name]
+        if status.is_parallel or name in status.auxiliary:
+            return self._hand_in(status, catalogue, name, weights)
+        shown = None if checkable is None else checkable.disclose(status.number, task.forgets(name))
+        disclosures = {} if shown is None else {name: shown}
+        done = self._redactor.replace(catalogue, {name: weights}, request, (name,), disclosures=disclosures)
+        return done.nodes[name]
+
+    def _references(self, status: RequestStanding, name: str) -> CleanReferences:
+        """Waits for unusable parts of references while half of this owner's time is left."""
+        context = self._context
+        patient = not (status.presses((name,)) or status.record[name].node.is_withdrawn)
+        live = context.contracts.live
+        return CleanReferences.of(status, name, context.weights, context.stores.live, live, patient)
+
+    def _hand_in(
+        self, status: RequestStanding, catalogue: Catalogue, name: str, weights: Weights
+    ) -> ModelNode:
         placed, journal = catalogue[name], self._context.journal
-        sealed, node = self._redactor.make(catalogue, {name: weights}, request, (name,))[name]
+        sealed, node = self._redactor.make(catalogue, {name: weights}, status.request, (name,))[name]
         data, live = node.to_bytes(), self._context.stores.live
         cids = missing_files(live, [sealed.uri, file_uri(data)])
         store, keys = journal.plan(
@@ -91,20 +113,27 @@ class OwnParts:
             self._context.hand_out([sealed.uri, live.add(data)])
         with journal.taking(keys):
             self._context.keys.give({sealed.uri: sealed.key})
-            self._context.contracts.participants.hand_in(number, placed.position, file_uri(data))
+            self._context.contracts.participants.hand_in(status.number, placed.position, file_uri(data))
         return node
+
+    def _hand_in_published(self, status: RequestStanding, placed: PlacedNode) -> ModelNode:
+        (step,) = self._context.journal.plan([PlannedStep(Act.KEYS, placed.node.name)])
+        with self._context.journal.taking(step):
+            self._context.contracts.participants.hand_in(status.number, placed.position, placed.uri)
+        return placed.node
 
     def _unlearned(self, task: UnlearningTask, method: Method, node: ModelNode, request: Request) -> Weights:
         """The new weights of a model.
 
         If they do worse on the retained data than before, by more than chance explains, trains again with
         another seed, and returns the best of ATTEMPTS.  A training that members spot-check keeps its
-        committed seed.
+        committed seed, and one by waves the seed that a laboratory takes.
         """
         name, left_out = node.name, {node.name: node.removed_beside(request.classes)}
         before = {} if node.is_withdrawn else {name: task.models[name].weights}
         made: list[tuple[float, Weights]] = []
-        for attempt in range(ATTEMPTS if task.fitter is fit_together else 1):
+        repeats = task.fitter is fit_together and not by_waves(request)
+        for attempt in range(ATTEMPTS if repeats else 1):
             with failing_as(UnlearningError, f"method {method.name!r}"):
                 weights = method.unlearn(replace(task, seed=task.seed + attempt)).weights[name]
             claims = measure(self._context.setup, {name: weights}, request.classes, left_out, before)[name]
@@ -123,25 +152,27 @@ class OwnParts:
 
     def _task(
         self,
-        catalogue: Catalogue,
-        request: Request,
+        status: RequestStanding,
+        references: CleanReferences,
         method: Method,
         name: str,
         checkable: CheckableTraining | None,
     ) -> UnlearningTask:
-        """The task of one model's part: its current references and its owner's data."""
-        references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
-        graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
+        """The task of one model's part: its clean references and its owner's data."""
+        request, placed = status.request, status.record[name]
+        graph = InheritanceGraph.from_references(
+            {**dict.fromkeys(references.weights, ()), name: tuple(references.weights)}
+        )
+        models = {each: trained_model(status.record[each], w) for each, w in references.weights.items()}
         setup = self._context.setup
         proxy = None
         if Need.PROXY_DATA in method.needs:
             proxy = balanced_proxy(setup.dataset.proxy, request.forget, PROXY_SAMPLES)
         initial, weights = initial_weights(setup.federation), self._context.weights
-        placed = catalogue[name]
         own = trained_model(placed, initial) if placed.node.is_withdrawn else load_model(placed, weights)
         return UnlearningTask(
             graph=graph,
-            models={name: own, **load_models(catalogue, references, weights)},
+            models={name: own, **models},
             users={self._user.index: self._user},
             architecture=setup.architecture,
             initial=initial,
@@ -149,11 +180,22 @@ class OwnParts:
             forget=request.forget,
             seed=setup.federation.seed if checkable is None else checkable.seed,
             proxy=proxy,
-            earlier=self._context.history.earlier_forgets([placed], request),
+            earlier={name: self._earlier(status, name)},
             alone=True,
             trainer=setup.federation.trainer,
             fitter=fit_together if checkable is None else checkable.recorder,
         )
+
+    def _earlier(self, status: RequestStanding, name: str) -> tuple[Forget, ...]:
+        """The data of earlier requests that a part leaves out.
+
+        An auxiliary model is trained only for affected ones, so it leaves out all that they must not know.
+        """
+        names = (name, *status.affected) if name in status.auxiliary else (name,)
+        earlier = self._context.history.earlier_forgets(
+            [status.record[each] for each in names], status.request
+        )
+        return tuple(dict.fromkeys(chain.from_iterable(earlier.values())))
 
 
 class PartCollector:

@@ -144,7 +144,6 @@ def circumstances_of(
         paradigm=paradigm,
         taught_outside=_taught(context, outside, forget) if here else None,
         past_graph=not machines and _made_by_a_line(context, [each for each in outside if each.version]),
-        machines=machines,
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,
         emptied=tuple(

@@ -15,18 +15,18 @@ from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Disclosed
-from blockful_py.pipeline.review.spot_checks import Commitments, is_checkable
+from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, Commitments, is_checkable
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.fields import spelt
 from blockful_py.record.model_node import Request
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Method
-from blockful_py.unlearning.retrain import Retrain
 
 
 def samples_commitment(context: FederationContext, user: int) -> str | None:
@@ -71,15 +71,17 @@ class CheckableTraining:
 
     @classmethod
     def of(
-        cls, context: FederationContext, catalogue: Catalogue, name: str, request: Request, method: Method
+        cls, context: FederationContext, status: RequestStanding, name: str, method: Method
     ) -> CheckableTraining | None:
         """The checkable training; None if the owner discloses nothing or others could not recompute it."""
+        request, catalogue = status.request, status.record
         party, statement, setup = context.run.party, catalogue[name].node.statement, context.setup
         if party is None or not party.discloses or statement.samples is None or setup.federation.trainer:
             return None
         on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
         able = on_cpu and is_checkable(setup, training_of(statement))
-        if request.paradigm != Paradigm.SEQUENTIAL or not isinstance(method, Retrain) or not able:
+        checked = method.name in CHECKED_METHODS and name in status.affected
+        if request.paradigm != Paradigm.SEQUENTIAL or not checked or not able:
             return None
         return cls(context, catalogue, name, request, statement.samples, party.discloses)
 

@@ -16,8 +16,12 @@ from blockful_py.pipeline.review.methods import (
     require_parts,
     require_review,
 )
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
+from blockful_py.record.model_node import Request
+from blockful_py.record.parts import by_waves
 from blockful_py.record.request_state import Filed, RequestStanding
+from blockful_py.record.waves import longest_wait
 from blockful_py.types import Paradigm, RequestState
 
 UNREAD_BLOCKS = 7200
@@ -126,7 +130,7 @@ class RequestAdmission:
         if status.is_parallel:
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         require(bool(status.missing), "it reaches no model that has weights")
-        most = most_blocks(status)
+        most = most_blocks(request, record, status.rules.blocks)
         require(
             filed.blocks <= most, f"it would be open for {filed.blocks} blocks, at most {most} are allowed"
         )
@@ -146,14 +150,20 @@ def require_starts(status: RequestStanding) -> None:
     require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
 
 
-def most_blocks(status: RequestStanding) -> int:
+def most_blocks(request: Request, record: Catalogue, blocks: int) -> int:
     """Maximum number of blocks in which a request accepts hand-ins.
 
-    Each edge of the longest path adds the time of one owner; in the parallel paradigm only the starts' owners
-    need time.
+    `blocks`: an owner's time for one part.  Times that pass one after the other add up: along the longest
+    path from a start; by waves, along the longest path of references and of one owner's models.  In the
+    parallel paradigm the starts' owners otherwise work at the same time.
     """
-    blocks = status.rules.blocks
-    if status.is_parallel:
+    starts = [start.name for start in request.starts]
+    if by_waves(request):
+        names = {*starts, *record.graph.descendants(starts), *record.graph.ancestors(starts)}
+        names.update(record.graph.ancestors(names))
+        return blocks * longest_wait(
+            record.graph, {name: record[name].node.statement.owner for name in names}
+        )
+    if request.paradigm == Paradigm.PARALLEL:
         return blocks
-    depths = status.record.graph.depth([start.name for start in status.request.starts])
-    return blocks * (1 + max(depth.longest for depth in depths.values()))
+    return blocks * (1 + max(depth.longest for depth in record.graph.depth(starts).values()))

@@ -47,6 +47,7 @@ from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
+from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
@@ -118,7 +119,7 @@ class ContentReviewer:
         self._weights = SealedWeights(sources.store, sources.keyring, form_of(self._architecture))
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(
-            sources.contracts.participants, sources.store, sources.setup, self._weights
+            sources.contracts.participants, sources.store, sources.setup, self._weights, self._live
         )
         self._reviewed: set[ReviewedContent] = set()
 
@@ -254,7 +255,7 @@ class ContentReviewer:
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
         if content in self._reviewed:
             return
-        self._check_weights(request, method, proposed, catalogue, affected, draft.proposal)
+        self._check_weights(request, method, proposed, catalogue, affected, status, draft.proposal)
         self._reviewed.add(content)
 
     def _status(self, request: Request) -> RequestStanding | None:
@@ -278,23 +279,26 @@ class ContentReviewer:
         proposed: Sequence[Proposed],
         catalogue: Catalogue,
         affected: AbstractSet[str],
+        status: RequestStanding | None,
         purpose: bytes,
     ) -> None:
         """Checks the claims, and the weights if the method can be recomputed."""
         names = {each.node.name for each in proposed}
+        withdrawn = affected - catalogue.with_weights.keys()
+        left = affected - {name for name in withdrawn if is_replaced(catalogue[name], request)}
         if request.paradigm == Paradigm.PARALLEL:
-            gone = sorted(affected - catalogue.with_weights.keys())
+            gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
             self._recompute(method, request, proposed, catalogue)
             return
         if request.paradigm == Paradigm.PARALLEL:
-            require(names == affected, f"{', '.join(sorted(affected - names))} would not be unlearned")
+            require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
-                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue)
+                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue, status)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())

@@ -11,6 +11,7 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.model_node import Request, canonical_json, parse_sample
+from blockful_py.record.parts import by_waves
 from blockful_py.settings import UnlearningSettings
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Need, Review
@@ -111,16 +112,20 @@ def require_paradigm(method: Method, paradigm: Paradigm) -> None:
 def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> None:
     """Checks that each owner can do its part with only its own data.  Raises UnlearningError if not.
 
+    By waves an owner also needs the clean models of its references, which their owners hand in before.
+
     `method`: the method that the request names.
     """
+    if by_waves(request):
+        return
     paradigm = Paradigm(request.paradigm)
     together = sorted(method.needs & TOGETHER)
     one_by_one = paradigm is Paradigm.PARALLEL or Need.DESCENDANT_DATA in method.needs
     if together or not one_by_one:
         raise UnlearningError(
             f"method {method.name!r} ({paradigm}) needs more than each owner's own data "
-            f"({', '.join(together) or 'the models of others'}): among machines take gradient_ascent "
-            "(parallel) or retrain (sequential)."
+            f"({', '.join(together) or 'the models of others'}): among machines take retrain_ahead, "
+            "gradient_ascent (parallel) or retrain (sequential)."
         )
     starts = {start.name for start in request.starts}
     below = sorted(start for start in starts if starts.intersection(graph.ancestors([start])))

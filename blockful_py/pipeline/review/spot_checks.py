@@ -16,20 +16,27 @@ from blockful_py.learning.intervals import can_be_replayed
 from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate
-from blockful_py.ledger.protocols import Store
+from blockful_py.ledger.protocols import LiveLedger, Store
+from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import MAX_REQUEST_BYTES
-from blockful_py.record.request_state import first_commitment
+from blockful_py.record.parts import MAX_REQUEST_BYTES, by_waves
+from blockful_py.record.request_state import RequestStanding, first_commitment
 from blockful_py.record.training_trace import parse_trace, schedule_seed
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm, Position
+from blockful_py.types import Paradigm
 from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.retrain_ahead import RetrainAhead
+from blockful_py.unlearning.retraining import RETRAIN
+from blockful_py.unlearning.stored_increments import CLEAN
+
+CHECKED_METHODS = {Retrain.name: RETRAIN, RetrainAhead.name: CLEAN}
+"""Methods whose trainings are checked in parts, with the purpose of their streams."""
 
 
 class Commitments:
@@ -46,18 +53,18 @@ class Commitments:
             each
             for filed in self._participants.filed_requests()
             if filed.is_admitted
-            for each in self._of(filed, catalogue[name].position)
+            for each in self._of(filed, catalogue, name)
         ]
         return first_commitment(catalogue, name, listed)
 
-    def _of(self, filed: FiledRequest, position: Position) -> list[HandIn]:
-        """Hand-ins for a model, unless the request is known to be parallel."""
+    def _of(self, filed: FiledRequest, catalogue: Catalogue, name: str) -> list[HandIn]:
+        """Hand-ins for a model, unless they are known to be parts."""
         handed_in = self._participants.hand_ins(filed.number)
-        listed = [each for each in handed_in if each.position == position]
-        return listed if listed and not self._is_part(filed) else []
+        listed = [each for each in handed_in if each.position == catalogue[name].position]
+        return listed if listed and not self._are_parts(filed, catalogue, name) else []
 
-    def _is_part(self, filed: FiledRequest) -> bool:
-        """Whether hand-ins of this request are parts (parallel only), not commitments.
+    def _are_parts(self, filed: FiledRequest, catalogue: Catalogue, name: str) -> bool:
+        """Whether hand-ins for a model are parts: of a parallel request, or clean models of an ancestor.
 
         False for an unreadable request, so that it cannot hide a commitment.
         """
@@ -66,7 +73,9 @@ class Commitments:
             request = Request.model_validate_json(data)
         except (StorageError, ValidationError):
             return False
-        return request.paradigm == Paradigm.PARALLEL
+        starts = [start.name for start in request.starts if start.name in catalogue.models]
+        affected = {*starts, *catalogue.graph.descendants(starts)}
+        return request.paradigm == Paradigm.PARALLEL or (by_waves(request) and name not in affected)
 
 
 def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
@@ -86,15 +95,27 @@ class SpotChecks:
         store: Store,
         setup: TrainingSetup,
         weights: SealedWeights,
+        live: LiveLedger,
     ) -> None:
-        """Takes the store of filed requests and the current models' weights."""
+        """Takes the store of filed requests, parts and weights, and the contract of the live chain."""
         self._commitments = Commitments(participants, store)
         self._node = participants.node
         self._setup = setup
         self._weights = weights
+        self._store = store
+        self._live = live
 
-    def review(self, node: ModelNode, result: Weights, request: Request, catalogue: Catalogue) -> None:
+    def review(
+        self,
+        node: ModelNode,
+        result: Weights,
+        request: Request,
+        catalogue: Catalogue,
+        status: RequestStanding | None,
+    ) -> None:
         """Checks the spot check of a proposed version with these weights.  Raises RefusedError if it fails.
+
+        `status`: state of the admitted request; None in a laboratory, where nobody commits.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
         fall back to a result that is only measured.
@@ -108,8 +129,8 @@ class SpotChecks:
             require(committed is None, reason)
             return
         samples, method = placed.node.statement.samples, named_method(request.method)[0]
-        require(method == Retrain.name, f"no training by {method} is checked in parts")
-        if committed is None or samples is None:
+        require(method in CHECKED_METHODS, f"no training by {method} is checked in parts")
+        if committed is None or samples is None or status is None:
             raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
         with refusing(f"model {node.name}"):
             training = training_of(placed.node.statement)
@@ -121,7 +142,7 @@ class SpotChecks:
                 (said.intervals, said.challenged) == (trace.intervals, trace.challenged),
                 f"{trace.challenged} of {trace.intervals} intervals are challenged",
             )
-            claim = self._claim(placed, training, samples, request, catalogue, result)
+            claim = self._claim(placed, training, samples, status, result, CHECKED_METHODS[method])
             beacon = self._node.block_hash(committed.block_number)
             check_disclosure(claim, disclosure, trace, committed.uri.digest, beacon)
 
@@ -130,15 +151,14 @@ class SpotChecks:
         placed: PlacedNode,
         training: TrainingSettings,
         samples: str,
-        request: Request,
-        catalogue: Catalogue,
+        status: RequestStanding,
         result: Weights,
+        purpose: str,
     ) -> ClaimedTraining:
-        statement = placed.node.statement
+        statement, request = placed.node.statement, status.request
         earlier = [each.request for each in placed.answers]
-        listed = catalogue.graph.references(placed.node.name)
-        references = [each for each in listed if each in catalogue.with_weights]
-        weights = [self._weights.read(catalogue[each].node.weights) for each in references]
+        references = CleanReferences.of(status, statement.name, self._weights, self._store, self._live, False)
+        weights = list(references.weights.values())
         return ClaimedTraining(
             architecture=self._setup.architecture,
             training=training,
@@ -146,6 +166,7 @@ class SpotChecks:
             round=statement.round,
             samples=samples,
             seed=schedule_seed(samples, request),
+            purpose=purpose,
             forgets=tuple(each.forget for each in (request, *earlier)),
             start=aggregate(weights) if weights else initial_weights(self._setup.federation),
             result=result,

@@ -11,6 +11,7 @@ from typing import Self
 
 from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
+from blockful_py.keys.access import Access
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
@@ -100,6 +101,14 @@ class OpenedRun(Closable):
         rules = Rules(unlearning.blocks, unlearning.unanswered == "withdraw")
         participants, live = self.contracts.participants, self.contracts.live
         return Docket(participants, live, self.record.catalogue, self.stores.live, rules)
+
+    @cached_property
+    def access(self) -> Access:
+        """The rule by which members give data keys to readers."""
+        contracts, rules = self.contracts, self.settings.access
+        return Access(
+            contracts.live, contracts.readers, self.stores.live, rules, lambda number: self.docket[number]
+        )
 
     def catalogue(self) -> Catalogue:
         """The models on the live chain, by name."""

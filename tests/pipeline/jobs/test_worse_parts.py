@@ -21,7 +21,7 @@ from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.task import UnlearningTask
 
 NODE: Any = SimpleNamespace(name="r1", is_withdrawn=False, removed_beside=lambda classes: ())
-REQUEST: Any = SimpleNamespace(classes=(3,))
+REQUEST: Any = SimpleNamespace(classes=(3,), method="retrain {}")
 
 
 class Trained:

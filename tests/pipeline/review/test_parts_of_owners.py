@@ -28,13 +28,18 @@ def test_owners_carry_out_what_needs_their_own_data_alone(method: str, paradigm:
     check(request(paradigm, method, "a", "d"))
 
 
+@pytest.mark.parametrize("paradigm", list(Paradigm))
+def test_by_waves_owners_of_ancestors_hand_in_what_the_parts_below_need(paradigm: Paradigm) -> None:
+    check(request(paradigm, "retrain_ahead", "a", "c"))
+
+
 def test_starts_that_inherit_from_each_other_are_gone_through_in_order() -> None:
     with pytest.raises(UnlearningError, match="c inherits from another start"):
         check(request(Paradigm.PARALLEL, "gradient_ascent", "a", "c"))
     check(request(Paradigm.SEQUENTIAL, "retrain", "a", "c"))
 
 
-@pytest.mark.parametrize("method", ["clean_increments", "fiun", "ppnr", "retrain_ahead"])
+@pytest.mark.parametrize("method", ["clean_increments", "fiun", "ppnr"])
 def test_methods_that_look_at_the_data_of_several_are_for_laboratories(method: str) -> None:
     with pytest.raises(UnlearningError, match="needs more than each owner's own data"):
         check(request(Paradigm.PARALLEL, method, "a"))

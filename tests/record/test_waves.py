@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts by waves: who does one when, how long an owner has, and what an absent one delays.
+
+The models are a <- b <- c, a <- c, and d; the request starts at b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.model_node import Start
+from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.waves import longest_wait
+from tests.record.test_request_state import (
+    ADMITTED,
+    BLOCKS,
+    GRAPH,
+    OTHER,
+    OWNERS,
+    PARALLEL,
+    SEQUENTIAL,
+    START,
+    A,
+    B,
+    C,
+    catalogue,
+    changed,
+    node_of,
+    part,
+)
+from tests.record.test_request_state import status as standing
+
+STARTS = (Start(name="b", position=str(B.position)),)
+ONE_BY_ONE = SEQUENTIAL.model_copy(update={"starts": STARTS, "method": "retrain_ahead {}"})
+TOGETHER = PARALLEL.model_copy(update={"starts": STARTS, "method": "retrain_ahead {}"})
+BOTH = (ONE_BY_ONE, TOGETHER)
+
+
+def status(*args: Any, **kwargs: Any) -> RequestStanding:
+    """A request that accepts hand-ins for as long as three parts take, one after another."""
+    at = standing(*args, **kwargs)
+    return replace(at, filed=replace(at.filed, blocks=3 * BLOCKS))
+
+
+def test_ancestors_take_part_and_are_never_replaced() -> None:
+    for request in BOTH:
+        at = status(request=request)
+        assert (at.affected, at.auxiliary, at.missing) == (("b", "c"), ("a",), ("b", "c"))
+        assert [at.due(OWNERS[name]) for name in "abcd"] == [("a",), (), (), ()]
+        assert [at.owed(OWNERS[name]) for name in "abcd"] == [("a",), ("b",), ("c",), ()]
+    assert status(request=SEQUENTIAL).auxiliary == ()
+
+
+def test_a_part_is_due_once_the_parts_of_all_references_are_there() -> None:
+    for request in BOTH:
+        at = status(request=request, handed_in=[part("a", "a")])
+        assert [at.due(OWNERS[name]) for name in "abc"] == [(), ("b",), ()]
+    parts = [part("a", "a"), part("b", "b")]
+    at = status(request=TOGETHER, handed_in=parts)
+    assert at.due(OWNERS["c"]) == ("c",) and not at.is_complete
+    whole = status(request=TOGETHER, handed_in=[*parts, part("c", "c")])
+    assert whole.is_complete and whole.newest_parts.keys() == {"b", "c"}
+    replaced = catalogue(b=changed(B, ONE_BY_ONE))
+    assert status(replaced, ONE_BY_ONE, handed_in=parts[:1]).due(OWNERS["c"]) == ("c",)
+
+
+def test_a_commitment_to_a_training_is_no_part() -> None:
+    at = status(request=ONE_BY_ONE, handed_in=[part("a", "a"), part("b", "b")])
+    assert at.due(OWNERS["b"]) == ("b",)
+
+
+def test_who_owes_a_part_reads_the_parts_that_it_starts_from_and_nobody_else() -> None:
+    at = status(request=TOGETHER, handed_in=[part("a", "a")])
+    assert at.parts_above(OWNERS["b"]).keys() == at.parts_above(OWNERS["c"]).keys() == {A.position}
+    assert at.parts_above(OWNERS["a"]) == at.parts_above(OWNERS["d"]) == {}
+    done = catalogue(b=changed(B, TOGETHER), c=changed(C, TOGETHER))
+    over = status(done, TOGETHER, handed_in=[part("a", "a")])
+    assert over.stage is RequestStage.CARRIED_OUT and over.parts_above(OWNERS["b"]) == {}
+
+
+def test_an_ancestors_owner_that_misses_its_time_is_not_waited_for() -> None:
+    end = ADMITTED + BLOCKS
+    for request in BOTH:
+        assert status(request=request, now=end).due(OWNERS["b"]) == ()
+        late = status(request=request, now=end + 1)
+        assert (late.due(OWNERS["a"]), late.due(OWNERS["b"])) == ((), ("b",))
+        assert late.due_since("b") == end
+        assert late.unanswered() == ()
+
+
+def test_a_late_clean_model_does_not_count() -> None:
+    end = ADMITTED + BLOCKS
+    for request in BOTH:
+        at = status(request=request, now=end + 2, handed_in=[part("a", "a", block_number=end + 1)])
+        assert at.auxiliary_parts == {}
+        in_time = status(request=request, now=end + 2, handed_in=[part("a", "a", block_number=end)])
+        assert in_time.auxiliary_parts.keys() == {"a"} and in_time.due_since("b") == end
+
+
+def test_an_affected_model_whose_owner_misses_its_time_is_withdrawn() -> None:
+    parts = [part("a", "a", block_number=103)]
+    for request in BOTH:
+        assert status(request=request, now=103 + BLOCKS, handed_in=parts).unanswered() == ()
+        late = status(request=request, now=104 + BLOCKS, handed_in=parts)
+        assert late.unanswered() == ("b",)
+        assert late.due(OWNERS["b"]) == ("b",)  # until the withdrawal
+    gone = catalogue(b=changed(B, TOGETHER, None, 115))
+    at = status(gone, TOGETHER, now=116, handed_in=parts)
+    assert (at.stage, at.missing, at.withdrawn) == (RequestStage.PARTLY, ("c",), ("b",))
+    assert at.due_since("c") == 115
+    kept = status(request=TOGETHER, now=1_000, handed_in=parts, withdraws=False)
+    assert (kept.unanswered(), kept.stage) == ((), RequestStage.LAPSED)
+
+
+def test_a_part_that_is_there_is_never_withdrawn() -> None:
+    parts = [part("a", "a"), part("b", "b", block_number=102)]
+    at = status(request=TOGETHER, now=103 + BLOCKS, handed_in=parts)
+    assert at.unanswered() == ("c",)
+
+
+def test_nobody_shortens_anothers_time_by_handing_in_again() -> None:
+    again = [part("a", "a"), part("a", "a", b"again", 108)]
+    for request in BOTH:
+        assert status(request=request, handed_in=again, now=109).due_since("b") == 108
+        end = ADMITTED + BLOCKS
+        ever = [*again, part("a", "a", b"ever", end + 1)]
+        assert status(request=request, handed_in=ever, now=end + 1).due_since("b") == 108
+
+
+def test_a_clean_model_of_a_version_replaced_since_does_not_count() -> None:
+    """It may know what the other request forgot."""
+    replaced = catalogue(a=changed(A, OTHER, block_number=105))
+    for request in BOTH:
+        at = status(replaced, request, now=106, handed_in=[part("a", "a", block_number=104)])
+        assert at.due(OWNERS["a"]) == ("a",) and at.auxiliary_parts == {}
+
+
+def test_a_withdrawn_ancestor_is_left_out() -> None:
+    at = status(catalogue(a=changed(A, OTHER, None)), TOGETHER)
+    assert (at.auxiliary, at.due(OWNERS["b"])) == ((), ("b",))
+
+
+def test_the_longest_wait_follows_references_and_each_owners_own_models() -> None:
+    graph = InheritanceGraph.from_references(GRAPH)
+    assert longest_wait(graph, dict(zip("abcd", "abcd", strict=True))) == 3
+    assert longest_wait(graph, {"a": "a", "d": "a"}) == 2
+    assert longest_wait(graph, {"a": "a", "d": "d"}) == 1
+    assert longest_wait(graph, {}) == 0
+
+
+def test_an_owner_does_one_part_after_another() -> None:
+    """d shares no path with the start b, and neither waits for the other unless one account owns both."""
+    both = TOGETHER.model_copy(
+        update={"starts": (*STARTS, Start(name="d", position=str(START["d"].position)))}
+    )
+    assert status(request=both).due_since("d") == ADMITTED
+    own = catalogue(d=replace(START["d"], node=node_of("d", owner="a")))
+    assert status(own, both).due_since("d") == ADMITTED + BLOCKS
+    assert status(own, both, handed_in=[part("a", "a", block_number=104)]).due_since("d") == 104
