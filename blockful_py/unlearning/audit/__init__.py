@@ -8,7 +8,7 @@ from blockful_py.unlearning.audit.accuracy import (
     forget_retain,
 )
 from blockful_py.unlearning.audit.auditing import audit
-from blockful_py.unlearning.audit.bench import Bench, prepare
+from blockful_py.unlearning.audit.bench import Bench, drawn, prepare
 from blockful_py.unlearning.audit.disclosure import disclosed_bits
 from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound
 from blockful_py.unlearning.audit.exactness import is_exact
@@ -34,6 +34,7 @@ __all__ = [
     "audit_accuracy",
     "audit_samples",
     "disclosed_bits",
+    "drawn",
     "epsilon_bound",
     "forget_retain",
     "is_exact",
