@@ -41,8 +41,9 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.together import TrainingJob, train_together
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
-from blockful_py.unlearning.audit import klom, margins, u_lira
-from blockful_py.unlearning.audit.network import Floats, observe
+from blockful_py.unlearning.audit import klom, u_lira
+from blockful_py.unlearning.audit.margins import margins_of
+from blockful_py.unlearning.audit.network import Floats
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 
@@ -133,8 +134,7 @@ def _task(
 
 def _margins(architecture: Architecture, models: Sequence[Weights], samples: Samples) -> Floats:
     """Margins by model and sample, (S, n)."""
-    seen = [observe(architecture.module(each, CPU), architecture.class_count, samples) for each in models]
-    return np.stack([margins(each.log_probs, each.labels) for each in seen])
+    return np.stack([margins_of(architecture, each, samples) for each in models])
 
 
 def _row(
