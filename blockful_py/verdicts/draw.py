@@ -23,7 +23,7 @@ class Draw:
 
     Attributes:
         committed: `commitment` by method.
-        beacon: hex; empty if there is none.  Without one, the maker of the weights can repeat the draw for
+        beacon: hex; empty without a beacon.  Then the maker of the weights can repeat the draw for
             other weights, at the price of a gold each time.
     """
 

@@ -61,7 +61,7 @@ class AuditOutcome:
         raise FormatError(f"this audit has no reference row {name!r}: measure it again, with all of them.")
 
     def require_draw(self) -> None:
-        """Checks that seed and weights are those of the draw, if there is one.  Raises FormatError."""
+        """Checks that seed and weights follow from the draw, if there is one.  Raises FormatError."""
         if self.draw is None:
             return
         if self.seed != self.draw.seed:

@@ -43,7 +43,7 @@ Models = Mapping[str, Weights]
 def audit_folder(
     folder: Path | str, architecture: Architecture, forget: Samples, retain: Samples, held_out: Samples
 ) -> FolderAudit:
-    """Audits the models in `unlearned`, beside those in `original`, `gold` and `gold2`, as far as they exist.
+    """Audits the models in `unlearned`, beside `original`, `gold` and `gold2` if these folders exist.
 
     Every kind is a folder in `folder` of `NAME.safetensors`, with the same names in each.  `original` was
     trained on `forget` and `retain`; `gold` and `gold2` only on `retain`, from other seeds.  A class is
@@ -161,7 +161,7 @@ def _task(
 
 
 def _row(bench: Bench, kind: str, kinds: Mapping[str, Models]) -> Row:
-    """Figures of a kind, without those that need models which are not there."""
+    """Figures of a kind; figures that need missing models are NaN or None."""
     row = bench.measure(kind, kinds[kind])
     if GOLD not in kinds:
         row = _changed(row, divergence=math.nan, distance=math.nan, relearn=None)

