@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.errors import FormatError, LearningError
+from blockful_py.errors import FormatError
 from blockful_py.learning.form import form_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
@@ -32,7 +32,7 @@ def read_models(folder: Path, architecture: Architecture) -> dict[str, Weights]:
         files = sorted(folder.iterdir())
     except OSError as error:
         raise FormatError(f"the models in {folder} cannot be read: {error.strerror}.") from None
-    pickles = [path.name for path in files if path.suffix in PICKLES]
+    pickles = [path.name for path in files if path.suffix.lower() in PICKLES]
     if pickles:
         raise FormatError(
             f"{folder} holds {pickles[0]}, perhaps a pickle, which could run code: load it in a sandbox, "
@@ -58,10 +58,7 @@ def _read(path: Path, architecture: Architecture) -> Weights:
             f"{path} has more than the {form.most_bytes:,} bytes of weights of {architecture.name!r}: "
             "keep nothing else in it."
         )
-    try:
-        return form.read(_without_metadata(data), str(path))
-    except RecursionError:
-        raise LearningError(f"{path} is no file of weights.") from None
+    return form.read(_without_metadata(data), str(path))
 
 
 def _without_metadata(data: bytes) -> bytes:
@@ -70,7 +67,7 @@ def _without_metadata(data: bytes) -> bytes:
     try:
         header = parse_json(data[8 : 8 + size])
         del header[METADATA]
+        kept = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     except (ValueError, KeyError, TypeError):
         return data
-    kept = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     return len(kept).to_bytes(8, "little") + kept + data[8 + size :]

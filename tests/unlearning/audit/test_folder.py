@@ -198,9 +198,15 @@ def header(text: bytes) -> bytes:
         (written("seed-0.safetensors", pickle.dumps({"a": 1})), LearningError, "store them as safetensors"),
         (written("seed-0.safetensors", b""), LearningError, "has 0 bytes"),
         (written("seed-0.safetensors", header(b"[" * 3000)), LearningError, "nested more than"),
+        (
+            written("seed-0.safetensors", header(b'{"__metadata__": {}, "\\ud800": 1}')),
+            LearningError,
+            "not a safetensors file",
+        ),
+        (written("seed-0.safetensors", header(b'{"__metadata__": {}}')), LearningError, "is missing"),
         (written("seed-0.safetensors", header(b"[1]")), LearningError, "not a safetensors file"),
         (written("seed-0.safetensors", bytes(1 << 20)), FormatError, "has more than the"),
-        (written("seed-9.pt", b"x"), FormatError, r"seed-9.pt, perhaps a pickle"),
+        (written("seed-9.PT", b"x"), FormatError, r"seed-9.PT, perhaps a pickle"),
         (written("seed-9.safetensors", b"x"), LearningError, "header"),
         (lambda f: shutil.rmtree(f / "unlearned"), FormatError, "cannot be read: No such file"),
         (lambda f: os.mkfifo(f / "unlearned" / "a.safetensors"), FormatError, "is no file"),
@@ -246,7 +252,8 @@ def test_the_metadata_of_other_programs_and_other_files_are_ignored(place: Place
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
-        (lambda p: {"held_out": p.retain}, UnlearningError, "held_out has samples of"),
+        (lambda p: {"held_out": p.retain}, UnlearningError, "1024 of 1024 samples in held_out are also in"),
+        (lambda p: {"held_out": p.held_out.without([3])}, UnlearningError, "held_out has samples of"),
         (
             lambda p: {"held_out": pooled([p.held_out, p.forget])},
             UnlearningError,
@@ -258,8 +265,8 @@ def test_the_metadata_of_other_programs_and_other_files_are_ignored(place: Place
             UnlearningError,
             r"in retain have shape \(64,\); .*takes \(1, 8, 8\)",
         ),
-        (lambda p: {"retain": Samples(p.retain.x, p.retain.y + 20)}, UnlearningError, "held_out has samples"),
-        (lambda p: {"forget": Samples(p.forget.x, p.forget.y + 20)}, UnlearningError, "held_out has samples"),
+        (lambda p: {"retain": Samples(p.retain.x, p.retain.y + 20)}, LearningError, "must be from 0 to 9"),
+        (lambda p: {"forget": Samples(p.forget.x, p.forget.y + 20)}, LearningError, "must be from 0 to 9"),
         (
             lambda p: {"held_out": Samples(p.held_out.x, p.held_out.y * 5)},
             LearningError,
