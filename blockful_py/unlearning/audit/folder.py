@@ -41,7 +41,12 @@ Models = Mapping[str, Weights]
 
 
 def audit_folder(
-    folder: Path | str, architecture: Architecture, forget: Samples, retain: Samples, held_out: Samples
+    folder: Path | str,
+    architecture: Architecture,
+    forget: Samples,
+    retain: Samples,
+    held_out: Samples,
+    beacon: bytes = b"",
 ) -> FolderAudit:
     """Audits the models in `unlearned`, beside `original`, `gold` and `gold2` if these folders exist.
 
@@ -52,6 +57,8 @@ def audit_folder(
     Args:
         architecture: the network, with an import path as its name if it is the caller's own.
         held_out: samples that no model was trained on, of forgotten and other classes.
+        beacon: random bytes of an auditor who got the folder from others; without them its maker could try
+            weights until the batches of relearning suit them.
 
     Raises:
         FormatError, LearningError: as `read_models`, or samples that do not fit the network.
@@ -62,7 +69,7 @@ def audit_folder(
     kinds = _kinds(Path(folder), architecture)
     _require_made_separately(kinds)
     task = _task(architecture, kinds.get(ORIGINAL, kinds[UNLEARNED]), forget, retain, held_out)
-    draw = drawn(task, kinds)
+    draw = drawn(task, kinds, beacon)
     task = replace(task, seed=draw.seed)
     with failing_as(UnlearningError, f"the network {architecture.name!r} on these samples"):
         gold = kinds.get(GOLD, kinds[UNLEARNED])

@@ -131,6 +131,9 @@ def test_the_figures_are_those_of_the_margins(place: Place, found: FolderAudit) 
 def test_lessons_are_drawn_from_the_weights(place: Place, found: FolderAudit, copy: Path) -> None:
     assert found.outcome is not None and found.outcome.draw is not None
     assert found.outcome.seed == found.outcome.draw.seed
+    beacon = place.audited(beacon=b"by the auditor").outcome
+    assert beacon is not None and beacon.seed != found.outcome.seed
+    assert beacon.draw is not None and beacon.draw.committed == found.outcome.draw.committed
     save(trained(place.retain, 99), copy / "unlearned" / "seed-0.safetensors")
     other = place.audited(copy).outcome
     assert other is not None and other.seed != found.outcome.seed
