@@ -63,7 +63,8 @@ def audit_folder(
     Raises:
         FormatError, LearningError: as `read_models`, or samples that do not fit the network.
         UnlearningError: folders with other names, models that are there twice, samples of `held_out` that are
-            also trained on, no samples where some are needed, or a network that fails.
+            also trained on, no samples where some are needed, gold that knows the class to forget, or a
+            network that fails.
     """
     data = _data(architecture, forget, retain, held_out)
     kinds = _kinds(Path(folder), architecture)
@@ -75,6 +76,7 @@ def audit_folder(
         gold = kinds.get(GOLD, kinds[UNLEARNED])
         bench = replace(beside(task, audit_samples(task, data), gold, Meter().cost()), draw=draw)
         rows = {kind: _row(bench, kind, kinds) for kind in kinds}
+        _require_ignorant(bench, rows)
         splits = {FORGOTTEN: forget, "retain": retain, "held_out": held_out}
         return FolderAudit(
             len(gold),
@@ -175,6 +177,20 @@ def _row(bench: Bench, kind: str, kinds: Mapping[str, Models]) -> Row:
     elif ORIGINAL not in kinds and not bench.samples.classes:
         row = _changed(row, relearn=None)
     return row
+
+
+def _require_ignorant(bench: Bench, rows: Mapping[str, Row]) -> None:
+    """Refuses gold models that recognise a class, beyond guessing, on which they were not to be trained."""
+    if not bench.samples.classes:
+        return
+    guessing = 1 / bench.task.architecture.class_count
+    for kind in {GOLD, GOLD2} & rows.keys():
+        for model in rows[kind].models:
+            if max(model.ad_f_train, model.ad_f_test) > guessing:
+                raise UnlearningError(
+                    f"{kind}/{model.model} recognises {model.ad_f_test:.0%} of held-out samples of "
+                    f"{bench.task.forget}: train it without them."
+                )
 
 
 def _changed(row: Row, **figures: Any) -> Row:

@@ -239,6 +239,12 @@ def test_a_folder_that_cannot_be_trusted_is_refused(
         place.audited(copy)
 
 
+def test_gold_that_knows_the_class_is_refused(place: Place, copy: Path) -> None:
+    save(trained(pooled([place.forget, place.retain]), 60), copy / "gold2" / "seed-2.safetensors")
+    with pytest.raises(UnlearningError, match=r"gold2/seed-2 recognises \d+% of held-out samples of class 3"):
+        place.audited(copy)
+
+
 def test_models_that_nobody_changed_are_audited(place: Place, copy: Path) -> None:
     for path in (copy / "original").iterdir():
         shutil.copy(path, copy / "unlearned" / path.name)
