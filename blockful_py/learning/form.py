@@ -104,7 +104,7 @@ class WeightsForm:
         size, most = int.from_bytes(data[:8], "little"), self._header_size + HEADER_SLACK
         if not 0 < size <= min(most, len(data) - 8):
             raise UnusableWeightsError(
-                f"{whose} has {len(data)} bytes and a header of {size}; weights of this federation have "
+                f"{whose} has {len(data)} bytes and a header of {size}; weights of this network have "
                 f"one of at most {most}: store them as safetensors, without metadata."
             )
         try:
@@ -123,7 +123,7 @@ class WeightsForm:
             for name in odd[:_TOLD]
         ]
         raise UnusableWeightsError(
-            f"{whose} has another form than the network of this federation (learning.model): "
+            f"{whose} has another form than the network (of a federation, learning.model): "
             f"{'; '.join(told)}{'; and more' if len(odd) > _TOLD else ''}."
         )
 

@@ -11,11 +11,12 @@ from typing import Any
 
 from blockful_py.errors import FormatError
 from blockful_py.types import Bytes32
+from blockful_py.verdicts.draw import Draw, commitment
 from blockful_py.verdicts.figures import ModelFigures, Row
 from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
 from blockful_py.verdicts.verdict import Verdict, judge, place
 
-FORMAT = "blockful-audit/2"
+FORMAT = "blockful-audit/3"
 DIGITS = 6
 """Decimals of figures; rounding keeps noise in the last bits out of the bytes."""
 
@@ -33,6 +34,7 @@ class AuditOutcome:
         row: the method's figures.
         references: rows `original`, `gold`, `gold2` and, if classes are forgotten, `head_mask`.
         uneven: weights whose scales an owner could choose; `relearn` and `distance` follow such a choice.
+        draw: origin of the seed; None if the seed was known before the weights were made.
     """
 
     request: str
@@ -43,6 +45,7 @@ class AuditOutcome:
     row: Row
     references: tuple[Row, ...]
     uneven: tuple[str, ...] = ()
+    draw: Draw | None = None
 
     def verdict(self) -> Verdict:
         """The verdict on the method, over all models of this request."""
@@ -56,6 +59,15 @@ class AuditOutcome:
             if row.method == name:
                 return row
         raise FormatError(f"this audit has no reference row {name!r}: measure it again, with all of them.")
+
+    def require_draw(self) -> None:
+        """Checks that seed and weights follow from the draw, if there is one.  Raises FormatError."""
+        if self.draw is None:
+            return
+        if self.seed != self.draw.seed:
+            raise FormatError(f"the seed {self.seed} of this audit is not the drawn one, {self.draw.seed}.")
+        if dict(self.draw.committed).get(self.method) != commitment_of(self.row):
+            raise FormatError(f"the weights of {self.method!r} in this audit were not committed to.")
 
     def canonical(self) -> bytes:
         """The bytes to sign: JSON, keys sorted, no spaces, figures with 6 decimals, the verdict included."""
@@ -77,6 +89,7 @@ class AuditOutcome:
             "row": row_to_json(self.row),
             "references": [row_to_json(row) for row in self.references],
             "uneven": list(self.uneven),
+            "draw": None if self.draw is None else self.draw.to_json(),
             "verdict": {
                 "forgotten": verdict.forgotten,
                 "intact": verdict.intact,
@@ -88,7 +101,8 @@ class AuditOutcome:
     def from_json(cls, document: Mapping[str, Any]) -> AuditOutcome:
         """Parses the output of `to_json`.
 
-        Raises FormatError: another format, a missing field, or a verdict that contradicts its figures.
+        Raises FormatError: another format, a missing field, a verdict that contradicts its figures, or a seed
+        or weights that contradict the draw.
         """
         if document.get("format") != FORMAT:
             raise FormatError(
@@ -105,13 +119,20 @@ class AuditOutcome:
                 row=row_from_json(document["row"]),
                 references=tuple(row_from_json(row) for row in document["references"]),
                 uneven=tuple(document["uneven"]),
+                draw=None if document["draw"] is None else Draw.of(document["draw"]),
             )
             stated = document["verdict"]
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"this audit is incomplete: {error}.") from None
+        outcome.require_draw()
         if stated != outcome.to_json()["verdict"]:
             raise FormatError("the verdict of this audit does not follow from its figures: do not trust it.")
         return outcome
+
+
+def commitment_of(row: Row) -> str:
+    """The commitment to a row's weights."""
+    return commitment((model.model, model.weights) for model in row.models)
 
 
 def row_to_json(row: Row) -> dict[str, Any]:

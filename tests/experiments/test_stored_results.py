@@ -16,6 +16,7 @@ from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
 from benchmarks.pair_table import markdown as pairs
 from benchmarks.requests_in_turn_table import markdown as in_turn
+from benchmarks.single_model_table import markdown as single_models
 from benchmarks.stored import FIGURES, load
 from benchmarks.unlearning import markdown as costs
 from blockful_lab.experiments.attack.tabulate import markdown as attacks
@@ -176,6 +177,17 @@ def test_requests_in_turn_follow_from_their_file() -> None:
     assert in_turn(result) == (RESULTS / "in_turn.md").read_text(encoding="utf-8")
     result["groups"][0]["unlearned"]["figures"]["damage"]["mean"]["value"] += 0.01
     assert in_turn(result) != (RESULTS / "in_turn.md").read_text(encoding="utf-8")
+
+
+def test_the_tables_of_single_models_follow_from_their_file() -> None:
+    result = load(FIGURES, "single_model")
+    assert single_models(result) == (RESULTS / "single_model.md").read_text(encoding="utf-8")
+    for request in result["requests"]:
+        found = {row["method"]: row for row in request["rows"]}
+        assert found["gold2"]["u_lira"]["auc"]["low"] < 0.5 < found["gold2"]["u_lira"]["auc"]["high"]
+        assert found["gold2"]["klom"]["forget"]["p95"] < found["original"]["klom"]["forget"]["p95"]
+    result["requests"][0]["rows"][0]["klom"]["forget"]["p95"] += 1
+    assert single_models(result) != (RESULTS / "single_model.md").read_text(encoding="utf-8")
 
 
 def test_the_tables_of_a_federation_of_processes_follow_from_its_figures() -> None:

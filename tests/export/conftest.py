@@ -54,7 +54,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     with Federation.create(settings, folder / "run") as federation:
         federation.train()
         request = federation.unlearn().request
-        certificate = keep(federation.certify_erasure(request, made_up_audit()), federation.run.certificates)
+        certificate = keep(
+            federation.certify_erasure(request, made_up_audit(federation, request)),
+            federation.run.certificates,
+        )
     return Place(folder, certificate)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blockful_py.errors import FormatError
-from blockful_py.verdicts.outcome import AuditOutcome
+from blockful_py.verdicts.draw import Draw
+from blockful_py.verdicts.outcome import AuditOutcome, commitment_of
 from tests.verdicts.made_up import row
 
 OUTCOME = AuditOutcome(
@@ -75,10 +77,43 @@ def test_a_verdict_that_its_figures_do_not_bear_out_is_refused() -> None:
         AuditOutcome.from_json(forged)
 
 
+DRAW = Draw((("ours(alpha=0.4)", commitment_of(OUTCOME.row)), ("theirs", "2" * 64)), "ab" * 32)
+DRAWN = replace(OUTCOME, draw=DRAW, seed=DRAW.seed)
+
+
+def test_anybody_can_repeat_the_draw_of_a_document() -> None:
+    read = AuditOutcome.from_json(json.loads(DRAWN.canonical()))
+    assert read.draw == DRAW and read.canonical() == DRAWN.canonical() != OUTCOME.canonical()
+    text = json.dumps({"beacon": DRAW.beacon, "committed": dict(DRAW.committed)}, separators=(",", ":"))
+    assert DRAWN.seed == int(hashlib.sha256(text.encode()).hexdigest()[:13], 16)
+    weights = sorted([model.model, model.weights] for model in DRAWN.row.models)
+    text = json.dumps(weights, separators=(",", ":"))
+    assert dict(DRAW.committed)[DRAWN.method] == hashlib.sha256(text.encode()).hexdigest()
+
+
 @pytest.mark.parametrize(
     ("defect", "message"),
     [
-        (lambda d: d.update(format="blockful-audit/1"), "judges by other rules; audit the models again"),
+        (lambda d: d.update(seed=7), "the seed 7 of this audit is not the drawn one"),
+        (lambda d: d["draw"].update(beacon="cd" * 32), "is not the drawn one"),
+        (lambda d: d["draw"]["committed"].update(theirs="3" * 64), "is not the drawn one"),
+        (lambda d: d["row"]["models"][0].update(weights="4" * 64), "were not committed to"),
+        (lambda d: d.update(method="theirs"), "the weights of 'theirs' in this audit were not committed to"),
+        (lambda d: d["draw"].pop("committed"), "this audit is incomplete"),
+        (lambda d: d.update(draw=[]), "this audit is incomplete"),
+    ],
+)
+def test_a_draw_that_the_document_does_not_bear_out_is_refused(defect: Any, message: str) -> None:
+    broken = copy.deepcopy(DRAWN.to_json())
+    defect(broken)
+    with pytest.raises(FormatError, match=message):
+        AuditOutcome.from_json(broken)
+
+
+@pytest.mark.parametrize(
+    ("defect", "message"),
+    [
+        (lambda d: d.update(format="blockful-audit/2"), "judges by other rules; audit the models again"),
         (lambda d: d.pop("row"), "this audit is incomplete"),
         (lambda d: d["references"].pop(2), "no reference row 'gold2'"),
         (lambda d: d["row"]["models"][0].pop("auc"), "auc"),

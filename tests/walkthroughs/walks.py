@@ -115,7 +115,7 @@ WALKS = {
 .venv/bin/blockful export-proof --run runs/mine r6 --json >proof.txt
 cp runs/mine/certificates/erasure-*.json erasure.json
 .venv/bin/blockful certificate show erasure.json >shown.txt
-.venv/bin/python -m tests.walkthroughs.made_up_audit >audit.json
+.venv/bin/python -m tests.walkthroughs.made_up_audit erasure.json >audit.json
 """,
         stands_for={
             "r6.proof.json --block-hash 0x2d95": "r6.proof.json --block-hash $(printed proof.txt block_hash)",

@@ -8,10 +8,12 @@ from blockful_py.unlearning.audit.accuracy import (
     forget_retain,
 )
 from blockful_py.unlearning.audit.auditing import audit
-from blockful_py.unlearning.audit.bench import Bench, prepare
+from blockful_py.unlearning.audit.bench import Bench, drawn, prepare
 from blockful_py.unlearning.audit.disclosure import disclosed_bits
 from blockful_py.unlearning.audit.epsilon import EpsilonBound, epsilon_bound
 from blockful_py.unlearning.audit.exactness import is_exact
+from blockful_py.unlearning.audit.folder import audit_folder
+from blockful_py.unlearning.audit.folder_figures import FolderAudit
 from blockful_py.unlearning.audit.klom import Klom, above_floor, klom
 from blockful_py.unlearning.audit.margins import margins
 from blockful_py.unlearning.audit.residual import ResidualKnowledge, perturbed, residual_knowledge
@@ -24,6 +26,7 @@ __all__ = [
     "AuditSamples",
     "Bench",
     "EpsilonBound",
+    "FolderAudit",
     "ForgetRetain",
     "Klom",
     "ModelAccuracy",
@@ -32,8 +35,10 @@ __all__ = [
     "above_floor",
     "audit",
     "audit_accuracy",
+    "audit_folder",
     "audit_samples",
     "disclosed_bits",
+    "drawn",
     "epsilon_bound",
     "forget_retain",
     "is_exact",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from blockful_py.errors import FormatError, UnlearningError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.audit.bench import Bench
@@ -24,11 +25,13 @@ def audit(
         weights: new state dicts by model; models without new weights are audited as published.
         references: result of `bench.references()`, if it was computed before.
 
-    Raises LearningError: weights of another architecture, or not finite.
+    Raises:
+        LearningError: weights of another architecture, or not finite.
+        UnlearningError: the bench was drawn after commitments to other weights.
     """
     row = bench.measure(method, weights)
     known = bench.references() if references is None else tuple(references)
-    return AuditOutcome(
+    outcome = AuditOutcome(
         request=str(bench.task.forget),
         starts=bench.task.starts,
         method=method,
@@ -37,7 +40,13 @@ def audit(
         row=_as_stated(row),
         references=tuple(_as_stated(reference) for reference in known),
         uneven=bench.uneven,
+        draw=bench.draw,
     )
+    try:
+        outcome.require_draw()
+    except FormatError as error:
+        raise UnlearningError(f"{error} Draw again, for these weights.") from None
+    return outcome
 
 
 def samples_digest(samples: AuditSamples) -> str:

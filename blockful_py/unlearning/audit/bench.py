@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -24,6 +24,7 @@ from blockful_py.unlearning.audit.samples import AuditSamples
 from blockful_py.unlearning.cost import Cost, Meter
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.verdicts.draw import Draw, commitment
 from blockful_py.verdicts.figures import ModelFigures, Row
 from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, REFERENCES
 
@@ -36,6 +37,7 @@ class Bench:
         gold: state dicts of the affected models, retrained without the forgotten samples.
         gold_cost: cost of this retraining, in sample passes.
         uneven: weights whose scales an owner can choose freely (`canonical.uneven`).
+        draw: origin of the task's seed, if it was drawn after the weights to audit were committed to.
     """
 
     task: UnlearningTask
@@ -46,6 +48,7 @@ class Bench:
     _gold_says: Mapping[str, Floats]
     _lessons: Mapping[str, relearn.Lesson]
     _depth: Mapping[str, int]
+    draw: Draw | None = None
 
     def references(self) -> tuple[Row, ...]:
         """Rows `original`, `gold`, `gold2` and, if whole classes are forgotten, `head_mask`."""
@@ -74,8 +77,7 @@ class Bench:
 
         Raises LearningError: weights of another architecture, or not finite.
         """
-        affected = self.task.affected()
-        complete = {name: weights.get(name, self.task.models[name].weights) for name in affected}
+        affected, complete = self.task.affected(), completed(self.task, weights)
         for name in affected:
             require_finite(complete[name], f"model {name!r} of {method}")
         samples = self.samples
@@ -112,8 +114,32 @@ class Bench:
         )
 
 
-def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
+def completed(task: UnlearningTask, weights: Mapping[str, Weights]) -> dict[str, Weights]:
+    """State dicts of all affected models: the new ones, and the published ones of the others."""
+    return {name: weights.get(name, task.models[name].weights) for name in task.affected()}
+
+
+def drawn(task: UnlearningTask, methods: Mapping[str, Mapping[str, Weights]], beacon: bytes = b"") -> Draw:
+    """The draw for the audit of these methods' weights, by name as in the audit.
+
+    Args:
+        methods: by method, the new state dicts by model.
+        beacon: bytes that nobody knew before the weights were committed to, such as
+            `Federation.audit_beacon`.
+    """
+    committed = {
+        method: commitment((name, weights_digest(each)) for name, each in completed(task, weights).items())
+        for method, weights in methods.items()
+    }
+    return Draw(tuple(sorted(committed.items())), beacon.hex())
+
+
+def prepare(task: UnlearningTask, samples: AuditSamples, draw: Draw | None = None) -> Bench:
     """Trains gold, and prepares the samples and lessons that all methods share.
+
+    Args:
+        draw: replaces the task's seed, of which gold, gold2 and lessons follow, by one drawn after the
+            weights to audit were committed to; only these are audited then.
 
     Raises UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
     """
@@ -125,8 +151,9 @@ def prepare(task: UnlearningTask, samples: AuditSamples) -> Bench:
             "is missing."
         )
     meter = Meter()
+    task = task if draw is None else replace(task, seed=draw.seed)
     gold = retrained_graph(task, GOLD_SHIFT, meter)
-    return beside(task, samples, gold, meter.cost())
+    return replace(beside(task, samples, gold, meter.cost()), draw=draw)
 
 
 def beside(task: UnlearningTask, samples: AuditSamples, gold: Mapping[str, Weights], cost: Cost) -> Bench:

@@ -8,7 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from blockful_py.errors import UnlearningError
-from blockful_py.unlearning.audit.network import Floats
+from blockful_py.learning.data import Samples
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.weights import Weights
+from blockful_py.unlearning.audit.network import Floats, observe
 
 LEAST_MODELS = 4
 """Minimum number of models of each kind: two to fit a variance, and two to decide on."""
@@ -37,6 +40,13 @@ def margins(logits: ArrayLike, labels: ArrayLike) -> Floats:
     rest = logsumexp(np.where(others, said, -np.inf), axis=1)
     found: Floats = said[np.arange(len(said)), asked] - rest
     return found
+
+
+def margins_of(architecture: Architecture, weights: Weights, samples: Samples) -> Floats:
+    """Margins of one model on n samples, float64 (n,).  Raises as `observe` and `margins`."""
+    module = architecture.module(weights, samples.x.device)
+    seen = observe(module, architecture.class_count, samples)
+    return margins(seen.log_probs, seen.labels)
 
 
 def require_shadows(unlearned: ArrayLike, never_knew: ArrayLike) -> tuple[Floats, Floats]:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from blockful_py.chain.leaves import roster_id
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import FormatError, QuorumError, RunError, VerificationError
+from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import latest_request
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.operations import Counter
+from blockful_py.record.certificates.attachment import attach, audit_beacon
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import (
     CertificateStatement,
@@ -25,10 +27,12 @@ from blockful_py.record.certificates.document import (
     parse_statement,
 )
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
+from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.storage.cid import parse_cid
+from blockful_py.verdicts.draw import Draw
 from blockful_py.verdicts.figures import Row
-from blockful_py.verdicts.outcome import AuditOutcome
+from blockful_py.verdicts.outcome import AuditOutcome, commitment_of
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.limits import ANY_SIZE
 from tests.record.conftest import Scene
@@ -51,7 +55,7 @@ SECTIONS = {
 """Which checks may find an altered field of each part of the statement."""
 
 
-def made_up_audit() -> AuditOutcome:
+def made_up_audit(federation: Federation, request: Request) -> AuditOutcome:
     """As good as gold, by figures that nobody measured."""
     rows = [
         Row(name, tuple(figures(model, **changed) for model in AFFECTED))
@@ -62,12 +66,19 @@ def made_up_audit() -> AuditOutcome:
             ("gold2", {}),
         )
     ]
-    return AuditOutcome("class 3", STARTS, "gradient_ascent", "0" * 64, 0, rows[0], tuple(rows[1:]))
+    draw = Draw(
+        ((rows[0].method, commitment_of(rows[0])),),
+        audit_beacon(federation.certify_erasure(request).statement).hex(),
+    )
+    return AuditOutcome(
+        "class 3", STARTS, rows[0].method, "0" * 64, draw.seed, rows[0], tuple(rows[1:]), draw=draw
+    )
 
 
 @pytest.fixture(scope="module")
 def certificate(scene: Scene) -> ErasureCertificate:
-    return scene.federation.certify_erasure(scene.unlearned.request, made_up_audit())
+    request = scene.unlearned.request
+    return scene.federation.certify_erasure(request, made_up_audit(scene.federation, request))
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +296,20 @@ def test_evidence_does_not_depend_on_who_called(
         assert [each.name for each in certificate.statement.replaced] == ["x", "y"]
         parsed = parse_certificate(certificate.to_bytes())
         assert verify_certificate(parsed, Anchors(), chains=sides).superseded == {}
+
+
+def test_an_audit_that_was_not_drawn_from_the_decisions_is_refused(
+    scene: Scene, certificate: ErasureCertificate
+) -> None:
+    """Whoever made the weights could have known its gold and its lessons."""
+    assert certificate.attachment is not None
+    drawn = AuditOutcome.from_json(json.loads(certificate.attachment.audit))
+    assert drawn.draw is not None
+    alone = replace(drawn.draw, beacon="")
+    for audit in (replace(drawn, draw=None), replace(drawn, draw=alone, seed=alone.seed)):
+        attached = attach(certificate.statement, audit, scene.federation.context.leader.secret)
+        with pytest.raises(VerificationError, match="not drawn from the committee's decisions"):
+            check_certificate(certificate.model_copy(update={"attachment": attached}))
 
 
 @settings(max_examples=100)

@@ -31,8 +31,7 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.together import Fitter
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import DataOptions
-from blockful_py.unlearning.audit.margins import margins
-from blockful_py.unlearning.audit.network import Floats, observe
+from blockful_py.unlearning.audit.margins import margins_of
 from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
 from blockful_py.unlearning.audit.residual import perturbed
 from blockful_py.unlearning.head import neutralised
@@ -135,7 +134,7 @@ def answers(
     sizes = np.cumsum([len(question.samples) for question in questions])[:-1]
     published = task.models
     by_model = {
-        name: _margins(task, weights.get(name, published[name].weights), everything)
+        name: margins_of(task.architecture, weights.get(name, published[name].weights), everything)
         for name in task.affected()
     }
     depth = {name: depths.longest for name, depths in task.graph.depth(task.starts).items()}
@@ -150,12 +149,6 @@ def answers(
             of_view = found.setdefault(question.target, {}).setdefault(view, {})
             of_view[question.part] = np.round(part, DIGITS).tolist()
     return found
-
-
-def _margins(task: UnlearningTask, weights: Weights, samples: Samples) -> Floats:
-    module = task.architecture.module(weights, samples.x.device)
-    seen = observe(module, task.architecture.class_count, samples)
-    return margins(seen.log_probs, seen.labels)
 
 
 def _rows(

@@ -13,9 +13,9 @@ LEGEND = (
     "Models that unlearned against gold's, the ones that never knew. AUC: of the attack's likelihood ratios, "
     "50 for guesses; TPR: true positives at 1 % false ones; worst: the example that is guessed right most "
     "often. Epsilon: what the attack proves, and the most that a better count of the same attack would; in "
-    "brackets the most that so many models can prove. KLoM: mean, 95th percentile; then the mean less "
-    "gold2's. Recognised: samples whose own label has more than half of the probability; near: the same of "
-    "perturbed ones; both less gold's. Membership: AUC of the samples against strangers like them, less "
+    "brackets the most that so many models can prove. KLoM: {klom}, mean, 95th percentile; then the mean "
+    "less gold2's. Recognised: samples whose own label has more than half of the probability; near: the same "
+    "of perturbed ones; both less gold's. Membership: AUC of the samples against strangers like them, less "
     "gold's. Percent and points, but epsilon and KLoM (nats). In brackets 95 % intervals, over the "
     "federations: bootstrap, for KLoM jackknife, for the worst exact. What each figure can and cannot show: "
     "docs/explanation/attacks.md."
@@ -31,7 +31,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     """The command, then a table for each scenario, target and view."""
     parts = ["# Attacks", "", f"`{document['command']}`", "", machine_line(document["machine"]), ""]
     parts += [
-        LEGEND,
+        LEGEND.format(klom=document["klom"]),
         "",
         f"The figures of this document tell at most {document['disclosed_bits']:,} bits of the data.",
         "",

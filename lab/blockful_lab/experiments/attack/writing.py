@@ -19,6 +19,7 @@ from blockful_lab.experiments.writing import compact, with_list
 from blockful_py.errors import FormatError, RunError
 from blockful_py.report.plots.canvas import LIGHT
 from blockful_py.unlearning.audit.disclosure import disclosed_bits
+from blockful_py.unlearning.audit.klom import DIRECTION
 from blockful_py.whole_file import write_whole
 
 MARKDOWN, DOCUMENT, PICTURE = "attack.md", "attack.json", "attack.png"
@@ -50,6 +51,7 @@ def write_report(plan: AttackPlan, found: Sequence[ShadowRow]) -> AttackReport:
         "command": plan.command,
         "machine": dict(found[0].machine),
         "recipes": {row.scenario.title: dict(row.recipe) for row in found},
+        "klom": DIRECTION,
         "disclosed_bits": disclosed_bits(scenarios),
         "scenarios": scenarios,
     }
