@@ -83,7 +83,8 @@ class GradientAscent(AllAtOnce):
         Raises UnlearningError: the owner of an ascended start holds none of the forgotten samples.
         """
         began = perf_counter()
-        paths = path_weights(task.graph, task.starts)
+        trained_from = task.trained_from()
+        paths = path_weights(trained_from, task.starts)
         weighed = perf_counter()
         starts, deltas = self._updated_starts(task, paths, meter)
         started = perf_counter()
@@ -102,7 +103,7 @@ class GradientAscent(AllAtOnce):
             skipped=passed.skipped,
             path_weights=paths,
             depth_bound=depth_bound(
-                self.alpha * longest_change, self.epsilon, single_reference_models(task.graph, task.starts)
+                self.alpha * longest_change, self.epsilon, single_reference_models(trained_from, task.starts)
             ),
             depth_observed=max(depth[name].longest for name in changed),
             seconds={
@@ -132,7 +133,7 @@ class GradientAscent(AllAtOnce):
                     task.models[reference].weights,
                     passed_change(row[reference], paths.starts, deltas, self.alpha),
                 )
-                for reference in task.graph.references(name)
+                for reference in task.references(name)
                 if reference in row and reference not in starts
             }
             with meter.job(name, after=starts.keys() & set(task.graph.ancestors([name]))) as work:

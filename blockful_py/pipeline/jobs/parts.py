@@ -130,7 +130,9 @@ class OwnParts:
         checkable: CheckableTraining | None,
     ) -> UnlearningTask:
         """The task of one model's part: its current references and its owner's data."""
-        references = [each for each in catalogue.graph.references(name) if each in catalogue.with_weights]
+        references = [
+            each for each in catalogue.trained_from.references(name) if each in catalogue.with_weights
+        ]
         graph = InheritanceGraph.from_references({**dict.fromkeys(references, ()), name: references})
         setup = self._context.setup
         proxy = None
@@ -188,7 +190,7 @@ class PartCollector:
             )
             old = OnDemand(left, lambda name: weights[uris[name]])
             announced = {name: weights[nodes[name].weights] for name in starts}
-            new = recompute(method, record.graph, starts, old, announced)
+            new = recompute(method, record.trained_from, starts, old, announced)
             follows = OnDemand((name for name in new if name not in nodes), new.__getitem__)
         self._redactor.replace(record, follows, request, (), nodes)
 
@@ -224,5 +226,6 @@ def withdrawn(placed: PlacedNode, request: Request) -> ModelNode:
         request=request,
         claims=None,
         left_out=placed.node.removed_beside(request.classes),
+        chosen_by=placed.node.chosen_by,
     )
     return placed.node.model_copy(update={"redaction": redaction})

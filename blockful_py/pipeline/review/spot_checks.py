@@ -136,7 +136,7 @@ class SpotChecks:
     ) -> ClaimedTraining:
         statement = placed.node.statement
         earlier = [each.request for each in placed.answers]
-        listed = catalogue.graph.references(placed.node.name)
+        listed = catalogue.trained_from.references(placed.node.name)
         references = [each for each in listed if each in catalogue.with_weights]
         weights = [self._weights.read(catalogue[each].node.weights) for each in references]
         return ClaimedTraining(
