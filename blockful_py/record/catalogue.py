@@ -54,7 +54,7 @@ class Catalogue:
     def used(self) -> Mapping[str, tuple[str, ...]]:
         """The references in use, in the order of the statement, of models that have chosen again."""
         return {
-            name: tuple(each.name for each in placed.node.statement.references if each.used)
+            name: tuple(each.name for each in placed.node.statement.in_use)
             for name, placed in self.models.items()
             if placed.node.has_chosen_again
         }

@@ -107,6 +107,11 @@ class Statement(fields.Part):
                 document.pop(name, None)
         return document
 
+    @property
+    def in_use(self) -> tuple[Reference, ...]:
+        """The references that the weights were trained from."""
+        return tuple(each for each in self.references if each.used)
+
     def digest(self, chain_id: int, contract: Address) -> Bytes32:
         """EIP-712 digest of ModelStatement, bound to the LiveChain contract."""
         document = self.model_dump(mode="json", exclude={"weights", "name", "created"})
@@ -370,7 +375,7 @@ class ModelNode(fields.Part):
     @property
     def has_chosen_again(self) -> bool:
         """Whether its owner has chosen references again: one of those that it had is not in use."""
-        return not all(each.used for each in self.statement.references)
+        return self.statement.in_use != self.statement.references
 
     def added_to(self, published: Collection[Position]) -> tuple[Position, ...]:
         """The places of the references that the model was not published with."""

@@ -209,11 +209,10 @@ class Unlearner:
                     catalogue = self._context.record.catalogue.read()
                 advance(1)
         updated = [name for name in task.affected() if name in nodes]
-        formula = (
-            expected_sequential(len(updated), mean_references(catalogue.references(), updated))
-            if updated
-            else Operations()
-        )
+        above = {name: _above(task, name, request) for name in updated}
+        formula = Operations()
+        if updated:
+            formula = expected_sequential(len(updated), mean_references(above, updated))
         depths = task.graph.depth(task.starts)
         return replace(
             self._unlearned(request, task),
@@ -269,10 +268,7 @@ class Unlearner:
     ) -> None:
         """Downloads the models that a model may be trained from, and compares them with those in use."""
         catalogue = self._context.record.catalogue.read()
-        above = task.references(name)
-        if request.chooses_again and task.selection is not None:
-            above = task.selection.candidates(name, task.models.keys())
-        fetched = load_models(catalogue, above, self._context.weights)
+        fetched = load_models(catalogue, _above(task, name, request), self._context.weights)
         for reference, model in fetched.items():
             self._counter.downloaded()
             expected = fresh.get(reference, task.models[reference].weights)
@@ -306,6 +302,13 @@ def replaced_for(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]
     return {
         name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request
     }
+
+
+def _above(task: UnlearningTask, name: str, request: Request) -> tuple[str, ...]:
+    """The models that a request may train a model from."""
+    if request.chooses_again and task.selection is not None:
+        return task.selection.candidates(name, task.models.keys())
+    return task.references(name)
 
 
 def _longest_change(task: UnlearningTask, new: Mapping[str, Weights]) -> float:

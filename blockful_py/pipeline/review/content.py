@@ -409,7 +409,7 @@ class ContentReviewer:
             parse_cid(node.statement.weights) == node.weights,
             f"model {name} chose references again, and its owner has not signed the new weights",
         )
-        chosen = [ScoredModel(each.name, each.accuracy) for each in node.statement.references if each.used]
+        chosen = [ScoredModel(each.name, each.accuracy) for each in node.statement.in_use]
         selection = Selection.of(self._sources.setup.federation)
         if selection is None:
             raise RefusedError("eq. 1 did not choose this federation's references")

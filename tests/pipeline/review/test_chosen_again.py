@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from blockful_py.errors import SettingsError
 from blockful_py.learning.selection import Selection
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.run.nodes import Nodes
@@ -222,6 +223,18 @@ def test_verification_names_what_a_colluding_committee_certified(plan: Plan, wha
         plan.roster.collude({plan.places[name]: each for name, each in nodes.items()})
         failures = federation.verify().failures
         assert [(each.position, each.check) for each in failures] == [(plan.places[node.name], "signature")]
+
+
+def test_models_choose_again_one_by_one(plan: Plan) -> None:
+    """Each owner fetches its candidates; a method that trains from no references is refused."""
+    federation = plan.federation
+    with readable(federation), set_back(federation, federation.nodes.live, federation.nodes.archive):
+        with pytest.raises(SettingsError, match="'gradient_ascent' does not train models from their"):
+            federation.unlearn(method="gradient_ascent")
+        found = federation.unlearn(paradigm="sequential", method="retrain")
+        assert found.request.chooses_again and federation.catalogue().used
+        assert found.counted == found.formula
+        assert federation.verify().passed
 
 
 def test_later_requests_reach_a_model_by_its_new_references(plan: Plan) -> None:
