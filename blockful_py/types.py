@@ -50,7 +50,7 @@ class Paradigm(StrEnum):
 
 
 class References(StrEnum):
-    """What a request does with the references of the models that it retrains."""
+    """The references of the models that a request retrains."""
 
     KEPT = "kept"
     """The models start again from the references that they were published with."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from blockful_py.learning.federation import FederationSpec, TrainedModel, candid
 from blockful_py.learning.scenario import ModelSpec, from_those_there
 
 Waves = tuple[tuple[str, ...], ...]
-"""Models in the order of publication; none is a candidate of another of its wave."""
+"""Models in the order of publication; no model is a candidate of another one in its wave."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class Selection:
         )
 
     def bits(self, name: str, published: Collection[str]) -> float:
-        """Upper bound of what a model's choice tells of its candidates' scores: log2 of the ways to choose.
+        """Maximum number of bits that a model's references tell of its candidates' scores; 0 for a root.
 
-        That is `log2 C(K, N)` for the N best of K candidates; 0 for a root.
+        That is `log2 C(K, N)`, the ways to choose N of K candidates.
         """
         count = len(self.candidates(name, published))
         return math.log2(math.comb(count, min(count, self.settings.scenario.references)))
@@ -84,8 +84,3 @@ class Selection:
     @cached_property
     def _specs(self) -> Mapping[str, ModelSpec]:
         return {spec.name: spec for wave in self.settings.plan() for spec in wave}
-
-
-def bits_of(selection: Selection, names: Iterable[str], published: Collection[str]) -> float:
-    """Sum of `Selection.bits`."""
-    return sum(selection.bits(name, published) for name in names)

@@ -31,9 +31,8 @@ from blockful_py.types import Header, ModelTransaction, Position, Uri
 class Catalogue:
     """Models by name in the order of their positions, and their inheritance graph.
 
-    The graph has all references that a model ever had: those on the chain, and those that its owner's
-    statement adds.  It decides what a request reaches, since nobody can check that a reference is no longer
-    used.
+    The graph has all references that a model ever had: on the chain, and added by its owner's statement.  It
+    decides the reach of a request, since nobody can check that a reference is no longer used.
     """
 
     models: Mapping[str, PlacedNode]

@@ -210,7 +210,7 @@ class Descendants:
     """
 
     def __init__(self, request: Request, find: Find, added: Added) -> None:
-        """`added`: references beside those on the chain, by which a model descends too."""
+        """Takes a request; a model also descends by the references that `added` names."""
         self._find = find
         self._added = added
         self._known = {start.place(): True for start in request.starts}

@@ -374,7 +374,7 @@ class ModelNode(fields.Part):
 
     @property
     def has_chosen_again(self) -> bool:
-        """Whether its owner has chosen references again: one of those that it had is not in use."""
+        """Whether its owner has chosen references again, so that an earlier one is not in use."""
         return self.statement.in_use != self.statement.references
 
     def added_to(self, published: Collection[Position]) -> tuple[Position, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The references of retrained models: those that they have, or others chosen again by eq. 1."""
+"""The references of retrained models, kept or chosen again by eq. 1."""
 
 from __future__ import annotations
 

@@ -85,6 +85,7 @@ class GradientAscent(AllAtOnce):
         began = perf_counter()
         trained_from = task.trained_from()
         paths = path_weights(trained_from, task.starts)
+        no_longer = sorted({*task.affected()}.difference(paths.names)) if task.used else ()
         weighed = perf_counter()
         starts, deltas = self._updated_starts(task, paths, meter)
         started = perf_counter()
@@ -100,7 +101,7 @@ class GradientAscent(AllAtOnce):
                 (name for name in task.affected() if name in changed),
                 lambda name: starts[name] if name in starts else passed.weights[name],
             ),
-            skipped=passed.skipped,
+            skipped={**dict.fromkeys(no_longer, 0.0), **passed.skipped},
             path_weights=paths,
             depth_bound=depth_bound(
                 self.alpha * longest_change, self.epsilon, single_reference_models(trained_from, task.starts)

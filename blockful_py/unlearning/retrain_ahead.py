@@ -86,7 +86,7 @@ class RetrainAhead(AllAtOnce):
 
 
 def reached(references: KeptReferences) -> tuple[str, ...]:
-    """Affected models, and those that they may be trained from, that forgotten samples have reached.
+    """Affected models, and models that they may be trained from, if forgotten samples have reached them.
 
     In topological order.  Samples reach a model by its owner's data or by a reference.
 

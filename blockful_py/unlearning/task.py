@@ -33,7 +33,7 @@ class UnlearningTask:
     """A request: `starts` and all models that inherit from them must forget the samples that `forget` names.
 
     Attributes:
-        graph: the inheritance graph of all models, which decides what a request reaches.
+        graph: the inheritance graph of all models, which decides the reach of a request.
         used: references of the models that were trained from others than their references in the graph.
         selection: repeats the choice of references by eq. 1; None where it did not choose them.
         models: the affected models (starts and descendants) and their references, as published; other models
@@ -130,7 +130,7 @@ class UnlearningTask:
         return self.forget.classes
 
     def references(self, name: str) -> tuple[str, ...]:
-        """The references that a model is trained from: those in the graph, unless it chose others."""
+        """The references that a model is trained from: by the graph, unless it has chosen others."""
         return self.used[name] if name in self.used else self.graph.references(name)
 
     def trained_from(self) -> InheritanceGraph:

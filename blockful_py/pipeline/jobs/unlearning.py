@@ -266,7 +266,7 @@ class Unlearner:
     def _fetch_references(
         self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights], request: Request
     ) -> None:
-        """Downloads the models that a model may be trained from, and compares them with those in use."""
+        """Downloads the models that a model may be trained from, and compares their weights."""
         catalogue = self._context.record.catalogue.read()
         fetched = load_models(catalogue, _above(task, name, request), self._context.weights)
         for reference, model in fetched.items():

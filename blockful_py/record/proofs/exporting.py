@@ -99,7 +99,7 @@ def _with_path(view: ChainView, transaction: ModelTransaction) -> Transaction:
 
 
 def _all_references(view: ChainView, store: Store, position: Position) -> tuple[Position, ...]:
-    """The references of a model on the chain, and those that its owner's statement adds."""
+    """The references of a model, on the chain and added by its owner's statement."""
     transaction = view.transaction(position)
     node = parse_node(store.read(transaction.uri, MAX_NODE_BYTES))
     return (*transaction.references, *node.added_to(transaction.references))
