@@ -86,10 +86,10 @@ class Redactor:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
+        chosen: Mapping[str, Sequence[ScoredModel]] = MappingProxyType({}),
         handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
         progress: Progress | None = None,
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
-        chosen: Mapping[str, Sequence[ScoredModel]] = MappingProxyType({}),
     ) -> RedactionOutcome:
         """Replaces the models in `new` and `handed_in`, all under one certificate.
 
@@ -99,8 +99,8 @@ class Redactor:
             new: read once per model, a few models at a time just before they are stored.
             signed_by_owner: models whose owners made the new weights and sign a new statement.
             handed_in: nodes that their owners made elsewhere, whose files are in the live store.
-            disclosures: by model.
             chosen: references that owners chose again, best first, by model.
+            disclosures: by model.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
         stored, shown = _Stored(", ".join(names)), progress or Silent()

@@ -168,9 +168,8 @@ class Unlearner:
         resigned = self._resigned(method, task)
         redaction = None
         if pending:
-            redaction = self._redactor.replace(
-                catalogue, pending, request, resigned, progress=self._progress, chosen=outcome.references
-            )
+            chosen, shown = outcome.references, self._progress
+            redaction = self._redactor.replace(catalogue, pending, request, resigned, chosen, progress=shown)
         heights = {catalogue[name].position.height for name in pending}
         return replace(
             self._unlearned(request, task),
@@ -200,10 +199,8 @@ class Unlearner:
                 name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
                 fresh[name] = weights
                 if self._pending(catalogue, {name: weights}, request):
-                    chosen = {} if step.references is None else {name: step.references}
-                    redaction = self._redactor.replace(
-                        catalogue, {name: weights}, request, resigned, chosen=chosen
-                    )
+                    new, chosen = {name: weights}, {} if step.references is None else {name: step.references}
+                    redaction = self._redactor.replace(catalogue, new, request, resigned, chosen)
                     nodes.update(redaction.nodes)
                     executed += redaction.executed
                     catalogue = self._context.record.catalogue.read()
