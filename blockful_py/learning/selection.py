@@ -34,7 +34,8 @@ class Selection:
         """The given models in the plan's waves.  Raises LearningError for a model that is not in the plan."""
         for name in names:
             self._spec(name)
-        waves = (tuple(spec.name for spec in wave if spec.name in names) for wave in self.settings.plan())
+        wanted = {*names}
+        waves = (tuple(spec.name for spec in wave if spec.name in wanted) for wave in self.settings.plan())
         return tuple(wave for wave in waves if wave)
 
     def candidates(self, name: str, published: Collection[str]) -> tuple[str, ...]:
