@@ -42,21 +42,22 @@ Graph = Mapping[str, Sequence[str]]
 
 PAGE = """# A forgotten client in the graph
 
-{count} federations of 12 models on digits with right labels of user {client}, and {count} with its labels
-shuffled; each cell has the least and the most of them. `retrain_ahead` made the user forgotten.
+{n} federations of 12 models on digits with right labels of user {u}, and {n} with its labels shuffled;
+each cell has the least and the most of them. `retrain_ahead` made the user forgotten.
 
-- Referring: models with one of the user's own among their references in use, after a request that keeps
-  references, one that chooses them again, and one that also starts at all models that drew an affected one.
-- Knowing: models that the request does not reach and that drew an affected one; bits: upper bound of what
-  their choices tell, {bits:.2f} a model.
+- Referring: models with one of the user's own among their references in use, after a request that
+  keeps references, one that chooses them again, and one that also starts at all models that drew an
+  affected one.
+- Knowing: models that the request does not reach and that drew an affected one; bits: upper bound
+  of what their choices tell, {bits:.2f} a model.
 
 | federation | affected | chose others | referring, kept | chosen again | by all that drew | knowing | bits |
 |---|---|---|---|---|---|---|---|
 {rows}
 
-AUC of the number of referring models, right against shuffled labels: {kept} with references kept, {again}
-chosen again, {by_all} chosen again by all that drew an affected model. The references on the chain stay, so
-its graph tells as much as before in each case.
+AUC of the number of referring models, right against shuffled labels: {kept} with references kept,
+{again} chosen again, {by_all} chosen again by all that drew an affected model. The references on the chain
+stay, so its graph tells as much as before in each case.
 
 Made by `python -m benchmarks.chosen_again`.
 """
@@ -143,8 +144,8 @@ def render(found: Mapping[str, Any]) -> str:
         rows.append(f"| {' | '.join(cells)} |")
     kept, again, by_all = (f"{found['auc'][each]:.2f}" for each in VARIANTS)
     return PAGE.format(
-        count=found["federations"],
-        client=CLIENT,
+        n=found["federations"],
+        u=CLIENT,
         bits=found["right"][0]["bits"],
         rows="\n".join(rows),
         kept=kept,
