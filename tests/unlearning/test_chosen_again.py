@@ -115,6 +115,20 @@ def test_the_models_are_those_of_a_federation_without_the_data(situation: str, f
     assert set(changed) <= set(other) and bool(changed) == bool(other)
 
 
+@pytest.mark.usefixtures("as_a_request_trains")
+def test_a_late_start_gets_the_same_models_as_if_all_had_chosen_again() -> None:
+    """Ancestors that know the class choose again too, although the request does not replace them."""
+    settings, users, forget = spec(SCENARIO), users_of(SCENARIO, 0), Forget.of_classes([3])
+    models = trained(settings, users)
+    task = UnlearningTask.of(settings, models.values(), users, ["r5"], forget)
+    outcome = create_method("retrain_ahead", references=AGAIN).unlearn(task)
+    never = trained(settings, without(users, forget))
+    assert len(outcome.weights) < len(never)
+    for name, weights in outcome.weights.items():
+        assert equal(weights, never[name].weights)
+        assert outcome.references[name] == never[name].references
+
+
 def names(model: TrainedModel) -> list[str]:
     return sorted(each.name for each in model.references)
 
