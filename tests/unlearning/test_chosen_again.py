@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -134,9 +135,16 @@ def names(model: TrainedModel) -> list[str]:
 
 
 def request(forget: Forget, starts: Sequence[str]) -> UnlearningTask:
-    users = users_of(SCENARIO, 0)
     settings = replace(spec(SCENARIO), fitter=fit_together)
-    return UnlearningTask.of(settings, trained(settings, users).values(), users, starts, forget)
+    users, models = everybody()
+    return UnlearningTask.of(settings, models.values(), users, starts, forget)
+
+
+@cache
+def everybody() -> tuple[tuple[UserData, ...], dict[str, TrainedModel]]:
+    """The users' data, and the models that they have trained."""
+    users = users_of(SCENARIO, 0)
+    return users, trained(replace(spec(SCENARIO), fitter=fit_together), users)
 
 
 @pytest.mark.parametrize("method", ["retrain", "retrain_ahead", "clean_line"])
