@@ -49,6 +49,16 @@ class Paradigm(StrEnum):
     SEQUENTIAL = "sequential"
 
 
+class References(StrEnum):
+    """The references of the models that a request retrains."""
+
+    KEPT = "kept"
+    """The models start again from the references that they were published with."""
+
+    CHOSEN_AGAIN = "chosen again"
+    """Their owners choose again by eq. 1, without the forgotten data."""
+
+
 class Checked(StrEnum):
     """How committee members check new weights before they sign."""
 

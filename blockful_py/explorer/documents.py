@@ -15,7 +15,7 @@ from blockful_py.explorer.database import change
 from blockful_py.explorer.sources import FileSource
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node, request_key
 from blockful_py.record.parts import MAX_REQUEST_BYTES
-from blockful_py.types import Codec, Uri
+from blockful_py.types import Codec, Position, Uri
 
 BATCH = 500
 RETRY_SECONDS = 60.0
@@ -53,6 +53,7 @@ class DocumentReader:
         requests: dict[bytes, Request] = {}
         keys: dict[Request, bytes] = {}
         rows, names, problems = [], [], list[tuple[Any, ...]]()
+        references: list[tuple[int, int]] = []
         for position, version, digest, codec in due:
             try:
                 node = parse_node(self._files.read_file(Uri(digest, Codec(codec)), MAX_NODE_BYTES))
@@ -66,14 +67,19 @@ class DocumentReader:
                 requests[key] = request
             rows.append((*_figures(node), key, position, version))
             names.append((node.name, node.statement.user, node.statement.round, position, version))
+            if version:
+                height = Position.unpack(position).height
+                places = (each.place() for each in node.statement.references)
+                references += [(position, place.packed) for place in places if place.height < height]
         if due:
-            self._write(rows, names, problems, requests)
+            self._write(rows, names, references, problems, requests)
         return len(due)
 
     def _write(
         self,
         rows: Sequence[tuple[Any, ...]],
         names: Sequence[tuple[Any, ...]],
+        references: Sequence[tuple[int, int]],
         problems: Sequence[tuple[Any, ...]],
         requests: dict[bytes, Request],
     ) -> None:
@@ -90,6 +96,7 @@ class DocumentReader:
                 " AND (version = ? OR name IS NULL)",
                 names,
             )
+            self._connection.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?)", references)
             self._connection.executemany(
                 f"UPDATE version SET state = {UNREADABLE}, problem = ?, retry = ?"  # noqa: S608
                 " WHERE position = ? AND version = ?",

@@ -203,7 +203,7 @@ def _request(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
 def _statement(node: ModelNode) -> Document:
     statement: Document = json.loads(node.statement.model_dump_json())
     references = [
-        {"name": each.name, "version": each.version, "accuracy": each.accuracy}
+        {"name": each.name, "version": each.version, "accuracy": each.accuracy, "used": each.used}
         for each in node.statement.references
     ]
     return {**statement, "references": references, "signature": node.signature}

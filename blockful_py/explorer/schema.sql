@@ -27,6 +27,7 @@ CREATE TABLE model (
 );
 CREATE INDEX model_name ON model (name COLLATE NOCASE);
 
+-- On the chain, or added by a statement whose owner chose references again.
 CREATE TABLE reference (
     model INTEGER NOT NULL, reference INTEGER NOT NULL, PRIMARY KEY (model, reference)
 ) WITHOUT ROWID;

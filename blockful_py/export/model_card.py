@@ -24,9 +24,7 @@ def model_card(model: ExportedModel, licence: str, namespace: str | None) -> str
     with needed_by("`blockful export`"):
         from huggingface_hub import EvalResult, ModelCard, ModelCardData
     node, task = model.placed.node, _task(model)
-    bases = [
-        each.name if namespace is None else f"{namespace}/{each.name}" for each in node.statement.references
-    ]
+    bases = [each.name if namespace is None else f"{namespace}/{each.name}" for each in node.statement.in_use]
     results = [
         EvalResult(
             task_type=task,
@@ -72,7 +70,7 @@ def _figures(node: ModelNode) -> list[tuple[str, str, float]]:
 
 def _body(model: ExportedModel) -> str:
     placed, node, shape = model.placed, model.placed.node, model.architecture.input_shape
-    references = ", ".join(each.name for each in node.statement.references)
+    references = ", ".join(each.name for each in node.statement.in_use)
     origin = f"the models {references}" if references else "the shared initialisation"
     paragraphs = [
         f"# {node.name}",

@@ -17,10 +17,13 @@ from blockful_py.learning.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class ScoredModel:
-    """A candidate or reference with its accuracy, from 0 to 1, on the referencing user's test data."""
+    """A candidate or reference with its accuracy, from 0 to 1, on the referencing user's test data.
+
+    `accuracy`: None where it was not measured.
+    """
 
     name: str
-    accuracy: float
+    accuracy: float | None
 
 
 def draw_candidates(pool: Sequence[str], count: int, stream: torch.Generator) -> tuple[str, ...]:
@@ -41,10 +44,12 @@ def score(
 
     Args:
         models: state dicts, at least of the models in `names`.
-        samples: n test samples, n at least 1.
+        samples: n test samples; without any, no accuracy is measured.
 
-    Raises LearningError: no samples, or weights of another architecture.
+    Raises LearningError: weights of another architecture.
     """
+    if not len(samples):
+        return tuple(ScoredModel(name, None) for name in names)
     scored = accuracies(architecture, {name: models[name] for name in names}, samples)
     return tuple(ScoredModel(name, scored[name]) for name in names)
 
@@ -52,7 +57,7 @@ def score(
 def select(
     scored: Sequence[ScoredModel], count: int, forced: Collection[str] = ()
 ) -> tuple[ScoredModel, ...]:
-    """Selects the `count` most accurate models, best first; ties keep their order.
+    """Selects the `count` most accurate models, best first; ties and unmeasured models keep their order.
 
     Every scored model in `forced` is selected, in place of the least accurate other models.
 
@@ -60,7 +65,7 @@ def select(
     """
     if count < 1:
         raise SettingsError(f"references must be at least 1, not {count}.")
-    ranked = sorted(scored, key=lambda reference: -reference.accuracy)
+    ranked = sorted(scored, key=lambda reference: -(reference.accuracy or 0.0))
     must = [reference for reference in ranked if reference.name in forced]
     free = [reference for reference in ranked if reference.name not in forced]
     chosen = must + free[: max(0, count - len(must))]

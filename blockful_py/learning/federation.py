@@ -219,11 +219,16 @@ def choose_references(
         )
     if spec.references is not None:
         return _scored(settings, published, spec.references, user)
-    stream = generator(settings.seed, "candidates", spec.user, spec.round)
-    drawn = draw_candidates(spec.pool, settings.scenario.candidates, stream)
     forced = [chance.start for chance in spec.last_chances if not _is_chosen(chance, published)]
+    drawn = candidates_of(settings, spec)
     drawn += tuple(start for start in forced if start not in drawn)
     return select(_scored(settings, published, drawn, user), settings.scenario.references, forced)
+
+
+def candidates_of(settings: FederationSpec, spec: ModelSpec) -> tuple[str, ...]:
+    """The K candidates of a model, in the order of their draw, which no data influences."""
+    stream = generator(settings.seed, "candidates", spec.user, spec.round)
+    return draw_candidates(spec.pool, settings.scenario.candidates, stream)
 
 
 def _scored(

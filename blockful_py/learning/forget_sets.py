@@ -35,6 +35,17 @@ def rows_after(user: UserData, forgets: Iterable[Forget]) -> Tensor:
     return (~named).nonzero().squeeze(1)
 
 
+def scored_after(user: UserData, forgets: Iterable[Forget]) -> Samples:
+    """The user's test samples that requests leave: without their classes, and none of a forgotten client.
+
+    Single samples are named among the training samples, so they take no test sample away.
+    """
+    named = tuple(forgets)
+    if any(user.index in forget.clients for forget in named):
+        return user.test.only(())
+    return user.test.without({label for forget in named for label in forget.classes})
+
+
 def _mask(forget: Forget, user: UserData) -> Tensor:
     """Mask of the training samples that the request names: (n,), bool."""
     labels = user.train.y

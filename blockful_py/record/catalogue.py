@@ -29,7 +29,11 @@ from blockful_py.types import Header, ModelTransaction, Position, Uri
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Models by name in the order of their positions, and their inheritance graph."""
+    """Models by name in the order of their positions, and their inheritance graph.
+
+    The graph has all references that a model ever had: on the chain, and added by its owner's statement.  It
+    decides the reach of a request, since nobody can check that a reference is no longer used.
+    """
 
     models: Mapping[str, PlacedNode]
     graph: InheritanceGraph
@@ -44,6 +48,23 @@ class Catalogue:
     def with_weights(self) -> Mapping[str, PlacedNode]:
         """The models that are not withdrawn."""
         return {name: placed for name, placed in self.models.items() if not placed.node.is_withdrawn}
+
+    @cached_property
+    def used(self) -> Mapping[str, tuple[str, ...]]:
+        """The references in use, in the order of the statement, of models that have chosen again."""
+        return {
+            name: tuple(each.name for each in placed.node.statement.in_use)
+            for name, placed in self.models.items()
+            if placed.node.has_chosen_again
+        }
+
+    @cached_property
+    def trained_from(self) -> InheritanceGraph:
+        """The references that the current versions were trained from, for the path weights of passing."""
+        if not self.used:
+            return self.graph
+        references = {name: self.used.get(name, self.graph.references(name)) for name in self.models}
+        return InheritanceGraph.from_references(references)
 
     def up_to(self, height: int) -> Catalogue:
         """The models that were published up to a height of the live chain, in their current versions."""
@@ -99,7 +120,9 @@ class Catalogue:
                 node,
                 settled=transaction.settled,
             )
-            references[node.name] = tuple(by_position[place] for place in transaction.references)
+            added = [place for place in node.added_to(transaction.references) if place in by_position]
+            places = dict.fromkeys((*transaction.references, *added))
+            references[node.name] = tuple(by_position[place] for place in places)
         return cls(models, InheritanceGraph.from_references(references))
 
 

@@ -20,6 +20,10 @@ Find = Callable[[Position], ModelTransaction | None]
 """Finds the transaction at an untrusted position; None if it has no model."""
 
 
+Added = Callable[[ModelTransaction], Sequence[Position]]
+"""References that a model has chosen since it was published (`ModelNode.added_to`)."""
+
+
 class ContractId(Protocol):
     """Identity of a contract of either chain."""
 
@@ -112,15 +116,54 @@ def check_statement(live: ContractId, transaction: ModelTransaction, node: Model
         signer == transaction.owner and statement.owner == "0x" + transaction.owner.hex(),
         f"the statement is signed by 0x{signer.hex()}, the owner is 0x{transaction.owner.hex()}",
     )
+    added = node.added_to(transaction.references)
+    places = [reference.place() for reference in statement.references]
     must(
-        sorted(reference.place() for reference in statement.references) == list(transaction.references),
+        sorted(set(places) - set(added)) == list(transaction.references) and len(set(places)) == len(places),
         "the signed references differ from the chain's",
+    )
+    must(
+        all(place.height < transaction.position.height for place in added),
+        "it chose a reference that was not published before it",
+    )
+    must(
+        node.chosen_by is not None or not (added or node.has_chosen_again),
+        "the signed references differ from the chain's, and no request let the owner choose again",
     )
     version = node.redaction.version if node.redaction else 0
     must(
         version == transaction.version,
         f"the node is of version {version}, the transaction of version {transaction.version}",
     )
+    if node.redaction is not None and node.chosen_by == node.redaction.request:
+        must(
+            statement.weights == node.redaction.weights,
+            "its owner chose references again, and has not signed the weights that came of it",
+        )
+
+
+def check_redaction(
+    transaction: ModelTransaction,
+    node: ModelNode,
+    find: Find,
+    descendants: Callable[[Request], Descendants],
+    subject: str,
+) -> None:
+    """Checks the requests of a later version: the one that made it, and the last that chose references again.
+
+    `descendants`: the models that a request reaches, after `check_request`.
+    """
+    chosen_by = node.redaction.chosen_by if node.redaction else None
+    require(
+        "signature",
+        subject,
+        chosen_by is None or chosen_by.chooses_again,
+        "the request that is said to have chosen its references again kept them",
+    )
+    for place in node.added_to(transaction.references):
+        require("signature", subject, find(place) is not None, f"it chose {place}, where no model is")
+    for request in node.requests:
+        check_descent(transaction, descendants(request), subject)
 
 
 def check_request(live: ContractId, request: Request, find: Find, subject: str) -> None:
@@ -166,8 +209,10 @@ class Descendants:
     Visits each transaction once, and only ancestors of the queried models.
     """
 
-    def __init__(self, request: Request, find: Find) -> None:
+    def __init__(self, request: Request, find: Find, added: Added) -> None:
+        """Takes a request; a model also descends by the references that `added` names."""
         self._find = find
+        self._added = added
         self._known = {start.place(): True for start in request.starts}
 
     def __contains__(self, position: Position) -> bool:
@@ -182,7 +227,7 @@ class Descendants:
                 pending.pop()
                 continue
             transaction = self._find(at)
-            references = transaction.references if transaction else ()
+            references = (*transaction.references, *self._added(transaction)) if transaction else ()
             unknown = [each for each in references if each not in self._known and each.height < at.height]
             if unknown and not any(self._known.get(each) for each in references):
                 pending += unknown

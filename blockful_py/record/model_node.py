@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from pydantic import (
     model_validator,
 )
 
+from blockful_py.bounded_json import parse_json
 from blockful_py.crypto import eip712, payload, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
@@ -35,7 +37,7 @@ from blockful_py.names import require_name
 from blockful_py.record import fields
 from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Address, Bytes32, Paradigm, Position, Uri
+from blockful_py.types import Address, Bytes32, Paradigm, Position, References, Uri
 
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
@@ -53,18 +55,22 @@ class Reference(fields.Part):
 
     `accuracy`: None where it was not measured, or the version measured has been replaced.
     `version`: the version that the owner trained from.
+    `used`: False for a reference of an earlier version that the owner did not choose again.
     """
 
     name: ModelName
     position: str = Field(pattern=POSITION)
     accuracy: float | None
     version: int = Field(default=0, ge=0)
+    used: bool = True
 
     @model_serializer(mode="wrap")
-    def _leave_out_the_first_version(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _leave_out_the_usual(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
         if not self.version:
             document.pop("version", None)
+        if self.used:
+            document.pop("used", None)
         return document
 
     def place(self) -> Position:
@@ -100,6 +106,11 @@ class Statement(fields.Part):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
+
+    @property
+    def in_use(self) -> tuple[Reference, ...]:
+        """The references that the weights were trained from."""
+        return tuple(each for each in self.references if each.used)
 
     def digest(self, chain_id: int, contract: Address) -> Bytes32:
         """EIP-712 digest of ModelStatement, bound to the LiveChain contract."""
@@ -153,6 +164,15 @@ class Request(fields.Part):
         if sum(map(bool, (self.classes, self.clients, self.samples))) != 1:
             raise ValueError("a request names classes, or clients, or samples")
         return self
+
+    @property
+    def chooses_again(self) -> bool:
+        """Whether the method's settings let the models that it retrains choose other references."""
+        _, _, document = self.method.partition(" ")
+        with suppress(ValueError):
+            settings = parse_json(document or "{}")
+            return isinstance(settings, dict) and settings.get("references") == References.CHOSEN_AGAIN
+        return False
 
     @property
     def forget(self) -> Forget:
@@ -258,7 +278,8 @@ class Redaction(fields.Part):
     A committee member measures `claims` again before it votes.  Without weights and claims the model is
     withdrawn: its owner did not do its part of the request in time.  `left_out`: classes that earlier
     requests removed from the model; AD_r is measured without them.  `spot_check`: the check of its owner's
-    training, if any.
+    training, if any.  `chosen_by`: the last request by which the model chose references again, if that is an
+    earlier one.
     """
 
     version: int = Field(ge=1)
@@ -267,11 +288,12 @@ class Redaction(fields.Part):
     claims: Claimed | None
     left_out: tuple[Number, ...] = ()
     spot_check: SpotCheck | None = None
+    chosen_by: Request | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("left_out", "spot_check"):
+        for name in ("left_out", "spot_check", "chosen_by"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
@@ -311,6 +333,14 @@ class ModelNode(fields.Part):
         return parse_cid(cid)
 
     @property
+    def chosen_by(self) -> Request | None:
+        """The last request by which the model chose references again; None if it never did."""
+        if self.redaction is None:
+            return None
+        request = self.redaction.request
+        return request if request.chooses_again and not self.is_withdrawn else self.redaction.chosen_by
+
+    @property
     def signed_accuracy(self) -> float | None:
         """Accuracy of this version on its owner's test data; None if the owner did not sign this version."""
         is_signed = self.redaction is None or self.redaction.weights == self.statement.weights
@@ -335,6 +365,22 @@ class ModelNode(fields.Part):
             return ()
         removed = {*self.redaction.request.classes, *self.redaction.left_out}
         return tuple(sorted(removed - set(classes)))
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """The request that made this version, and the last that let its owner choose references again."""
+        named = (self.redaction.request, self.redaction.chosen_by) if self.redaction else ()
+        return tuple(request for request in named if request is not None)
+
+    @property
+    def has_chosen_again(self) -> bool:
+        """Whether its owner has chosen references again, so that an earlier one is not in use."""
+        return self.statement.in_use != self.statement.references
+
+    def added_to(self, published: Collection[Position]) -> tuple[Position, ...]:
+        """The places of the references that the model was not published with."""
+        places = (each.place() for each in self.statement.references)
+        return tuple(place for place in places if place not in published)
 
     @property
     def sealed(self) -> tuple[Uri, ...]:

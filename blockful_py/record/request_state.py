@@ -301,9 +301,7 @@ class RequestStanding:
             reached = any(each.request.forget == self.request.forget for each in placed.answers)
             if not reached and (
                 name in self._decided_without
-                or any(
-                    self._is_old(each.name, each.version, old) for each in placed.node.statement.references
-                )
+                or any(self._is_old(each.name, each.version, old) for each in placed.node.statement.in_use)
             ):
                 old[name] = None
         return tuple(old)

@@ -11,7 +11,8 @@ merkle     its chameleon hash is the leaf at its place under its block's root
 header     its block's opening opens the header's chameleon hash for the header's version
 link       the headers link from its block to genesis
 signature  its owner signed its statement, over these references; a later version also carries
-           the request, signed by the owners of the starts that it names
+           the request, signed by the owners of the starts that it names.  A statement with other
+           references also needs a request that let its owner choose again
 settled    no redaction that touched it is unfinished
 
 It also checks the promises of both chains (record/history.py).
@@ -30,11 +31,11 @@ from blockful_py.ledger.protocols import LiveReader, Store
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
     Descendants,
-    check_descent,
     check_header,
     check_leaf,
     check_link,
     check_opening,
+    check_redaction,
     check_request,
     check_statement,
     require,
@@ -109,6 +110,7 @@ class Verifier:
         self._opened: set[int] = set()
         self._trees: dict[int, merkle.MerkleTree] = {}
         self._requests: dict[Request, Descendants] = {}
+        self._added: dict[Position, tuple[Position, ...]] = {}
         self._hashes = [payload.genesis_block_hash(live.chain_id, live.address)]
 
     def positions(self) -> Iterator[Position]:
@@ -248,13 +250,33 @@ class Verifier:
 
     def _signature(self, transaction: ModelTransaction, node: ModelNode, subject: str) -> None:
         check_statement(self._live, transaction, node, subject)
-        if node.redaction is None:
-            return
-        request = node.redaction.request
-        if request not in self._requests:
-            check_request(self._live, request, self._view.find, subject)
-            self._requests[request] = Descendants(request, self._view.find)
-        check_descent(transaction, self._requests[request], subject)
+
+        def descendants(request: Request) -> Descendants:
+            if request not in self._requests:
+                check_request(self._live, request, self._view.find, subject)
+                self._requests[request] = Descendants(request, self._view.find, self._added_to)
+            return self._requests[request]
+
+        check_redaction(transaction, node, self._view.find, descendants, subject)
+
+    def _added_to(self, transaction: ModelTransaction) -> tuple[Position, ...]:
+        """References that a model's owner has chosen since it was published."""
+        place = transaction.position
+        if place not in self._added:
+            added: tuple[Position, ...] = ()
+            if transaction.version:
+                node = self._node(transaction)
+                added = node.added_to(transaction.references)
+                if added:
+                    check_statement(self._live, transaction, node, f"model {node.name} at {place}")
+            self._added[place] = added
+        return self._added[place]
+
+    def _node(self, transaction: ModelTransaction) -> ModelNode:
+        try:
+            return parse_node(self._store.read(transaction.uri, MAX_NODE_BYTES))
+        except StorageError as error:
+            raise VerificationError("content", f"model at {transaction.position}", str(error)) from None
 
 
 def _broken(

@@ -17,6 +17,8 @@ from blockful_py.settings.sections import (
 )
 
 PAPER14_USERS = 14
+RETRAINING = ("retrain", "retrain_ahead", "clean_line")
+"""Methods with a setting `references`."""
 _ACCOUNT = re.compile("0x[0-9a-f]{40}")
 
 
@@ -32,6 +34,7 @@ def broken_rules(
     yield from broken_scenario(federation)
     yield from _learning(learning)
     yield from _unlearning(unlearning)
+    yield from _references(unlearning, federation, learning)
     yield from _committee(committee)
     yield from _storage(storage)
     yield from broken_engine(engine)
@@ -79,6 +82,25 @@ def _unlearning(unlearning: UnlearningSettings) -> Iterator[str]:
     for key, values in (("starts", unlearning.starts), ("classes", unlearning.classes)):
         if not values:
             yield f"unlearning.{key} is empty: name at least one."
+
+
+def _references(
+    unlearning: UnlearningSettings, federation: FederationSettings, learning: LearningSettings
+) -> Iterator[str]:
+    if unlearning.references == "kept":
+        return
+    if federation.scenario != "organic" or learning.trainer is not None:
+        yield (
+            "unlearning.references = 'chosen again' repeats eq. 1 on test data that are here: it needs "
+            "federation.scenario 'organic' and no learning.trainer. Otherwise leave it 'kept'."
+        )
+    for key in ("parallel", "sequential"):
+        method = getattr(unlearning, key)
+        if method not in RETRAINING and method != "auto" and ":" not in method:
+            yield (
+                f"unlearning.{key} {method!r} does not train models from their references, so it cannot "
+                f"choose them again: take {', '.join(RETRAINING)}, or leave unlearning.references 'kept'."
+            )
 
 
 def _committee(committee: CommitteeSettings) -> Iterator[str]:

@@ -78,6 +78,8 @@ class UnlearningSettings(Section):
             instead of `classes`, which then only decide how `few_hold` divides the data.
         parallel, sequential: the method of each paradigm (listed in docs/reference/unlearning.md); "auto"
             takes the best that the request's situation allows.
+        references: "kept", or "chosen again" by eq. 1, without the forgotten data, by the models that the
+            request retrains (`organic`; methods retrain, retrain_ahead and clean_line).
         alpha: discount factor of eq. 7.
         epsilon: descendants whose update is at most this long (L2) stay.
         options: a method's own settings by its name, such as {clean_increments = {heal_steps = 8}}.
@@ -93,6 +95,7 @@ class UnlearningSettings(Section):
     samples: tuple[str, ...] = ()
     parallel: str = "auto"
     sequential: str = "auto"
+    references: Literal["kept", "chosen again"] = "kept"
     alpha: Positive = 1.0
     epsilon: NonNegative = 0.0
     options: dict[str, dict[str, bool | int | float | str]] = field(default_factory=dict)

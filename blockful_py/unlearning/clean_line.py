@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
 
 from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights, aggregate
-from blockful_py.types import Paradigm
+from blockful_py.types import Paradigm, References
+from blockful_py.unlearning.chosen_again import references_of, require_references
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.line import (
     first_phase,
@@ -47,20 +48,29 @@ class CleanLine(AllAtOnce):
     retraining's passes each (`line.training_phases`).
     No weight that f has reached is used, so no bit of w' depends on the forgotten samples.  If an owner keeps
     no samples, its training returns the initial weights.
+
+    `references`: "kept", or "chosen again" by eq. 1 (`chosen_again`); models scored are then w'_j, the end of
+    the line where f has reached j without affecting it, and published weights elsewhere.  The line begins at
+    the mean of all candidates that f has not reached.
     """
 
+    references: str = References.KEPT
     name: ClassVar[str] = "clean_line"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
     levels: ClassVar[frozenset[Level]] = frozenset(Level)
     review: ClassVar[Review] = Review.REMEASURED
 
+    def __post_init__(self) -> None:
+        require_references(self.references)
+
     def unlearn(self, task: UnlearningTask) -> Outcome:
         task.require_samples()
-        began = perf_counter()
+        began, settled = perf_counter(), references_of(task, self.references)
+        task = settled.task
         meter = Meter()
         names = models_on_line(task)
-        start = line_start(task, names)
+        start = line_start(task, names, settled.above)
         first, second, own = training_phases(task, names)
         line = stored_line(task, names, start)
         with meter.job(LINE) if line is None else meter.preparation() as work:
@@ -73,10 +83,12 @@ class CleanLine(AllAtOnce):
         drawn = perf_counter()
         weights: dict[str, Weights] = {}
         for name in task.affected():
-            references = task.graph.references(name)
-            begin = aggregate([weights.get(each, line) for each in references]) if references else line
-            weights[name] = own.train(task, [name], begin, final=0.0)
-            with meter.job(name, after=(LINE, *references)) as work:
+            with meter.job(name, after=(LINE, *settled.above(name))) as work:
+                settled.choose(name, {**dict.fromkeys(names, line), **weights}, work)
+                references = task.references(name)
+                begin = aggregate([weights.get(each, line) for each in references]) if references else line
+                weights[name] = own.train(task, [name], begin, final=0.0)
                 work.trained(own.samples(task, name))
         seconds = {LINE: drawn - began, self.name: perf_counter() - drawn}
-        return outcome_of(task, weights, meter.cost(), seconds)
+        outcome = outcome_of(task, weights, meter.cost(), seconds)
+        return replace(outcome, references=settled.of_affected())

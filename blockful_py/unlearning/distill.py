@@ -75,7 +75,7 @@ class Distill:
         updated: dict[str, Weights] = {}
         for name in task.affected():
             began = perf_counter()
-            with meter.job(name, after=task.graph.references(name)) as work:
+            with meter.job(name, after=task.references(name)) as work:
                 updated[name] = self._student(task, name, updated, work)
             yield ModelUpdate(name, updated[name], perf_counter() - began, meter.cost())
 

@@ -83,7 +83,9 @@ class GradientAscent(AllAtOnce):
         Raises UnlearningError: the owner of an ascended start holds none of the forgotten samples.
         """
         began = perf_counter()
-        paths = path_weights(task.graph, task.starts)
+        trained_from = task.trained_from()
+        paths = path_weights(trained_from, task.starts)
+        no_longer = sorted({*task.affected()}.difference(paths.names)) if task.used else ()
         weighed = perf_counter()
         starts, deltas = self._updated_starts(task, paths, meter)
         started = perf_counter()
@@ -99,10 +101,10 @@ class GradientAscent(AllAtOnce):
                 (name for name in task.affected() if name in changed),
                 lambda name: starts[name] if name in starts else passed.weights[name],
             ),
-            skipped=passed.skipped,
+            skipped={**dict.fromkeys(no_longer, 0.0), **passed.skipped},
             path_weights=paths,
             depth_bound=depth_bound(
-                self.alpha * longest_change, self.epsilon, single_reference_models(task.graph, task.starts)
+                self.alpha * longest_change, self.epsilon, single_reference_models(trained_from, task.starts)
             ),
             depth_observed=max(depth[name].longest for name in changed),
             seconds={
@@ -132,7 +134,7 @@ class GradientAscent(AllAtOnce):
                     task.models[reference].weights,
                     passed_change(row[reference], paths.starts, deltas, self.alpha),
                 )
-                for reference in task.graph.references(name)
+                for reference in task.references(name)
                 if reference in row and reference not in starts
             }
             with meter.job(name, after=starts.keys() & set(task.graph.ancestors([name]))) as work:

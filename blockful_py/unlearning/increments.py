@@ -30,9 +30,9 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
     above = set(task.graph.ancestors(task.starts)) | set(task.graph.ancestors(affected))
     names = []
     for name in task.graph.topological_order():
-        if name not in affected and (name not in above or not task.graph.references(name)):
+        if name not in affected and (name not in above or not task.references(name)):
             continue
-        needed = (name, *task.graph.references(name))
+        needed = (name, *task.references(name))
         missing = [other for other in needed if other not in task.models]
         if missing or task.models[name].user not in task.users:
             raise UnlearningError(
@@ -104,7 +104,7 @@ def passed_on(task: UnlearningTask, changes: Mapping[str, Change]) -> dict[str, 
     for name in task.graph.topological_order():
         if name not in task.models:
             continue
-        references = task.graph.references(name)
+        references = task.references(name)
         received = np.zeros(size)
         for reference in references:
             if reference in total:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -137,9 +138,14 @@ def models_on_line(task: UnlearningTask) -> tuple[str, ...]:
     return tuple(name for name in task.reached() if name in here)
 
 
-def line_start(task: UnlearningTask, names: Sequence[str]) -> Weights:
-    """Mean of the references outside `names`; the shared initialisation without such references."""
-    clean = sorted({each for name in names for each in task.graph.references(name)} - set(names))
+def line_start(
+    task: UnlearningTask, names: Sequence[str], above: Callable[[str], Iterable[str]] | None = None
+) -> Weights:
+    """Mean of the references outside `names`; the shared initialisation without such references.
+
+    `above`: models that count as references of a model, by default the ones that it was trained from.
+    """
+    clean = sorted(set(chain(*map(above or task.references, names))) - set(names))
     return aggregate([task.models[name].weights for name in clean]) if clean else task.initial
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Level
 from blockful_py.graph.path_weights import PathWeights
+from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Cost
@@ -96,6 +97,7 @@ class ModelUpdate:
         seconds: wall time of the update.
         cost: cost of the request up to this update; None if the method does not count it.
         increments: origin of the request's clean increments, for a method that uses them.
+        references: the references that the model chose again; None if it keeps its own.
     """
 
     name: str
@@ -103,6 +105,7 @@ class ModelUpdate:
     seconds: float
     cost: Cost | None = None
     increments: IncrementsUsed | None = None
+    references: tuple[ScoredModel, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,7 @@ class Outcome:
         seconds: wall time by stage.
         cost: counted sample passes.
         increments: origin of the clean increments, for a method that uses them.
+        references: references that models chose again, by model.
     """
 
     weights: Mapping[str, Weights]
@@ -129,6 +133,7 @@ class Outcome:
     path_weights: PathWeights | None = None
     depth_bound: int | None = None
     increments: IncrementsUsed | None = None
+    references: Mapping[str, tuple[ScoredModel, ...]] = field(default_factory=dict)
 
 
 class Method(Protocol):
@@ -201,7 +206,8 @@ def steps_of(outcome: Outcome) -> Iterator[ModelUpdate]:
     """Steps of a method that computes all weights at once; each step reports an equal part of its time."""
     each = sum(outcome.seconds.values()) / len(outcome.weights)
     for name, weights in outcome.weights.items():
-        yield ModelUpdate(name, weights, each, outcome.cost, outcome.increments)
+        chosen = outcome.references.get(name)
+        yield ModelUpdate(name, weights, each, outcome.cost, outcome.increments, chosen)
 
 
 class AllAtOnce(ABC):

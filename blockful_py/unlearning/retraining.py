@@ -78,7 +78,7 @@ def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
 def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]) -> Weights:
     """Mean of a model's references (paper, eq. 17); the shared initialisation without references."""
     references = [
-        updated.get(reference, task.models[reference].weights) for reference in task.graph.references(name)
+        updated.get(reference, task.models[reference].weights) for reference in task.references(name)
     ]
     return aggregate(references) if references else task.initial
 

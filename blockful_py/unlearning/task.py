@@ -16,6 +16,7 @@ from blockful_py.learning.federation import FederationSpec, TrainedModel, initia
 from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
+from blockful_py.learning.selection import Selection
 from blockful_py.learning.together import Fitter, fit_together
 from blockful_py.learning.trainer import Trainer
 from blockful_py.learning.weights import Weights, require_finite, require_same_form
@@ -32,7 +33,9 @@ class UnlearningTask:
     """A request: `starts` and all models that inherit from them must forget the samples that `forget` names.
 
     Attributes:
-        graph: the inheritance graph of all models.
+        graph: the inheritance graph of all models, which decides the reach of a request.
+        used: references of the models that were trained from others than their references in the graph.
+        selection: repeats the choice of references by eq. 1; None where it did not choose them.
         models: the affected models (starts and descendants) and their references, as published; other models
             are allowed, and some methods need all ancestors.
         users: data by user index.
@@ -71,6 +74,8 @@ class UnlearningTask:
     trainer: Trainer | None = None
     fitter: Fitter = fit_together
     changer: Changer = change_here
+    used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    selection: Selection | None = None
 
     @classmethod
     def of(
@@ -100,6 +105,7 @@ class UnlearningTask:
             fitter=settings.fitter,
             proxy=proxy,
             stored=stored or {},
+            selection=Selection.of(settings),
         )
 
     def __post_init__(self) -> None:
@@ -111,7 +117,7 @@ class UnlearningTask:
                 "ask at level client."
             )
         affected = self.affected()
-        self._check_models(set(affected) | set(chain(*map(self.graph.references, affected))))
+        self._check_models(set(affected) | set(chain(*map(self.references, affected))))
         if not self.alone:
             self._check_classes()
             self._check_owners()
@@ -123,6 +129,16 @@ class UnlearningTask:
     def classes(self) -> tuple[int, ...]:
         """Labels to forget; empty at the levels client and sample."""
         return self.forget.classes
+
+    def references(self, name: str) -> tuple[str, ...]:
+        """The references that a model is trained from: by the graph, unless it has chosen others."""
+        return self.used[name] if name in self.used else self.graph.references(name)
+
+    def trained_from(self) -> InheritanceGraph:
+        """The graph of the references that models are trained from."""
+        if not self.used:
+            return self.graph
+        return InheritanceGraph.from_references({name: self.references(name) for name in self.graph.names})
 
     def affected(self) -> tuple[str, ...]:
         """Starts and descendants, in topological order."""
@@ -140,10 +156,14 @@ class UnlearningTask:
 
         In topological order.  Owners whose data is not here count as holding no forgotten data.
         """
-        here = [name for name in self.graph.names if name in self.models]
-        holders = [name for name in here if self.models[name].user in self.users and self.is_taught(name)]
+        holders = self.taught()
         wanted = {*self.starts, *holders, *self.graph.descendants([*self.starts, *holders])}
         return tuple(name for name in self.graph.topological_order() if name in wanted)
+
+    def taught(self) -> tuple[str, ...]:
+        """The models that were trained on data that affected models must not know."""
+        here = [name for name in self.graph.names if name in self.models]
+        return tuple(name for name in here if self.models[name].user in self.users and self.is_taught(name))
 
     def weights(self, names: Iterable[str]) -> Mapping[str, Weights]:
         """Published state dicts by name."""

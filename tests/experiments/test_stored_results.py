@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attack_costs_table import markdown as attack_costs
+from benchmarks.chosen_again import render as client_in_the_graph
 from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
@@ -170,6 +171,11 @@ def test_what_a_request_takes_follows_from_its_file() -> None:
     assert costs(result) == (RESULTS / "unlearning.md").read_text(encoding="utf-8")
     result["cases"][1]["passes"] *= 2
     assert costs(result) != (RESULTS / "unlearning.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_a_client_in_the_graph_follows_from_its_figures() -> None:
+    figures = load(FIGURES, "chosen_again")
+    assert client_in_the_graph(figures) == (RESULTS / "chosen_again.md").read_text(encoding="utf-8")
 
 
 def test_requests_in_turn_follow_from_their_file() -> None:

@@ -110,6 +110,12 @@ class GeneratedFederation:
         """Loses the node of a model."""
         del self._files[self._uris[row]]
 
+    def choose(self, row: int, reference: int) -> None:
+        """Adds a reference to the model's next statement."""
+        place = self.positions[reference]
+        named = {"name": f"m{reference}", "position": str(place), "accuracy": 0.5}
+        self._statements[row]["references"] = [*self._statements[row]["references"], named]
+
     def publish(self, models: int, name: str = "m{row}") -> None:
         """Publishes further models; `name` has a place for the row."""
         while models > 0:

@@ -72,6 +72,34 @@ def test_a_request_is_found_at_all_models_that_it_replaced(
     assert {row["position"] for row in current} == {federation.positions[row].packed for row in replaced}
 
 
+def test_references_that_owners_chose_again_join_those_on_the_chain(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    """A later model can be no reference, whatever a node says."""
+    row = 15
+    new, later = (each for each in (next(set_aside(federation, row)), 19))
+    for each in (new, later):
+        federation.choose(row, each)
+    federation.forget([row])
+    path = tmp_path / "index"
+    with RecordIndex(path, federation.sources()) as index:
+        index.follow()
+    edges = IndexReader(path).rows(
+        "SELECT reference FROM reference WHERE model = ?", (federation.positions[row].packed,)
+    )
+    assert {edge["reference"] for edge in edges} == {
+        federation.positions[each].packed for each in (*federation.references[row], new)
+    }
+
+
+def set_aside(federation: GeneratedFederation, row: int) -> Iterator[int]:
+    """Models of earlier blocks that a model does not refer to."""
+    height = federation.positions[row].height
+    for each, place in enumerate(federation.positions):
+        if place.height < height and each not in federation.references[row]:
+            yield each
+
+
 def test_following_reads_only_what_is_new(federation: GeneratedFederation, tmp_path: Path) -> None:
     path = tmp_path / "index"
     with RecordIndex(path, federation.sources()) as index:

@@ -52,6 +52,15 @@ def refusal(*overrides: str) -> str:
         ("learning=3", "learning must be a section, not 3."),
         ("learning.increments=some", "learning.increments must be a list or 'all', not 'some'."),
         ("learning.increments=[-1]", "learning.increments must be at least 0 or 'all', not [-1]."),
+        (
+            "unlearning.references='chosen again'",
+            "unlearning.references = 'chosen again' repeats eq. 1 on test data that are here: it needs "
+            "federation.scenario 'organic' and no learning.trainer. Otherwise leave it 'kept'.",
+        ),
+        (
+            "unlearning.references='chosen'",
+            "unlearning.references must be one of kept, chosen again, not 'chosen'",
+        ),
         ("unlearning.classes=[1, 'a']", "unlearning.classes.1 must be a whole number, not 'a'."),
         ("federation.missing={a = [1]}", "federation.missing.a must be a whole number, not 'a'."),
         ("federation.accounts=3", "federation.accounts must be text, not 3."),
@@ -155,3 +164,11 @@ def test_an_import_that_takes_seconds_would_be_seen() -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "'torch'" in result.stdout and "'numpy'" in result.stdout
+
+
+def test_references_are_chosen_again_by_methods_that_train_from_them() -> None:
+    again = ("federation.scenario=organic", "unlearning.references='chosen again'")
+    assert Settings.load(None, again).unlearning.references == "chosen again"
+    message = refusal(*again, "unlearning.parallel=ppnr")
+    assert message.startswith("unlearning.parallel 'ppnr' does not train models from their references")
+    assert "take retrain, retrain_ahead, clean_line, or leave unlearning.references 'kept'" in message

@@ -73,7 +73,7 @@ class EventPublisher:
                     model=statement.name,
                     user=statement.user,
                     round=statement.round,
-                    references=tuple(each.name for each in statement.references),
+                    references=tuple(each.name for each in statement.in_use),
                     accuracy=statement.accuracy,
                     position=str(placed.position),
                     weights=statement.weights,

@@ -230,9 +230,9 @@ class PartCollector:
             )
             old = OnDemand(left, lambda name: weights[uris[name]])
             announced = {name: weights[nodes[name].weights] for name in starts}
-            new = recompute(method, record.graph, starts, old, announced)
+            new = recompute(method, record.trained_from, starts, old, announced)
             follows = OnDemand((name for name in new if name not in nodes), new.__getitem__)
-        self._redactor.replace(record, follows, request, (), nodes)
+        self._redactor.replace(record, follows, request, (), handed_in=nodes)
 
     def withdraw(self, status: RequestStanding) -> None:
         """Withdraws the models whose owners did not answer in time.  A job must be open.
@@ -245,7 +245,7 @@ class PartCollector:
         nodes = {name: withdrawn(record[name], status.request) for name in names}
         live = self._context.stores.live
         self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
-        self._redactor.replace(record, {}, status.request, (), nodes)
+        self._redactor.replace(record, {}, status.request, (), handed_in=nodes)
 
     def _nodes(self, parts: Mapping[str, Uri]) -> dict[str, ModelNode]:
         """The nodes that were handed in.  Members check their statements and figures."""
@@ -266,5 +266,6 @@ def withdrawn(placed: PlacedNode, request: Request) -> ModelNode:
         request=request,
         claims=None,
         left_out=placed.node.removed_beside(request.classes),
+        chosen_by=placed.node.chosen_by,
     )
     return placed.node.model_copy(update={"redaction": redaction})

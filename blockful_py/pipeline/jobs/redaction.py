@@ -16,6 +16,7 @@ from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
+from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.evaluation import accuracy
 from blockful_py.learning.form import form_of
 from blockful_py.learning.weights import Weights
@@ -24,7 +25,7 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import Decided, settlement_of
 from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.statements import renewed_references, retrained_privacy
+from blockful_py.pipeline.review.statements import chosen_references, renewed_references, retrained_privacy
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
@@ -85,6 +86,7 @@ class Redactor:
         new: Mapping[str, Weights],
         request: Request,
         signed_by_owner: Collection[str],
+        chosen: Mapping[str, Sequence[ScoredModel]] = MappingProxyType({}),
         handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
         progress: Progress | None = None,
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
@@ -97,6 +99,7 @@ class Redactor:
             new: read once per model, a few models at a time just before they are stored.
             signed_by_owner: models whose owners made the new weights and sign a new statement.
             handed_in: nodes that their owners made elsewhere, whose files are in the live store.
+            chosen: references that owners chose again, best first, by model.
             disclosures: by model.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
@@ -123,7 +126,7 @@ class Redactor:
             for some in batches(new):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
-                made = self.make(catalogue, weights, request, signed_by_owner, disclosures)
+                made = self.make(catalogue, weights, request, signed_by_owner, disclosures, chosen)
                 with self._stopwatch("store"):
                     made_nodes = {name: node for name, (_, node) in made.items()}
                     disclosed = [disclosures[name].sealed for name in made if name in disclosures]
@@ -156,6 +159,7 @@ class Redactor:
         request: Request,
         signed_by_owner: Collection[str],
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
+        chosen: Mapping[str, Sequence[ScoredModel]] = MappingProxyType({}),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
         """By model, the sealed new weights and the node, without storing them.
 
@@ -179,10 +183,11 @@ class Redactor:
                     claims=claims[name],
                     left_out=left_out[name],
                     spot_check=disclosures[name].said if name in disclosures else None,
+                    chosen_by=None if name in chosen else catalogue[name].node.chosen_by,
                 )
                 node = catalogue[name].node
                 if name in signed_by_owner:
-                    node = self._resigned(catalogue, name, weights, sealed, request)
+                    node = self._resigned(catalogue, name, weights, sealed, request, chosen.get(name))
                 made[name] = sealed, node.model_copy(update={"redaction": redaction})
         return made
 
@@ -217,7 +222,13 @@ class Redactor:
         stored.keys.update((file.uri, file.key) for file in sealed)
 
     def _resigned(
-        self, catalogue: Catalogue, name: str, weights: Weights, sealed: SealedFile, request: Request
+        self,
+        catalogue: Catalogue,
+        name: str,
+        weights: Weights,
+        sealed: SealedFile,
+        request: Request,
+        chosen: Sequence[ScoredModel] | None,
     ) -> ModelNode:
         """The node with a new statement of the owner, about the new weights."""
         placed = catalogue[name]
@@ -225,9 +236,13 @@ class Redactor:
         starts = [start.name for start in request.starts]
         affected = {*starts, *catalogue.graph.descendants(starts)}
         user = self._context.setup.user(statement.user)
+        if chosen is None:
+            references = renewed_references(statement, catalogue, affected)
+        else:
+            references = chosen_references(statement, catalogue, request, affected, chosen)
         changed = {
             "weights": cid_string(sealed.uri),
-            "references": renewed_references(statement, catalogue, affected),
+            "references": references,
             "accuracy": accuracy(self._context.setup.architecture, weights, user.test),
             "privacy": statement.privacy
             and retrained_privacy(statement, request, user, self._earlier(placed, request)),

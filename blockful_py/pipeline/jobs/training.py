@@ -48,7 +48,7 @@ def trained_model(placed: PlacedNode, weights: Weights) -> TrainedModel:
         name=statement.name,
         user=statement.user,
         round=statement.round,
-        references=tuple(ScoredModel(r.name, r.accuracy or 0.0) for r in statement.references),
+        references=tuple(ScoredModel(r.name, r.accuracy) for r in statement.in_use),
         weights=weights,
         accuracy=statement.accuracy,
         training=training_of(statement),

@@ -19,6 +19,7 @@ from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationE
 from blockful_py.keys.erasure import Erasure
 from blockful_py.learning.federation import TrainedModel, initial_weights
 from blockful_py.learning.plugins import failing_as
+from blockful_py.learning.selection import Selection
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -112,6 +113,8 @@ class Unlearner:
         wanted = affected | set(chain.from_iterable(map(graph.references, affected)))
         if Need.HOLDERS_DATA in method.needs:
             wanted |= set(graph.ancestors(affected))
+        if request.chooses_again:
+            wanted = set(catalogue.with_weights)
         proxy = None
         if Need.PROXY_DATA in method.needs:
             proxy = balanced_proxy(self._context.setup.dataset.proxy, request.forget, PROXY_SAMPLES)
@@ -134,6 +137,8 @@ class Unlearner:
             trainer=self._context.setup.federation.trainer,
             fitter=self._context.setup.federation.fitter,
             changer=self._context.changer,
+            used=catalogue.used,
+            selection=Selection.of(self._context.setup.federation),
         )
 
     def _before(self, placed: PlacedNode, request: Request) -> TrainedModel:
@@ -163,7 +168,8 @@ class Unlearner:
         resigned = self._resigned(method, task)
         redaction = None
         if pending:
-            redaction = self._redactor.replace(catalogue, pending, request, resigned, progress=self._progress)
+            chosen, shown = outcome.references, self._progress
+            redaction = self._redactor.replace(catalogue, pending, request, resigned, chosen, progress=shown)
         heights = {catalogue[name].position.height for name in pending}
         return replace(
             self._unlearned(request, task),
@@ -189,21 +195,21 @@ class Unlearner:
         increments: IncrementsUsed | None = None
         resigned = self._resigned(method, task)
         with self._progress.stage("unlearn model by model", len(task.affected())) as advance:
-            for step in self._steps(catalogue, method, task, fresh):
+            for step in self._steps(request, method, task, fresh):
                 name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
                 fresh[name] = weights
                 if self._pending(catalogue, {name: weights}, request):
-                    redaction = self._redactor.replace(catalogue, {name: weights}, request, resigned)
+                    new, chosen = {name: weights}, {} if step.references is None else {name: step.references}
+                    redaction = self._redactor.replace(catalogue, new, request, resigned, chosen)
                     nodes.update(redaction.nodes)
                     executed += redaction.executed
                     catalogue = self._context.record.catalogue.read()
                 advance(1)
         updated = [name for name in task.affected() if name in nodes]
-        formula = (
-            expected_sequential(len(updated), mean_references(catalogue.references(), updated))
-            if updated
-            else Operations()
-        )
+        above = {name: _above(task, name, request) for name in updated}
+        formula = Operations()
+        if updated:
+            formula = expected_sequential(len(updated), mean_references(above, updated))
         depths = task.graph.depth(task.starts)
         return replace(
             self._unlearned(request, task),
@@ -235,7 +241,7 @@ class Unlearner:
 
     def _steps(
         self,
-        catalogue: Catalogue,
+        request: Request,
         method: Method,
         task: UnlearningTask,
         fresh: Mapping[str, Weights],
@@ -247,17 +253,19 @@ class Unlearner:
         for number, name in enumerate(task.affected()):
             if number and Need.DESCENDANT_DATA in method.needs:
                 with self._stopwatch("store"):
-                    self._fetch_references(task, name, fresh)
+                    self._fetch_references(task, name, fresh, request)
             with self._stopwatch("unlearn"), failing_as(UnlearningError, what):
                 step = next(steps, None)
             if step is None:
                 return
             yield step
 
-    def _fetch_references(self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights]) -> None:
-        """Downloads a model's references from the live chain and compares them with the weights in use."""
+    def _fetch_references(
+        self, task: UnlearningTask, name: str, fresh: Mapping[str, Weights], request: Request
+    ) -> None:
+        """Downloads the models that a model may be trained from, and compares their weights."""
         catalogue = self._context.record.catalogue.read()
-        fetched = load_models(catalogue, task.graph.references(name), self._context.weights)
+        fetched = load_models(catalogue, _above(task, name, request), self._context.weights)
         for reference, model in fetched.items():
             self._counter.downloaded()
             expected = fresh.get(reference, task.models[reference].weights)
@@ -291,6 +299,13 @@ def replaced_for(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]
     return {
         name: node for name, node in nodes.items() if node.redaction and node.redaction.request == request
     }
+
+
+def _above(task: UnlearningTask, name: str, request: Request) -> tuple[str, ...]:
+    """The models that a request may train a model from."""
+    if request.chooses_again and task.selection is not None:
+        return task.selection.candidates(name, task.models.keys())
+    return task.references(name)
 
 
 def _longest_change(task: UnlearningTask, new: Mapping[str, Weights]) -> float:

@@ -49,7 +49,7 @@ class CleanReferences:
         """
         record, parts = status.record, status.parts if status.is_by_waves else {}
         weights, as_published = {}, True
-        for reference in record.graph.references(name):
+        for reference in record.trained_from.references(name):
             placed, part = record[reference], parts.get(reference)
             as_published = as_published and part == placed.uri
             if placed.node.is_withdrawn or (part is None and reference in status.auxiliary):

@@ -24,10 +24,13 @@ from blockful_py.errors import (
     BlockfulError,
     EarlyError,
     InvalidSignatureError,
+    LearningError,
     RefusedError,
 )
 from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_sealed
+from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.form import form_of
+from blockful_py.learning.selection import Selection
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
@@ -38,7 +41,7 @@ from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.spot_checks import SpotChecks
-from blockful_py.pipeline.review.statements import renewed_references
+from blockful_py.pipeline.review.statements import chosen_references, renewed_references
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.contracts import Contracts
@@ -360,20 +363,29 @@ class ContentReviewer:
         signer = node.signer(self._live.chain_id, self._live.address)
         require(signer == target.owner, f"model {node.name} is not signed by its owner")
         current = catalogue[node.name].node.statement
-        removed = catalogue[node.name].node.removed_beside(proposed.redaction.request.classes)
+        request = proposed.redaction.request
+        removed = catalogue[node.name].node.removed_beside(request.classes)
         require(
             proposed.redaction.left_out == removed,
             f"model {node.name} leaves out classes {list(proposed.redaction.left_out)} of AD_r, its record "
             f"says {list(removed)}",
         )
-        places = sorted(reference.place() for reference in node.statement.references)
-        kept = sorted(reference.place() for reference in current.references)
-        require(places == kept, f"model {node.name} lists other references")
+        chosen_by = None if request.chooses_again else catalogue[node.name].node.chosen_by
+        require(
+            proposed.redaction.chosen_by == chosen_by,
+            f"model {node.name} names another request as the one by which it chose its references",
+        )
+        if request.chooses_again and not node.is_withdrawn:
+            self._check_choice(proposed, catalogue, affected)
+        else:
+            places = [reference.place() for reference in node.statement.references]
+            kept = [reference.place() for reference in current.references]
+            require(sorted(places) == sorted(kept), f"model {node.name} lists other references")
         require(
             (node.statement.training, node.statement.samples) == (current.training, current.samples),
             f"model {node.name} states another recipe of training, or other samples",
         )
-        if node.statement != current:
+        if node.statement != current and not request.chooses_again:
             renewed = renewed_references(current, catalogue, affected)
             for stated, asked in zip(node.statement.references, renewed, strict=True):
                 require(
@@ -390,6 +402,39 @@ class ContentReviewer:
             f"model {node.name} is proposed for another place or version",
         )
 
+    def _check_choice(self, proposed: Proposed, catalogue: Catalogue, affected: AbstractSet[str]) -> None:
+        """Requires a new signed statement that names as many candidates as eq. 1 chooses.
+
+        Nobody else has the owner's test data, so its scores, and thereby which candidates are best, are its
+        word, as at publication.
+        """
+        node, name = proposed.node, proposed.node.name
+        require(
+            parse_cid(node.statement.weights) == node.weights,
+            f"model {name} chose references again, and its owner has not signed the new weights",
+        )
+        chosen = [ScoredModel(each.name, each.accuracy) for each in node.statement.in_use]
+        selection = Selection.of(self._sources.setup.federation)
+        if selection is None:
+            raise RefusedError("eq. 1 did not choose this federation's references")
+        try:
+            candidates = selection.candidates(name, catalogue.with_weights)
+        except LearningError as error:
+            raise RefusedError(str(error)) from None
+        strangers = sorted({each.name for each in chosen} - set(candidates))
+        require(not strangers, f"model {name} chose {', '.join(strangers)}, which it had not drawn")
+        least = min(self._sources.setup.federation.scenario.references, len(candidates))
+        require(
+            least <= len(chosen) <= max(least, selection.forced(name)),
+            f"model {name} chose {len(chosen)} references, eq. 1 chooses {least}",
+        )
+        current = catalogue[name].node.statement
+        expected = chosen_references(current, catalogue, proposed.redaction.request, affected, chosen)
+        require(
+            {*node.statement.references} == {*expected} and len(node.statement.references) == len(expected),
+            f"model {name} states its references otherwise than it chose them",
+        )
+
     def _recompute(
         self, method: Method, request: Request, proposed: Sequence[Proposed], catalogue: Catalogue
     ) -> None:
@@ -402,7 +447,7 @@ class ContentReviewer:
         current = OnDemand(
             catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
         )
-        expected = recompute(method, catalogue.graph, starts, current, announced)
+        expected = recompute(method, catalogue.trained_from, starts, current, announced)
         names = {each.node.name for each in proposed}
         left_out = sorted(expected.keys() - names)
         require(not left_out, f"{', '.join(left_out)} would not be unlearned")

@@ -13,6 +13,7 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.model_node import Request, canonical_json, parse_sample
 from blockful_py.record.parts import by_waves
 from blockful_py.settings import UnlearningSettings
+from blockful_py.settings.rules import RETRAINING
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Need, Review
 from blockful_py.unlearning.registry import create_method
@@ -22,8 +23,20 @@ TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FIS
 
 
 def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
-    """A method's part of the settings; its `options` override alpha and epsilon."""
-    common = {"alpha": settings.alpha, "epsilon": settings.epsilon} if name == "gradient_ascent" else {}
+    """A method's part of the settings; its `options` override alpha and epsilon.
+
+    Raises SettingsError if references are to be chosen again, and the method trains from none.
+    """
+    common: dict[str, Any] = {}
+    if name == "gradient_ascent":
+        common = {"alpha": settings.alpha, "epsilon": settings.epsilon}
+    if settings.references == "chosen again":
+        if name not in RETRAINING and ":" not in name:
+            raise SettingsError(
+                f"method {name!r} does not train models from their references, so it cannot choose them "
+                f"again: take {', '.join(RETRAINING)}, or leave unlearning.references 'kept'."
+            )
+        common["references"] = settings.references
     return {**common, **settings.options.get(name, {})}
 
 
@@ -116,6 +129,11 @@ def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> 
 
     `method`: the method that the request names.
     """
+    if request.chooses_again:
+        raise UnlearningError(
+            "among machines an owner waits for the new versions of its references, not of all candidates, so "
+            "references are not chosen again: ask with unlearning.references = 'kept'."
+        )
     if by_waves(request):
         return
     paradigm = Paradigm(request.paradigm)

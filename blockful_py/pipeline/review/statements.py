@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from blockful_py.errors import FormatError
 from blockful_py.forget import Forget
+from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.data import UserData
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.pipeline.review.methods import named_method, parse_method
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Reference, Request, Statement
+from blockful_py.record.parts import is_replaced
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.gradient_ascent import GradientAscent
@@ -38,11 +40,47 @@ def renewed_references(
     """
 
     def renewed(each: Reference) -> Reference:
+        if not each.used:
+            return each
         version = catalogue[each.name].version
         stays = version == each.version and each.name not in affected
         return each.model_copy(update={"version": version, "accuracy": each.accuracy if stays else None})
 
     return tuple(map(renewed, statement.references))
+
+
+def chosen_references(
+    statement: Statement,
+    catalogue: Catalogue,
+    request: Request,
+    affected: Collection[str],
+    chosen: Sequence[ScoredModel],
+) -> tuple[Reference, ...]:
+    """References of a statement on new weights whose owner has chosen again, at a request.
+
+    All references that the model had stay, in their order, without their accuracies; those not chosen are not
+    in use.  New ones follow.  The chosen ones name the version that was scored, and its accuracy.
+    """
+    accuracies = {each.name: each.accuracy for each in chosen}
+    had = {each.name for each in statement.references}
+
+    def settled(each: Reference) -> Reference:
+        if each.name not in accuracies:
+            return each.model_copy(update={"accuracy": None, "used": False})
+        return stated(each.name)
+
+    def stated(name: str) -> Reference:
+        placed = catalogue[name]
+        comes = name in affected and not is_replaced(placed, request)
+        return Reference(
+            name=name,
+            position=str(placed.position),
+            accuracy=accuracies[name],
+            version=placed.version + comes,
+        )
+
+    added = (stated(each.name) for each in chosen if each.name not in had)
+    return (*map(settled, statement.references), *added)
 
 
 def recorded_privacy(privacy: Spent | None) -> Privacy | None:

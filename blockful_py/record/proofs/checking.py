@@ -15,11 +15,11 @@ from blockful_py.crypto import curve, payload
 from blockful_py.errors import StorageError, VerificationError
 from blockful_py.record.checks import (
     Descendants,
-    check_descent,
     check_header,
     check_leaf,
     check_link,
     check_opening,
+    check_redaction,
     check_request,
     check_statement,
     require,
@@ -210,12 +210,18 @@ class _Checker:
             transaction = self.transactions[position]
             subject = self._subject(transaction)
             check_statement(self, transaction, node, subject)
-            if node.redaction is not None:
-                request = node.redaction.request
+
+            def descendants(request: Request, subject: str = subject) -> Descendants:
                 if request not in requests:
                     check_request(self, request, self.transactions.get, subject)
-                    requests[request] = Descendants(request, self.transactions.get)
-                check_descent(transaction, requests[request], subject)
+                    requests[request] = Descendants(request, self.transactions.get, self._added_to)
+                return requests[request]
+
+            check_redaction(transaction, node, self.transactions.get, descendants, subject)
+
+    def _added_to(self, transaction: ModelTransaction) -> tuple[Position, ...]:
+        node = self.nodes.get(transaction.position)
+        return node.added_to(transaction.references) if node else ()
 
     def _parts(self) -> Iterator[Transaction]:
         yield from (model.transaction for model in self._record.models)

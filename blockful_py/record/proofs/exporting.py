@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import RunError
@@ -37,17 +37,25 @@ def export_record(
     Raises RunError if the checkpoint is no block of the chain, or not below all needed blocks.
     """
     view = ChainView(live, rosters)
-    models = {position: view.transaction(position) for position in sorted(positions)}
-    nodes = {
-        position: store.read(transaction.uri, MAX_NODE_BYTES) for position, transaction in models.items()
-    }
-    others: dict[Position, ModelTransaction] = {}
-    for position, data in nodes.items():
-        redaction = parse_node(data).redaction
-        if redaction is not None:
-            starts = {start.place() for start in redaction.request.starts}
-            for each in {*starts, *_way_up(view, models[position], starts)} - models.keys():
-                others[each] = view.transaction(each)
+    nodes: dict[Position, bytes] = {}
+    needed, pending = set[Position](), sorted(positions)
+    while pending:
+        position = pending.pop()
+        if position in nodes:
+            continue
+        transaction = view.transaction(position)
+        nodes[position] = store.read(transaction.uri, MAX_NODE_BYTES)
+        node = parse_node(nodes[position])
+        needed.update(node.added_to(transaction.references))
+        for request in node.requests:
+            starts = {start.place() for start in request.starts}
+            way = _way_up(position, starts, lambda place: view.transaction(place).references)
+            if not way:  # it leads over references that their models have chosen since they were published
+                way = _way_up(position, starts, lambda place: _all_references(view, store, place))
+                pending += way
+            needed |= starts.union(way)
+    models = {position: view.transaction(position) for position in sorted(nodes)}
+    others = {position: view.transaction(position) for position in needed - models.keys()}
     first = 1 if checkpoint is None else _after(live, checkpoint)
     lowest = min(position.height for position in (*models, *others))
     if first > lowest:
@@ -90,17 +98,26 @@ def _with_path(view: ChainView, transaction: ModelTransaction) -> Transaction:
     return Transaction.of(transaction, merkle.proof(leaves, transaction.position.index))
 
 
-def _way_up(view: ChainView, model: ModelTransaction, starts: set[Position]) -> tuple[Position, ...]:
+def _all_references(view: ChainView, store: Store, position: Position) -> tuple[Position, ...]:
+    """The references of a model, on the chain and added by its owner's statement."""
+    transaction = view.transaction(position)
+    node = parse_node(store.read(transaction.uri, MAX_NODE_BYTES))
+    return (*transaction.references, *node.added_to(transaction.references))
+
+
+def _way_up(
+    model: Position, starts: set[Position], references: Callable[[Position], Sequence[Position]]
+) -> tuple[Position, ...]:
     """The positions between a model and the nearest start among its ancestors, both included."""
-    came_from: dict[Position, Position | None] = {model.position: None}
-    row = [model.position]
+    came_from: dict[Position, Position | None] = {model: None}
+    row = [model]
     while row:
         for position in row:
             if position in starts:
                 return tuple(_back(came_from, position))
         following = []
         for position in row:
-            for reference in view.transaction(position).references:
+            for reference in references(position):
                 if reference not in came_from:
                     came_from[reference] = position
                     following.append(reference)

@@ -9,12 +9,16 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.data import Samples, UserData, pooled
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.forget_sets import forget_set, rows_after
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
+from blockful_py.types import References
 from blockful_py.unlearning.audit.fresh import digests_of
 from blockful_py.unlearning.audit.references import OTHERS_SHIFT, retrained_reached
 from blockful_py.unlearning.method import Method
@@ -24,26 +28,39 @@ from blockful_py.unlearning.task import UnlearningTask
 DRAWS = 3
 """Other worlds that a method must not tell from the real one."""
 
+ATTEMPTS = 32
+"""Maximum number of draws of other references for a model, until one leaves the request's reach as it is."""
+
 Store = Callable[[UnlearningTask], Mapping[str, StoredIncrement]]
 """Makes the increments that owners store at publication."""
 
 
-def is_exact(task: UnlearningTask, method: Method, store: Store | None = None, draws: int = DRAWS) -> bool:
+def is_exact(
+    task: UnlearningTask,
+    method: Method,
+    store: Store | None = None,
+    draws: int = DRAWS,
+    references: References = References.KEPT,
+) -> bool:
     """Whether a method makes the same bits in other worlds, where other samples are to be forgotten.
 
     Each run has a process of its own (`fresh`), which knows its task alone; `other_worlds` lists the
-    replaced data.  If all runs agree, the new weights tell only the owners of the forgotten samples.  The
-    graph may tell more, since references were chosen by models that knew these samples.
+    replaced data.  If all runs agree, the new weights tell only the owners of the forgotten samples, and the
+    models that these reached.  With references kept, the graph may tell more, since references were chosen by
+    models that knew these samples.
 
     Args:
         method: a new object, since all its attributes come along.
         store: makes the stored increments of each world.
+        references: "kept" tests that the method is exact given the graph, "chosen again" that it is exact
+            with the graph chosen again.
 
-    Raises UnlearningError: the method cannot be sent to another process, or ends in an error there.
+    Raises UnlearningError: the method cannot be sent to another process, or ends in an error there; the graph
+        is to be chosen again, and eq. 1 did not choose it.
     """
     if store is not None:
         task = replace(task, stored=store(task))
-    return agree(digests_of(method, task), method, other_worlds(task, draws), store)
+    return agree(digests_of(method, task), method, other_worlds(task, draws, references), store)
 
 
 def agree(
@@ -62,19 +79,26 @@ def agree(
     return all(digests_of(method, world) == found for world in stored)
 
 
-def other_worlds(task: UnlearningTask, draws: int = DRAWS) -> Iterator[UnlearningTask]:
+def other_worlds(
+    task: UnlearningTask, draws: int = DRAWS, references: References = References.KEPT
+) -> Iterator[UnlearningTask]:
     """The task in `draws` worlds that differ in everything that forgotten samples have reached.
 
     Forgotten samples have other values (standard normal, or any token), other labels (of known classes;
     forgotten classes keep theirs) and another number (up to twice as many).  Reached models have other
     weights (retrained without these samples from other seeds), accuracies and curves.  Nothing is stored at
     publication.  Owners, the graph, and all other data and models stay.
+
+    If references are chosen again, reached models have other references too, drawn from their candidates such
+    that the request affects the same models, and forgotten samples have reached the same.
     """
-    return (_world(task, draw) for draw in range(draws))
+    return (_world(task, draw, references) for draw in range(draws))
 
 
-def _world(task: UnlearningTask, draw: int) -> UnlearningTask:
+def _world(task: UnlearningTask, draw: int, references: References) -> UnlearningTask:
     stream = generator(task.seed, "other worlds", str(draw))
+    if references is References.CHOSEN_AGAIN:
+        task = _otherwise_chosen(task, stream)
     users = {index: _other(task, user, stream) for index, user in task.users.items()}
     forget = task.forget
     if forget.level is Level.SAMPLE:
@@ -87,6 +111,26 @@ def _world(task: UnlearningTask, draw: int) -> UnlearningTask:
     world = replace(task, users=users, forget=forget, stored={})
     weights = retrained_reached(world, OTHERS_SHIFT + draw)
     return replace(world, models={**task.models, **_others(task, weights, stream)})
+
+
+def _otherwise_chosen(task: UnlearningTask, stream: torch.Generator) -> UnlearningTask:
+    """The task with other references of the reached models, as `other_worlds` describes them."""
+    if task.selection is None:
+        raise UnlearningError("eq. 1 did not choose this graph, so it cannot be chosen again.")
+    affected, reached, holders = {*task.affected()}, {*task.reached()}, {*task.taught()}
+    models, used = dict(task.models), dict(task.used)
+    for name in reached:
+        pool, count = task.selection.candidates(name, task.models.keys()), len(task.references(name))
+        for _ in range(ATTEMPTS if count else 0):
+            order = torch.randperm(len(pool), generator=stream).tolist()
+            drawn = tuple(pool[place] for place in order[:count])
+            inherits, meets = not affected.isdisjoint(drawn), not reached.isdisjoint(drawn)
+            if name in task.starts or (inherits == (name in affected) and (meets or name in holders)):
+                unmeasured = tuple(ScoredModel(each, None) for each in drawn)
+                models[name], used[name] = replace(models[name], references=unmeasured), drawn
+                break
+    graph = {name: used.get(name, task.graph.references(name)) for name in task.graph.names}
+    return replace(task, graph=InheritanceGraph.from_references(graph), models=models, used={})
 
 
 def _other(task: UnlearningTask, user: UserData, stream: torch.Generator) -> UserData:

@@ -38,6 +38,6 @@ def retrained_reached(task: UnlearningTask, shift: int, meter: Meter | None = No
     for wave in task.graph.waves(task.reached()):
         updated.update(retrain_wave(shifted, wave, updated))
         for name in wave:
-            with meter.job(name, after=task.graph.references(name)) as work:
+            with meter.job(name, after=task.references(name)) as work:
                 work.trained(passes_of(task, name))
     return updated

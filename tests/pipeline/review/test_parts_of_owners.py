@@ -39,6 +39,13 @@ def test_starts_that_inherit_from_each_other_are_gone_through_in_order() -> None
     check(request(Paradigm.SEQUENTIAL, "retrain", "a", "c"))
 
 
+def test_owners_keep_their_references() -> None:
+    for method in ("retrain", "retrain_ahead"):
+        asked = request(Paradigm.SEQUENTIAL, method + ' {"references":"chosen again"}', "a")
+        with pytest.raises(UnlearningError, match="references are not chosen again: ask with"):
+            check(asked)
+
+
 @pytest.mark.parametrize("method", ["clean_increments", "fiun", "ppnr"])
 def test_methods_that_look_at_the_data_of_several_are_for_laboratories(method: str) -> None:
     with pytest.raises(UnlearningError, match="needs more than each owner's own data"):

@@ -33,7 +33,7 @@ export interface Version {
     user: number;
     signature: string;
     training: Record<string, unknown>;
-    references: { name: string; version: number; accuracy: number | null }[];
+    references: { name: string; version: number; accuracy: number | null; used: boolean }[];
   };
   weights?: { cid: string; live: boolean; archive: boolean } | null;
 }
@@ -247,7 +247,10 @@ function heirs(model: WholeModel): HTMLElement {
 }
 
 const trained = (references: NonNullable<Version["statement"]>["references"]): string =>
-  references.map((each) => `${each.name} version ${each.version}, ${percent(each.accuracy)} for its owner`).join("; ") || "the shared initialisation";
+  references
+    .filter((each) => each.used)
+    .map((each) => `${each.name} version ${each.version}, ${percent(each.accuracy)} for its owner`)
+    .join("; ") || "the shared initialisation";
 
 function statement(stated: Version): HTMLElement {
   const { statement } = stated;
