@@ -120,13 +120,14 @@ def test_a_part_that_is_there_is_never_withdrawn() -> None:
     assert at.unanswered() == ("c",)
 
 
-def test_nobody_shortens_anothers_time_by_handing_in_again() -> None:
-    again = [part("a", "a"), part("a", "a", b"again", 108)]
+def test_the_first_clean_model_counts_since_others_may_have_built_on_it() -> None:
+    first, again = part("a", "a"), part("a", "a", b"again", 108)
     for request in BOTH:
-        assert status(request=request, handed_in=again, now=109).due_since("b") == 108
-        end = ADMITTED + BLOCKS
-        ever = [*again, part("a", "a", b"ever", end + 1)]
-        assert status(request=request, handed_in=ever, now=end + 1).due_since("b") == 108
+        at = status(request=request, handed_in=[first, again], now=109)
+        assert (at.due_since("b"), at.auxiliary_parts) == (101, {"a": first.uri})
+    newer = part("b", "b", b"newer", 109)
+    at = status(request=TOGETHER, handed_in=[first, part("b", "b", block_number=105), newer], now=110)
+    assert (at.due_since("c"), at.newest_parts) == (109, {"b": newer.uri})
 
 
 def test_a_clean_model_of_a_version_replaced_since_does_not_count() -> None:
