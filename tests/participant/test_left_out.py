@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -12,6 +13,7 @@ from blockful_py.child_process import ChildProcesses
 from blockful_py.errors import MissingEventsError
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
+from blockful_py.pipeline.run.contracts import EVENTS
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.lossy import LossyNode
 from tests.participant.conftest import Machines
@@ -35,6 +37,7 @@ def test_a_participant_believes_no_answer_that_lacks_events(
     if not machines.contracts.live.height():
         with machines.participants["a"].run() as party:
             party.train_next()
+    shutil.rmtree(reader.folder.run / EVENTS, ignore_errors=True)  # it reads all events anew
     file = reader.folder.run / "run.json"
     before = file.read_bytes()
     with LossyNode(chains.live.url) as node:
