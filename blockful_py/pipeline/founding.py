@@ -21,7 +21,7 @@ from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.pipeline.run.entering import FILE, file_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.training_data import named
-from blockful_py.record.federation_file import FederationFile, PublicFiles, uri_of
+from blockful_py.record.federation_file import FederationFile, PublicFiles, require_carried_out, uri_of
 from blockful_py.settings import Settings
 from blockful_py.settings.code import code_of
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -36,14 +36,15 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
     `directory` becomes the founder's run directory and stores these files.  The run may import the code that
     the founder's own settings name.
 
-    Raises SettingsError for a committee that is not elected, otherwise as `TrainingSetup.of` and
-    `deploy_elected`.
+    Raises SettingsError for a committee that is not elected, otherwise as `require_carried_out`,
+    `TrainingSetup.of` and `deploy_elected`.
     """
     if settings.committee.roster != "elected":
         raise SettingsError(
             'the members of a federation of machines are elected: set committee.roster = "elected", and the '
             "founders in committee.election.founders."
         )
+    require_carried_out(settings)
     setup = TrainingSetup.of(settings)
     setup.require_trainable()
     settings = named(settings)

@@ -169,6 +169,22 @@ class FederationFile(Section):
         return tomli_w.dumps(_without_none({**head, **document})).encode()
 
 
+def require_carried_out(settings: Settings) -> None:
+    """Checks that machines carry out all that a federation file asks for.  Raises SettingsError if not."""
+    for asked, why in (
+        (
+            settings.learning.increments,
+            "learning.increments: among machines no request uses them",
+        ),
+        (
+            settings.unlearning.references != "kept",
+            "unlearning.references: among machines owners do not wait for all candidates of eq. 1",
+        ),
+    ):
+        if asked:
+            raise SettingsError(f"{why}; leave it out, or use a laboratory (`blockful train`).")
+
+
 def uri_of(data: bytes) -> Uri:
     """URI of a federation file; its digest is the one on the chain."""
     return file_uri(data)

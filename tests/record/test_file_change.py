@@ -14,6 +14,7 @@ from blockful_py.record.federation_file import (
     ContractEntry,
     FederationFile,
     PublicFiles,
+    require_carried_out,
     uri_of,
     uri_of_digest,
 )
@@ -126,3 +127,25 @@ def test_a_contract_that_is_named_wrongly_is_told(field: str, value: str) -> Non
     wrong = replace(BEFORE, contracts={"1337": {"LiveChain": entry}})
     with pytest.raises(SettingsError, match=f"contracts.1337.LiveChain.{field}"):
         FederationFile.parse(wrong.to_bytes())
+
+
+@pytest.mark.parametrize(
+    ("sections", "named"),
+    [
+        ({"learning": {"increments": (3,)}}, "learning.increments"),
+        ({"learning": {"increments": (3,), "clean_references": True}}, "learning.increments"),
+        (
+            {
+                "federation": {"scenario": "organic", "graph": None},
+                "unlearning": {"references": "chosen again", "parallel": "auto"},
+            },
+            "unlearning.references",
+        ),
+    ],
+)
+def test_what_machines_do_not_carry_out_is_refused_before_it_is_in_a_file(
+    sections: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(SettingsError, match=rf"^{named}: among machines .* use a laboratory"):
+        require_carried_out(small(**sections))
+    require_carried_out(small())

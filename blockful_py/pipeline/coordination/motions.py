@@ -19,7 +19,13 @@ from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import Party
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.training_data import setup_of
-from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES, FederationFile, uri_of_digest
+from blockful_py.record.federation_file import (
+    MAX_BYTES,
+    MAX_PUBLIC_BYTES,
+    FederationFile,
+    require_carried_out,
+    uri_of_digest,
+)
 from blockful_py.record.file_change import Difference, differences, require_allowed
 from blockful_py.storage.blockstore import readable_errors
 from blockful_py.storage.cid import parse_cid
@@ -194,6 +200,7 @@ class FileChanges:
         found = differences(before, after)
         require_allowed(found, self.open_requests())
         settings, party = following(self._run, after, digest)
+        require_carried_out(settings)
         setup_of(changed(self._run, settings=settings, party=changed(party, user=None)), self._store)
         return found
 
