@@ -66,7 +66,8 @@ class RequestStatus:
 
     Attributes:
         deadline: last block of the live chain's node in which parts may be handed in; 0 before admission.
-        waits_for: models that the request has yet to replace, in topological order.
+        waits_for: models that the request has yet to replace and clean ones that it lacks, in topological
+            order.
         withdrawn: models withdrawn by the request.
         built_on_old: later models trained from versions that the request replaced.
         due: own models whose parts can be done now.
@@ -300,7 +301,7 @@ class ParticipantService(Closable):
             filed.number,
             status.stage,
             filed.deadline,
-            status.missing,
+            status.waits_for,
             status.withdrawn,
             status.built_on_old(catalogue),
             status.due(self._keys.account),

@@ -253,7 +253,7 @@ class PartyRun(Closable):
         while (status := context.docket[number]).stage is not RequestStage.CARRIED_OUT:
             over = status.stage in (RequestStage.LAPSED, RequestStage.DISMISSED)
             if over or time.monotonic() >= deadline:
-                waits = f", and waits for {', '.join(status.missing)}" if not over else ""
+                waits = f", and waits for {', '.join(status.waits_for)}" if not over else ""
                 raise RunError(
                     f"request {number} is {status.stage}{waits}: repeat once `blockful participant status` "
                     "says that it is carried out, or wait for it with --wait SECONDS."

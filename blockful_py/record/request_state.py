@@ -168,6 +168,12 @@ class RequestStanding:
         )
 
     @property
+    def waits_for(self) -> tuple[str, ...]:
+        """The models that it has yet to replace and the clean ones that it lacks, in topological order."""
+        names = {*self.missing, *self._unanswered}
+        return tuple(name for name in self.record.graph.topological_order() if name in names)
+
+    @property
     def withdrawn(self) -> tuple[str, ...]:
         """The models that the request has withdrawn, unless their owners have published them again."""
         return tuple(

@@ -48,9 +48,11 @@ def test_ancestors_take_part_and_are_never_replaced() -> None:
     for request in BOTH:
         at = status(request=request)
         assert (at.affected, at.auxiliary, at.missing) == (("b", "c"), ("a",), ("b", "c"))
+        assert at.waits_for == ("a", "b", "c")
         assert [at.due(OWNERS[name]) for name in "abcd"] == [("a",), (), (), ()]
         assert [at.owed(OWNERS[name]) for name in "abcd"] == [("a",), ("b",), ("c",), ()]
-    assert status(request=SEQUENTIAL).auxiliary == ()
+        assert status(request=request, handed_in=[part("a", "a")]).waits_for == ("b", "c")
+    assert (status().auxiliary, status().waits_for) == ((), ("a", "b", "c"))
 
 
 def test_a_part_is_due_once_the_parts_of_all_references_are_there() -> None:
