@@ -364,6 +364,15 @@ def request(
         list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
     ] = None,
     whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
+    rows: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--sample",
+            metavar="ROW",
+            min=0,
+            help="A sample to forget, counted from 0 among those trained on. Repeatable.",
+        ),
+    ] = None,
     paradigm: Annotated[
         Paradigm, typer.Option(help="Decide on all models together, or on each in turn.")
     ] = Paradigm.PARALLEL,
@@ -379,11 +388,18 @@ def request(
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
     _, joined = party.opened()
-    if bool(classes) == whole:
+    user = joined.user or 0
+    if sum((bool(classes), whole, bool(rows))) != 1:
         raise UnlearningError(
-            "a request forgets classes or this participant's data: give --class or --client."
+            "a request forgets classes, samples or all data of this participant: give --class, --sample or "
+            "--client."
         )
-    forget = Forget.of_clients([joined.user or 0]) if whole else Forget.of_classes(classes or ())
+    if whole:
+        forget = Forget.of_clients([user])
+    elif rows:
+        forget = Forget.of_samples((user, row) for row in rows)
+    else:
+        forget = Forget.of_classes(classes or ())
     with _run_of(party, keys) as opened:
         number = opened.request(tuple(starts), forget, paradigm, method)
         filed, stage = opened.filed(number), opened.stage(number)

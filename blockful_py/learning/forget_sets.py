@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Samples, UserData
 
@@ -33,6 +34,19 @@ def rows_after(user: UserData, forgets: Iterable[Forget]) -> Tensor:
     for forget in forgets:
         named |= _mask(forget, user)
     return (~named).nonzero().squeeze(1)
+
+
+def require_rows(forget: Forget, users: Iterable[UserData]) -> None:
+    """Checks that these users have the samples to forget that are named as theirs.
+
+    Raises UnlearningError with the numbers of the others.
+    """
+    for user in users:
+        size = len(user.train)
+        beyond = [row for row in forget.rows(user.index) if not 0 <= row < size]
+        if beyond:
+            rows = ", ".join(map(str, beyond))
+            raise UnlearningError(f"user {user.index} has no sample {rows}: its rows are 0 to {size - 1}.")
 
 
 def scored_after(user: UserData, forgets: Iterable[Forget]) -> Samples:

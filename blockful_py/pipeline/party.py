@@ -19,6 +19,7 @@ from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
+from blockful_py.learning.forget_sets import require_rows
 from blockful_py.learning.scenario import ModelSpec, next_of
 from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.federation import Federation
@@ -168,8 +169,10 @@ class PartyRun(Closable):
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs and files a request whose starts are the participant's own models; returns its number.
 
-        Raises as `Federation.draft_request`, and SettingsError when another participant owns a start.
+        Raises as `Federation.draft_request`, UnlearningError for a sample that the participant does not have,
+        and SettingsError when another participant owns a start.
         """
+        require_rows(forget, self.federation.setup.users)
         self.federation.name_method(method)
         context, catalogue = self.federation.context, self.federation.catalogue()
         drafted = draft_request(context, catalogue, starts, forget, paradigm, method)

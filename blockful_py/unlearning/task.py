@@ -13,7 +13,7 @@ from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Samples, UserData, pooled
 from blockful_py.learning.federation import FederationSpec, TrainedModel, initial_weights
-from blockful_py.learning.forget_sets import forget_set, retain_set, retained_after
+from blockful_py.learning.forget_sets import forget_set, require_rows, retain_set, retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import require_classes
 from blockful_py.learning.selection import Selection
@@ -278,12 +278,7 @@ class UnlearningTask:
                     f"client {index} owns none of the starts ({', '.join(self.starts)}): "
                     "start from a model of its own."
                 )
-            size = len(self.users[index].train)
-            beyond = [row for row in self.forget.rows(index) if not 0 <= row < size]
-            if beyond:
-                raise UnlearningError(
-                    f"user {index} has no sample {', '.join(map(str, beyond))}: its rows are 0 to {size - 1}."
-                )
+        require_rows(self.forget, self.users.values())
         if self.forget.level is Level.CLIENT and set(self.forget.clients) >= set(self.users):
             raise UnlearningError("the request forgets every client: delete the models instead.")
 

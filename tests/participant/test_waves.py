@@ -11,7 +11,7 @@ import pytest
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.committee.vault import Vault
-from blockful_py.errors import FormatError, RefusedError
+from blockful_py.errors import FormatError, RefusedError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import require_key
 from blockful_py.learning.weights import Weights, equal
@@ -173,3 +173,18 @@ def test_a_clean_model_that_is_unusable_or_missing_is_left_out(published: Machin
         assert is_carried_out(party, redone)
         assert not equal(weights(party.federation)["z"], alone)
         assert party.federation.verify().passed
+
+
+def test_an_owner_asks_that_its_samples_be_forgotten(published: Machines) -> None:
+    user = 1 + list(GRAPH).index("s")
+    with published.participants["s"].run() as party:
+        with pytest.raises(UnlearningError, match=f"user {user} has no sample 100000: its rows are 0 to"):
+            party.request(("s",), Forget.of_samples([(user, 100_000)]), Paradigm.PARALLEL, None)
+        before = weights(party.federation)
+        number = party.request(("s",), Forget.of_samples([(user, 0)]), Paradigm.PARALLEL, None)
+        assert party.filed(number).method.startswith("gradient_ascent")
+        assert [node.name for node in party.take_part(number)] == ["s"]
+        until(lambda: is_carried_out(party, number))
+        after = weights(party.federation)
+        check_certificate(party.certificate(number))
+    assert {name for name in GRAPH if not equal(after[name], before[name])} == {"s", "x", "y"}
