@@ -7,11 +7,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
-from blockful_py.keys.access import Access
 from blockful_py.pipeline.run.contracts import EVENTS, Contracts, open_contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
@@ -20,6 +19,9 @@ from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.docket import Docket
 from blockful_py.record.request_state import Rules
 from blockful_py.settings import Settings
+
+if TYPE_CHECKING:
+    from blockful_py.keys.access import Access
 
 
 class OpenedRun(Closable):
@@ -105,6 +107,8 @@ class OpenedRun(Closable):
     @cached_property
     def access(self) -> Access:
         """The rule by which members give data keys to readers."""
+        from blockful_py.keys.access import Access  # loads torch, which an explorer does without
+
         contracts, rules = self.contracts, self.settings.access
         return Access(
             contracts.live, contracts.readers, self.stores.live, rules, lambda number: self.docket[number]
