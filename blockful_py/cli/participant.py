@@ -368,9 +368,8 @@ def request(
         list[int] | None,
         typer.Option(
             "--sample",
-            metavar="ROW",
             min=0,
-            help="A sample to forget, counted from 0 among those trained on. Repeatable.",
+            help="Row of a sample to forget, counted from 0 among those trained on. Repeatable.",
         ),
     ] = None,
     paradigm: Annotated[
