@@ -158,14 +158,17 @@ def _digests(*versions: ReplacedVersion) -> set[bytes]:
 
 
 def _unused(view: MemberView) -> set[bytes]:
-    """Names in the vault of parts of requests that are over, as far as their nodes are here."""
-    names: set[bytes] = set()
+    """Names in the vault of parts of requests that are over, as far as their nodes are here.
+
+    A file that a part of an open request names too is left: anybody can name another owner's file.
+    """
+    named: dict[bool, set[bytes]] = {True: set(), False: set()}
     for status in view.docket.admitted():
-        for uri in () if status.stage.is_open else status.parts.values():
+        for uri in status.parts.values():
             if view.stores.live.has(uri):
                 sealed = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES)).sealed
-                names.update(each.digest for each in sealed)
-    return names
+                named[status.stage.is_open].update(each.digest for each in sealed)
+    return named[False] - named[True]
 
 
 class PruneDuty:
