@@ -100,6 +100,7 @@ COMMANDS = {
         "--method cheats": HOURS,
         "audit_errors cheats": "needs the rows of a command that is not run",
         "requests_in_turn --data": MEASURES,
+        "benchmarks.pair --seeds": HOURS,
         "--ask class": HOURS,
         "--ask canaries": HOURS,
         "single_model --output": MEASURES,
