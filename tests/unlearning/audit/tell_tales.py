@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,6 +33,18 @@ class TellTale(RetrainAhead):
 
     def secret(self, task: UnlearningTask) -> float:
         return 0.0
+
+
+class Optimising(TellTale):
+    """Tells whether torch imports anything when the method makes an optimiser."""
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        before = set(sys.modules)
+        torch.optim.SGD([torch.zeros(1)])
+        late = set(sys.modules) - before
+        if late:
+            raise RuntimeError(f"{len(late)} modules were imported late.")
+        return super().unlearn(task)
 
 
 class Values(TellTale):

@@ -50,6 +50,11 @@ def test_a_method_that_tells_nothing_is_exact(tiny: UnlearningCase) -> None:
     assert is_exact(asked(tiny), tell_tales.TellTale())
 
 
+def test_what_torch_imports_at_the_first_optimiser_is_there_before(tiny: UnlearningCase) -> None:
+    """On a machine with a GPU it makes a folder, which a method may not."""
+    assert is_exact(asked(tiny), tell_tales.Optimising())
+
+
 @pytest.mark.parametrize(
     "name", ["Values", "Labels", "Number", "Published", "Accuracies", "Scores", "Keeping"]
 )
