@@ -60,18 +60,18 @@ class References(StrEnum):
 
 
 class Checked(StrEnum):
-    """How committee members check new weights before they sign."""
+    """How committee members check new weights before they sign; the strongest check first."""
 
     RECOMPUTED = "recomputed"
     """Members recompute every weight, bit for bit, from the weights announced by the owners of the starts."""
-
-    MEASURED = "measured"
-    """Members measure the accuracies on forgotten and retained classes again, on public test data."""
 
     SPOT_CHECKED = "spot_checked"
     """Members measure the accuracies, and recompute some of the owner's training steps, drawn after the owner
     has committed to all of them.
     """
+
+    MEASURED = "measured"
+    """Members measure the accuracies on forgotten and retained classes again, on public test data."""
 
     ATTESTED = "attested"
     """Members measure only the accuracy on the retained classes; owners vouch for the forgetting."""

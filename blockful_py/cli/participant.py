@@ -358,8 +358,13 @@ def leave(
 def request(
     folder: Folder,
     starts: Annotated[
-        list[str], typer.Option("--start", metavar="MODEL", help="A model of one's own. Repeatable.")
-    ],
+        list[str] | None,
+        typer.Option(
+            "--start",
+            metavar="MODEL",
+            help="A model of one's own. Repeatable. Default for samples and clients: all of them.",
+        ),
+    ] = None,
     classes: Annotated[
         list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
     ] = None,
@@ -373,8 +378,12 @@ def request(
         ),
     ] = None,
     paradigm: Annotated[
-        Paradigm, typer.Option(help="Decide on all models together, or on each in turn.")
-    ] = Paradigm.PARALLEL,
+        Paradigm | None,
+        typer.Option(
+            help="Decide on all models together, or on each in turn. Default: parallel for classes, "
+            "sequential for samples and clients."
+        ),
+    ] = None,
     method: MethodName = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
@@ -400,7 +409,8 @@ def request(
     else:
         forget = Forget.of_classes(classes or ())
     with _run_of(party, keys) as opened:
-        number = opened.request(tuple(starts), forget, paradigm, method)
+        each = Paradigm.PARALLEL if classes else Paradigm.SEQUENTIAL
+        number = opened.request(tuple(starts or ()), forget, paradigm or each, method)
         filed, stage = opened.filed(number), opened.stage(number)
         advice = opened.federation.advice(filed)
     out.result({"request": number, "stage": stage, **advised(filed.method, advice)})

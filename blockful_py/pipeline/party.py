@@ -31,7 +31,7 @@ from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
-from blockful_py.pipeline.review.admission import most_blocks
+from blockful_py.pipeline.review.admission import models_of, most_blocks, require_all_models
 from blockful_py.pipeline.review.methods import require_parts
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.clock import tick
@@ -169,24 +169,31 @@ class PartyRun(Closable):
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs and files a request whose starts are the participant's own models; returns its number.
 
+        Without starts, one for its data as a client or for samples starts at all its models.
+
         Raises as `Federation.draft_request`, UnlearningError for a sample that the participant does not have,
         and SettingsError when another participant owns a start.
         """
         require_rows(forget, self.federation.setup.users)
         self.federation.name_method(method)
         context, catalogue = self.federation.context, self.federation.catalogue()
-        drafted = draft_request(context, catalogue, starts, forget, paradigm, method)
+        drafted = draft_request(
+            context, catalogue, starts or models_of(forget, catalogue), forget, paradigm, method
+        )
         return self.file(sign_request(context, catalogue, drafted))
 
     def file(self, request: Request) -> int:
         """Files a request signed by its starts' owners and has the committee admit it; returns its number.
 
-        If too few members answer, the request stays filed and they decide on their own later.  Raises
-        UnlearningError if the owners cannot each carry out their part with their own data.
+        If too few members answer, the request stays filed and they decide on their own later.
+
+        Raises UnlearningError if the owners cannot each carry out their part with their own data, and
+        RefusedError if a client's or samples' request leaves out a model that was trained on them.
         """
         context, catalogue = self.federation.context, self.federation.catalogue()
         method = method_of(context, request)
         require_parts(request, method, catalogue.graph)
+        require_all_models(request, catalogue)
         uri = context.stores.live.add(request_to_bytes(request))
         context.hand_out([uri])
         registry = context.contracts.participants

@@ -278,8 +278,9 @@ class Redaction(fields.Part):
     A committee member measures `claims` again before it votes.  Without weights and claims the model is
     withdrawn: its owner did not do its part of the request in time.  `left_out`: classes that earlier
     requests removed from the model; AD_r is measured without them.  `spot_check`: the check of its owner's
-    training, if any.  `chosen_by`: the last request by which the model chose references again, if that is an
-    earlier one.
+    training, if any.  `untrained`: the weights are the mean of the references' new ones, or the initial ones
+    without references, and members computed them too.  `chosen_by`: the last request by which the model chose
+    references again, if that is an earlier one.
     """
 
     version: int = Field(ge=1)
@@ -288,12 +289,13 @@ class Redaction(fields.Part):
     claims: Claimed | None
     left_out: tuple[Number, ...] = ()
     spot_check: SpotCheck | None = None
+    untrained: bool = False
     chosen_by: Request | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("left_out", "spot_check", "chosen_by"):
+        for name in ("left_out", "spot_check", "untrained", "chosen_by"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
@@ -304,6 +306,8 @@ class Redaction(fields.Part):
             raise ValueError("new weights have claims, and a withdrawn model has neither")
         if self.weights is None and self.spot_check is not None:
             raise ValueError("a withdrawn model has no training to check")
+        if self.untrained and (self.weights is None or self.spot_check is not None):
+            raise ValueError("an untrained model has weights, and no training to check")
         return self
 
 

@@ -60,9 +60,14 @@ def checked_by_members(request: Request) -> Checked:
 
 def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
     """How members checked a request's new versions: the weakest check of any of them."""
-    made = [node for node in nodes if not node.is_withdrawn]
-    spot_checked = bool(made) and all(node.spot_check is not None for node in made)
-    return Checked.SPOT_CHECKED if spot_checked else checked_by_members(request)
+    checks = [_checked(node, request) for node in nodes if not node.is_withdrawn]
+    return max(checks, key=list(Checked).index, default=checked_by_members(request))
+
+
+def _checked(node: ModelNode, request: Request) -> Checked:
+    if node.redaction is not None and node.redaction.untrained:
+        return Checked.RECOMPUTED
+    return checked_by_members(request) if node.spot_check is None else Checked.SPOT_CHECKED
 
 
 def is_replaced(placed: PlacedNode, request: Request) -> bool:

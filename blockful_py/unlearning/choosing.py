@@ -20,6 +20,11 @@ AUTO = "auto"
 EXACT = "exact given the graph: no weights that the forgotten data reached enter the new models"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
 """Reasons for `retrain_ahead`."""
+SHOWN = (
+    "exact given the graph; an owner that lets members check its training trains again, and any other model "
+    "becomes the mean of its references' new versions"
+)
+"""Reason for `retrain` of clients and samples among machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class Circumstances:
         past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
         private: trainings add noise.
         attested: members also sign results that only the owners can vouch for.
+        machines: owners are participants on machines of their own.
         emptied: models without references whose owner asks to forget all of its data.
         withdraws: members withdraw models whose owners miss their part.
     """
@@ -43,6 +49,7 @@ class Circumstances:
     private: bool
     attested: bool
     emptied: tuple[str, ...] = ()
+    machines: bool = False
     withdraws: bool = False
 
 
@@ -80,6 +87,8 @@ def choose(now: Circumstances) -> Choice:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
         return Choice(RetrainAhead.name, NEAREST if now.past_graph else EXACT)
+    if now.machines and now.paradigm is Paradigm.SEQUENTIAL:
+        return Choice(own, SHOWN)
     return Choice(own, "at this level members sign only results that they can compute themselves")
 
 

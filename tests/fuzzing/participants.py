@@ -191,7 +191,7 @@ class FilingCase:
             method, created = METHODS[paradigm], rng.choice((0, world.block, (1 << 64) - 1))
             admissible = False if blocks > BLOCKS * len(world.models) else None
             draft = self._draft(starts, paradigm, method, created)
-            wrong = rng.random()
+            wrong, left_out = rng.random(), False
             if wrong < 0.2:
                 draft = draft.model_copy(update={"method": rng.choice(BAD_METHODS[paradigm])})
             elif wrong < 0.3:
@@ -203,12 +203,14 @@ class FilingCase:
             elif wrong < 0.5:
                 others = [each.user for each in world.accounts if each is not account]
                 draft = draft.model_copy(update={"classes": (), "clients": (rng.choice(others),)})
-            elif wrong < 0.6 and paradigm is Paradigm.SEQUENTIAL:  # nobody can tell whether it is forgotten
+            elif wrong < 0.6 and paradigm is Paradigm.SEQUENTIAL:
                 draft = draft.model_copy(update={"classes": (), "clients": (account.user,)})
+                standing = {name for name in own if not world.models[name].node.is_withdrawn}
+                left_out = bool(standing - set(starts))  # models that keep the client's data
             request = self._signed(draft, account)
             if 0.6 <= wrong < 0.7:
                 request = request.model_copy(update={"signatures": request.signatures[::-1] * 2})
-            if wrong < 0.5 or draft.clients or 0.6 <= wrong < 0.7:
+            if wrong < 0.5 or left_out or 0.6 <= wrong < 0.7:
                 admissible = False
             for _ in range(rng.choice((1, 1, 3))):
                 self._file(account, request, blocks, admissible)

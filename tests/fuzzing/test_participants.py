@@ -85,6 +85,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     ),
     "a request never lapses": (RequestStanding, "_is_over", False),
     "nobody checks the starts": (admission, "require_starts", _nothing),
+    "a client's data may stay in its other models": (admission, "require_all_models", _nothing),
     "nobody checks whether a method is reviewed": (admission, "require_review", _nothing),
     "nobody checks how long a request is open": (admission, "most_blocks", lambda *request: 1 << 32),
 }

@@ -16,7 +16,7 @@ from itertools import chain
 
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
-from blockful_py.forget import Forget
+from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.plugins import failing_as
@@ -31,7 +31,7 @@ from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.clean_references import CleanReferences
-from blockful_py.pipeline.review.methods import parse_method
+from blockful_py.pipeline.review.methods import is_shown, parse_method
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
@@ -47,10 +47,11 @@ from blockful_py.record.model_node import (
 from blockful_py.record.parts import by_waves
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Uri
+from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
+from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask
 
 _log = logging.getLogger(__name__)
@@ -83,12 +84,33 @@ class OwnParts:
         task = self._task(status, references, method, name, checkable)
         if name in status.auxiliary and references.as_published and not task.is_taught(name):
             return self._hand_in_published(status, catalogue[name])
+        if self._must_show(request, method) and (checkable is None or not task.keeps(name)):
+            return self._replace_by_mean(task, catalogue, name, request)
         weights = self._unlearned(task, method, catalogue[name].node, request)
         if status.is_parallel or name in status.auxiliary:
             return self._hand_in(status, catalogue, name, weights)
         shown = None if checkable is None else checkable.disclose(status.number, task.forgets(name))
         disclosures = {} if shown is None else {name: shown}
         done = self._redactor.replace(catalogue, {name: weights}, request, (name,), disclosures=disclosures)
+        return done.nodes[name]
+
+    def _must_show(self, request: Request, method: Method) -> bool:
+        """Whether members take no part that is only measured, nor the owner's word."""
+        attested = self._context.run.settings.committee.attested
+        by_class = request.forget.level is Level.CLASS
+        return is_shown(method, Paradigm(request.paradigm)) and not (by_class or attested)
+
+    def _replace_by_mean(
+        self, task: UnlearningTask, catalogue: Catalogue, name: str, request: Request
+    ) -> ModelNode:
+        """Has a model replaced by the mean of its references' new weights, without a training."""
+        if task.keeps(name):
+            _log.warning(
+                "%s becomes the mean of its references: nobody may check its owner's training (--disclose)",
+                name,
+            )
+        weights = {name: aggregate_of(task, name, {})}
+        done = self._redactor.replace(catalogue, weights, request, (name,), untrained=(name,))
         return done.nodes[name]
 
     def _references(self, status: RequestStanding, name: str) -> CleanReferences:

@@ -90,6 +90,7 @@ class Redactor:
         handed_in: Mapping[str, ModelNode] = MappingProxyType({}),
         progress: Progress | None = None,
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
+        untrained: Collection[str] = (),
     ) -> RedactionOutcome:
         """Replaces the models in `new` and `handed_in`, all under one certificate.
 
@@ -101,6 +102,7 @@ class Redactor:
             handed_in: nodes that their owners made elsewhere, whose files are in the live store.
             chosen: references that owners chose again, best first, by model.
             disclosures: by model.
+            untrained: models that are the mean of their references' new weights.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
         stored, shown = _Stored(", ".join(names)), progress or Silent()
@@ -126,7 +128,7 @@ class Redactor:
             for some in batches(new):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
-                made = self.make(catalogue, weights, request, signed_by_owner, disclosures, chosen)
+                made = self.make(catalogue, weights, request, signed_by_owner, disclosures, chosen, untrained)
                 with self._stopwatch("store"):
                     made_nodes = {name: node for name, (_, node) in made.items()}
                     disclosed = [disclosures[name].sealed for name in made if name in disclosures]
@@ -160,6 +162,7 @@ class Redactor:
         signed_by_owner: Collection[str],
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
         chosen: Mapping[str, Sequence[ScoredModel]] = MappingProxyType({}),
+        untrained: Collection[str] = (),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
         """By model, the sealed new weights and the node, without storing them.
 
@@ -183,6 +186,7 @@ class Redactor:
                     claims=claims[name],
                     left_out=left_out[name],
                     spot_check=disclosures[name].said if name in disclosures else None,
+                    untrained=name in untrained,
                     chosen_by=None if name in chosen else catalogue[name].node.chosen_by,
                 )
                 node = catalogue[name].node

@@ -108,7 +108,8 @@ def method_of(context: FederationContext, request: Request) -> Method:
     require_paradigm(chosen, paradigm)
     known = range(context.setup.dataset.class_count)
     require_classes(request.forget.classes, known, "--class or unlearning.classes: the data")
-    require_review(chosen, request.forget, paradigm, context.run.settings.committee.attested)
+    settings, machines = context.run.settings, context.run.party is not None
+    require_review(chosen, request.forget, paradigm, settings.committee.attested, machines)
     return chosen
 
 
@@ -142,7 +143,7 @@ def circumstances_of(
     return Circumstances(
         level=forget.level,
         paradigm=paradigm,
-        taught_outside=_taught(context, outside, forget) if here else None,
+        taught_outside=_taught(context, outside, forget) if here or forget.owners() else None,
         past_graph=not machines and _made_by_a_line(context, [each for each in outside if each.version]),
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,
@@ -151,6 +152,7 @@ def circumstances_of(
             for name in sorted(affected)
             if not graph.references(name) and catalogue[name].node.statement.user in forget.clients
         ),
+        machines=machines,
         withdraws=machines and settings.unlearning.unanswered == "withdraw",
     )
 

@@ -9,6 +9,7 @@ from enum import Enum
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.errors import BlockfulError, FormatError, NodeError, RefusedError, StorageError
+from blockful_py.forget import Forget
 from blockful_py.pipeline.review.fetched import require
 from blockful_py.pipeline.review.methods import (
     parse_method,
@@ -119,9 +120,10 @@ class RequestAdmission:
         filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
-        require_review(method, request.forget, Paradigm(request.paradigm), self._attested)
+        require_review(method, request.forget, Paradigm(request.paradigm), self._attested, True)
         require_parts(request, method, record.graph)
         require_starts(status)
+        require_all_models(request, record)
         owners = {record[start.name].node.statement.owner for start in request.starts}
         require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
         if any(each.request == request for each in self._docket.admitted()):
@@ -148,6 +150,26 @@ def require_starts(status: RequestStanding) -> None:
     owners = {record[start.name].node.statement.user for start in request.starts}
     strangers = sorted(set(request.forget.owners()) - owners)
     require(not strangers, f"user {', '.join(map(str, strangers))} owns no start of the request")
+
+
+def require_all_models(request: Request, record: Catalogue) -> None:
+    """Checks that a request for a client or for samples starts at all models trained on them.
+
+    Raises RefusedError if not.
+    """
+    starts = {start.name for start in request.starts}
+    left = sorted(set(models_of(request.forget, record)) - starts)
+    require(not left, f"{', '.join(left)} was trained on this data too: name all models of its owner")
+
+
+def models_of(forget: Forget, record: Catalogue) -> tuple[str, ...]:
+    """The models of the owners of clients' data or samples, in order of publication, that have weights."""
+    owners = set(forget.owners())
+    return tuple(
+        name
+        for name, placed in record.models.items()
+        if placed.node.statement.user in owners and not placed.node.is_withdrawn
+    )
 
 
 def most_blocks(request: Request, record: Catalogue, blocks: int) -> int:

@@ -122,7 +122,12 @@ class ContentReviewer:
         self._weights = SealedWeights(sources.store, sources.keyring, form_of(self._architecture))
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(
-            sources.contracts.participants, sources.store, sources.setup, self._weights, self._live
+            sources.contracts.participants,
+            sources.store,
+            sources.setup,
+            self._weights,
+            self._live,
+            sources.attested,
         )
         self._reviewed: set[ReviewedContent] = set()
 
@@ -342,7 +347,8 @@ class ContentReviewer:
         try:
             method = parse_method(request.method, self._sources.methods)
             require_paradigm(method, Paradigm(request.paradigm))
-            require_review(method, request.forget, Paradigm(request.paradigm), self._sources.attested)
+            sources, paradigm = self._sources, Paradigm(request.paradigm)
+            require_review(method, request.forget, paradigm, sources.attested, sources.docket is not None)
         except BlockfulError as error:
             raise RefusedError(str(error)) from None
         return method

@@ -17,6 +17,7 @@ from blockful_py.settings.rules import RETRAINING
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Need, Review
 from blockful_py.unlearning.registry import create_method
+from blockful_py.unlearning.retrain import Retrain
 
 TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
 """Needs of methods that use several users' data at once, which only a laboratory has."""
@@ -71,21 +72,35 @@ def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
     return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
 
 
-def require_review(method: Method, forget: Forget, paradigm: Paradigm, attested: bool) -> None:
+def is_shown(method: Method, paradigm: Paradigm) -> bool:
+    """Whether each owner among machines can show members that its part has forgotten, on its own.
+
+    It lets them check its training, or takes the mean of its references' new weights (`SpotChecks`).
+    """
+    return method.name == Retrain.name and paradigm is Paradigm.SEQUENTIAL
+
+
+def require_review(
+    method: Method, forget: Forget, paradigm: Paradigm, attested: bool, machines: bool
+) -> None:
     """Checks that members would sign a method's results.  Raises UnlearningError if not.
 
-    `attested`: members also sign results that only the owners attest.
+    Args:
+        attested: members also sign results that only the owners attest.
+        machines: owners are participants on machines of their own.
     """
     if method.review is Review.NONE:
         raise UnlearningError(
             f"method {method.name!r} is a control for audits: no member signs its results; "
             "choose another method, e.g. clean_increments."
         )
-    if not attested and how_checked(method, forget, paradigm) is Checked.ATTESTED:
+    shown = attested or (machines and is_shown(method, paradigm))
+    if not shown and how_checked(method, forget, paradigm) is Checked.ATTESTED:
+        others = " or retrain (sequential)" * machines
         raise UnlearningError(
             f"no public data shows whether a model has forgotten {forget}, so members sign only what they "
-            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel), or "
-            "a committee that takes the owners' word (committee.attested=true)."
+            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel)"
+            f"{others}, or a committee that takes the owners' word (committee.attested=true)."
         )
 
 

@@ -9,13 +9,14 @@ from pydantic import ValidationError
 
 from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
 from blockful_py.errors import RefusedError, StorageError
+from blockful_py.forget import Level
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.intervals import can_be_replayed
 from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import Weights, aggregate
+from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.fetched import refusing, require
@@ -96,14 +97,19 @@ class SpotChecks:
         setup: TrainingSetup,
         weights: SealedWeights,
         live: LiveLedger,
+        attested: bool,
     ) -> None:
-        """Takes the store of filed requests, parts and weights, and the contract of the live chain."""
+        """Takes the store of filed requests, parts and weights, and the contract of the live chain.
+
+        `attested`: the member also signs results that only owners attest.
+        """
         self._commitments = Commitments(participants, store)
         self._node = participants.node
         self._setup = setup
         self._weights = weights
         self._store = store
         self._live = live
+        self._attested = attested
 
     def review(
         self,
@@ -118,7 +124,8 @@ class SpotChecks:
         `status`: state of the admitted request; None in a laboratory, where nobody commits.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
-        fall back to a result that is only measured.
+        fall back to a result that is only measured.  Where no public data shows what a model has forgotten,
+        a version without a checked training must be the mean of its references' new weights.
         """
         placed, said = catalogue[node.name], node.spot_check
         committed = None
@@ -127,6 +134,7 @@ class SpotChecks:
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
             require(committed is None, reason)
+            self._review_without(node, result, request, status)
             return
         samples, method = placed.node.statement.samples, named_method(request.method)[0]
         require(method in CHECKED_METHODS, f"no training by {method} is checked in parts")
@@ -146,6 +154,29 @@ class SpotChecks:
             beacon = self._node.block_hash(committed.block_number)
             check_disclosure(claim, disclosure, trace, committed.uri.digest, beacon)
 
+    def _review_without(
+        self, node: ModelNode, result: Weights, request: Request, status: RequestStanding | None
+    ) -> None:
+        """Checks a version whose training is not checked."""
+        untrained = node.redaction is not None and node.redaction.untrained
+        if status is not None and untrained:
+            with refusing(f"the references of {node.name}"):
+                mean = self._start(status, node.name)
+            require(equal(result, mean), f"{node.name} is not the mean of its references' new weights")
+            return
+        require(not untrained, "in a laboratory no model is the mean of its references")
+        if status is not None and request.forget.level is not Level.CLASS and not self._attested:
+            raise RefusedError(
+                f"nothing shows what {node.name} has forgotten: its owner lets members check its training, "
+                "or takes the mean of its references' new weights"
+            )
+
+    def _start(self, status: RequestStanding, name: str) -> Weights:
+        """The mean of a model's clean references; the initial weights without any."""
+        references = CleanReferences.of(status, name, self._weights, self._store, self._live, False)
+        weights = list(references.weights.values())
+        return aggregate(weights) if weights else initial_weights(self._setup.federation)
+
     def _claim(
         self,
         placed: PlacedNode,
@@ -157,8 +188,6 @@ class SpotChecks:
     ) -> ClaimedTraining:
         statement, request = placed.node.statement, status.request
         earlier = [each.request for each in placed.answers]
-        references = CleanReferences.of(status, statement.name, self._weights, self._store, self._live, False)
-        weights = list(references.weights.values())
         return ClaimedTraining(
             architecture=self._setup.architecture,
             training=training,
@@ -168,6 +197,6 @@ class SpotChecks:
             seed=schedule_seed(samples, request),
             purpose=purpose,
             forgets=tuple(each.forget for each in (request, *earlier)),
-            start=aggregate(weights) if weights else initial_weights(self._setup.federation),
+            start=self._start(status, statement.name),
             result=result,
         )

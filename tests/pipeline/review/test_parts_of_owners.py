@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
-from blockful_py.errors import UnlearningError
+from blockful_py.errors import RefusedError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.pipeline.review.admission import models_of, require_all_models
 from blockful_py.pipeline.review.methods import parse_method, require_parts
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request, Start
 from blockful_py.types import Paradigm
 
@@ -50,3 +56,33 @@ def test_owners_keep_their_references() -> None:
 def test_methods_that_look_at_the_data_of_several_are_for_laboratories(method: str) -> None:
     with pytest.raises(UnlearningError, match="needs more than each owner's own data"):
         check(request(Paradigm.PARALLEL, method, "a"))
+
+
+def test_a_client_or_its_samples_leave_all_models_trained_on_them() -> None:
+    """Else the data stays in the owner's other models, which need not descend from the starts."""
+    record = cast(
+        "Catalogue", SimpleNamespace(models={"a": owned(1), "b": owned(2), "c": owned(1), "d": gone(1)})
+    )
+    for forget in (Forget.of_clients([1]), Forget.of_samples([(1, 3)])):
+        assert models_of(forget, record) == ("a", "c")
+        asked = request(Paradigm.SEQUENTIAL, "retrain", "a", "b")
+        named = {"clients": forget.clients, "samples": tuple(f"{user}:{row}" for user, row in forget.samples)}
+        asked = asked.model_copy(update={**named, "classes": ()})
+        with pytest.raises(
+            RefusedError, match="c was trained on this data too: name all models of its owner"
+        ):
+            require_all_models(asked, record)
+        starts = (*asked.starts, Start(name="c", position="1:0"))
+        require_all_models(asked.model_copy(update={"starts": starts}), record)
+    require_all_models(request(Paradigm.SEQUENTIAL, "retrain", "a"), record)
+
+
+def owned(user: int) -> SimpleNamespace:
+    statement = SimpleNamespace(user=user)
+    return SimpleNamespace(node=SimpleNamespace(statement=statement, is_withdrawn=False))
+
+
+def gone(user: int) -> SimpleNamespace:
+    placed = owned(user)
+    placed.node.is_withdrawn = True
+    return placed

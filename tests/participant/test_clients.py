@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients and samples forgotten among machines, each part recomputed or checked in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from blockful_py.errors import QuorumError, UnlearningError
+from blockful_py.forget import Forget
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.weights import Weights, aggregate, equal
+from blockful_py.pipeline.jobs.parts import OwnParts
+from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.parts import checked_in
+from blockful_py.types import Checked, Paradigm
+from tests.federations import GRAPH
+from tests.participant.conftest import Machines
+
+SHARES = {"t": 0.5, "y": 1.0}
+"""Owners' disclosures; nobody checks the trainings of the others."""
+
+
+@pytest.fixture(scope="module")
+def rules() -> Mapping[str, Any]:
+    return {"unlearning": {"parallel": "auto", "sequential": "auto", "blocks": 100_000}}
+
+
+@pytest.fixture(scope="module")
+def published(machines: Machines) -> Machines:
+    for name, share in SHARES.items():
+        run = RunDirectory.open(machines.participants[name].folder.run)
+        assert run.party is not None
+        run.renewed(run.settings, replace(run.party, discloses=share))
+    for name in GRAPH:
+        with machines.participants[name].run() as party:
+            party.train_next()
+    return machines
+
+
+def user(party: PartyRun) -> int:
+    return party.federation.setup.users[0].index
+
+
+def take(machines: Machines, name: str, number: int) -> ModelNode:
+    with machines.participants[name].run() as party:
+        (node,) = party.take_part(number)
+        return node
+
+
+def weights(party: PartyRun, name: str) -> Weights:
+    return party.federation.weights.read(party.federation.catalogue()[name].node.weights)
+
+
+def test_a_client_leaves_and_members_check_each_part(published: Machines) -> None:
+    """Whose training nobody checks becomes the mean of its references: nothing of the client is in it."""
+    with published.participants["b"].run() as party:
+        number = party.request((), Forget.of_clients([user(party)]), Paradigm.SEQUENTIAL, None)
+        request = party.filed(number)
+        assert ([start.name for start in request.starts], request.method) == (
+            ["b"],
+            "retrain {}",
+        )
+        assert "exact given the graph" in (party.federation.advice(request).reason or "")
+    nodes = {name: take(published, name, number) for name in ("b", "t", "z", "y")}
+    assert {name for name, node in nodes.items() if node.redaction and node.redaction.untrained} == {"b", "z"}
+    assert {name for name, node in nodes.items() if node.spot_check} == {"t", "y"}
+    with published.participants["a"].run() as party:
+        a, b, z = (weights(party, name) for name in "abz")
+        assert equal(b, initial_weights(party.federation.setup.federation)) and equal(z, aggregate([a, b]))
+        certificate = party.certificate(number)
+        assert party.federation.verify().passed and party.federation.audit().passed
+    record = check_certificate(certificate).record
+    assert checked_in(request, record.nodes.values()) is Checked.SPOT_CHECKED
+    untrained = [node for node in record.nodes.values() if node.name in "bz"]
+    assert checked_in(request, untrained) is Checked.RECOMPUTED
+
+
+def test_samples_are_forgotten_by_whoever_lets_members_check_it(published: Machines) -> None:
+    with published.participants["t"].run() as party:
+        mine = Forget.of_samples([(user(party), 0), (user(party), 2)])
+        number = party.request((), mine, Paradigm.SEQUENTIAL, None)
+    assert all(take(published, name, number).spot_check for name in ("t", "y"))
+
+
+def test_a_training_that_nobody_can_check_is_refused(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    with published.participants["s"].run() as party:
+        number = party.request((), Forget.of_samples([(user(party), 1)]), Paradigm.SEQUENTIAL, None)
+        published_weights = weights(party, "s")
+    with monkeypatch.context() as patch:
+        patch.setattr(OwnParts, "_must_show", lambda *_: False)
+        with pytest.raises(QuorumError, match="nothing shows what s has forgotten"):
+            take(published, "s", number)
+    with monkeypatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.parts.aggregate_of", lambda *_: published_weights)
+        with pytest.raises(QuorumError, match="s is not the mean of its references"):
+            take(published, "s", number)
+    assert take(published, "s", number).redaction
+
+
+@pytest.mark.parametrize(
+    ("method", "paradigm"),
+    [
+        ("retrain_ahead", Paradigm.PARALLEL),
+        ("retrain_ahead", Paradigm.SEQUENTIAL),
+        ("scrub", Paradigm.PARALLEL),
+    ],
+)
+def test_what_owners_cannot_show_is_not_filed(published: Machines, method: str, paradigm: Paradigm) -> None:
+    with (
+        published.participants["x"].run() as party,
+        pytest.raises(
+            UnlearningError, match=r"no public data shows .* or retrain \(sequential\), or a committee"
+        ),
+    ):
+        party.request((), Forget.of_clients([user(party)]), paradigm, method)
