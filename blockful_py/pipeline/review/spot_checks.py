@@ -124,8 +124,8 @@ class SpotChecks:
         `status`: state of the admitted request; None in a laboratory, where nobody commits.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
-        fall back to a result that is only measured.  Where no public data shows what a model has forgotten,
-        a version without a checked training must be the mean of its references' new weights.
+        fall back to a result that is only measured.  For a client or samples, a
+        version without a checked training must be the mean of its references' new weights.
         """
         placed, said = catalogue[node.name], node.spot_check
         committed = None
