@@ -221,22 +221,43 @@ class RequestStanding:
             return self._after_references(self.owed(account)) if taken else ()
         if self.stage in (RequestStage.FILED, RequestStage.LAPSED, RequestStage.DISMISSED):
             return ()
-        back = self._owned(self.withdrawn, account)
+        back = self._owned((name for name in self.withdrawn if name not in self.emptied), account)
         return self._after_references((*self.owed(account), *back))
 
     def owed(self, account: Address) -> tuple[str, ...]:
         """The models of an account whose parts the request waits for, now or later."""
-        return self._owned(self._unanswered, account) if self.stage.is_open else ()
+        if not self.stage.is_open:
+            return ()
+        return self._owned((name for name in self._unanswered if name not in self.emptied), account)
+
+    @cached_property
+    def emptied(self) -> frozenset[str]:
+        """The models of leaving clients that inherit from no model with weights.
+
+        Empty in the parallel paradigm and by waves, and where members withdraw no model.
+        """
+        if self.is_parallel or self.is_by_waves or not self._withdraws:
+            return frozenset()
+        clients, gone = {*self.request.clients}, set[str]()
+        for name in self.affected:
+            left = set(self.record.graph.references(name)) & self.record.with_weights.keys() - gone
+            if self.record[name].node.statement.user in clients and not left:
+                gone.add(name)
+        return frozenset(gone)
 
     def unanswered(self) -> tuple[str, ...]:
-        """The models to be withdrawn because their owners' time is over: the last resort.
+        """The models to be withdrawn: emptied ones, and the last resort, ones whose owners' time is over.
 
         Empty in the parallel paradigm unless by waves, since only signers of the request hand in.
         """
         if not self._withdraws or not self.stage.is_open:
             return ()
         late = self._after_references(self._unanswered)
-        return tuple(name for name in late if name in self.missing and self.now > self.due_until(name))
+        return tuple(
+            name
+            for name in late
+            if name in self.missing and (name in self.emptied or self.now > self.due_until(name))
+        )
 
     def presses(self, names: Iterable[str]) -> bool:
         """Whether the owner of one of these models has less than half of its time left for its part."""

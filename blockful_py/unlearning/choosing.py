@@ -101,6 +101,9 @@ def advise(method: str, now: Circumstances) -> Advice:
 def _loss(now: Circumstances) -> str | None:
     if not now.emptied:
         return None
+    names = ", ".join(now.emptied)
+    if now.machines and now.withdraws and choose(now).method == Retrain.name:
+        return f"{names} was trained on this data alone, and is withdrawn"
     instead = (
         "To have it withdrawn instead, file the request as sequential and refuse its part: refused_levels = "
         '["client"] in limits.toml'
@@ -108,7 +111,7 @@ def _loss(now: Circumstances) -> str | None:
         else "Build no further model on it"
     )
     return (
-        f"{', '.join(now.emptied)} was trained on this data alone, and is left with initial weights or "
+        f"{names} was trained on this data alone, and is left with initial weights or "
         f"noise, no better than chance. {instead}"
     )
 

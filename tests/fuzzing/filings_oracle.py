@@ -24,12 +24,14 @@ class Asked:
         starts: the models it starts from.
         blocks: maximum number of blocks for which it is open.
         admissible: whether members may admit it; None if that depends on the models.
+        leaves: whether the owner of the starts asks for all of its data to be forgotten.
     """
 
     starts: tuple[str, ...]
     sequential: bool
     blocks: int
     admissible: bool | None
+    leaves: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,17 @@ class FilingsOracle:
                 yield f"{name} was withdrawn by request {number}, which does not reach it"
             if self.owners[name] in honest:
                 yield f"{name} of an honest owner was withdrawn by request {number}"
+            if self._is_emptied(name, number, each):
+                continue
             ready = max(decision.block, *(self._ready(name, number, at)))
             if each.block <= ready + BLOCKS:
                 yield f"{name} was withdrawn {each.block - ready} blocks after its part could be done"
+
+    def _is_emptied(self, name: str, number: int, at: Happened) -> bool:
+        """Whether nothing of a leaving owner's model was left: it had no reference with weights."""
+        asked = self.asked[number]
+        own = asked.leaves and self.owners[name] == self.owners[asked.starts[0]]
+        return own and set(self.parents[name]) <= self._withdrawn(at)
 
     def _ready(self, name: str, number: int, before: int) -> Iterator[int]:
         """Blocks of the events that a part waits for.

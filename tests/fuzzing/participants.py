@@ -245,7 +245,7 @@ class FilingCase:
         number = self.world.file(account, uri, blocks)
         names = tuple(start.name for start in request.starts)
         sequential = request.paradigm == Paradigm.SEQUENTIAL
-        self.asked[number] = Asked(names, sequential, blocks, admissible)
+        self.asked[number] = Asked(names, sequential, blocks, admissible, bool(request.clients))
         return number
 
     def _is_honest(self, number: int) -> bool:
