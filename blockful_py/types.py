@@ -58,6 +58,11 @@ class References(StrEnum):
     CHOSEN_AGAIN = "chosen again"
     """Their owners choose again by eq. 1, without the forgotten data."""
 
+    @property
+    def exact(self) -> str:
+        """What an exact method with such references is (`unlearning.audit.exactness`)."""
+        return "exact given the graph" if self is References.KEPT else "exact with the graph chosen again"
+
 
 class Checked(StrEnum):
     """How committee members check new weights before they sign."""

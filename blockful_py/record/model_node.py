@@ -166,13 +166,19 @@ class Request(fields.Part):
         return self
 
     @property
-    def chooses_again(self) -> bool:
-        """Whether the method's settings let the models that it retrains choose other references."""
+    def references(self) -> References:
+        """Whether the models that the method retrains keep their references, by its settings."""
         _, _, document = self.method.partition(" ")
         with suppress(ValueError):
             settings = parse_json(document or "{}")
-            return isinstance(settings, dict) and settings.get("references") == References.CHOSEN_AGAIN
-        return False
+            if isinstance(settings, dict) and settings.get("references") == References.CHOSEN_AGAIN:
+                return References.CHOSEN_AGAIN
+        return References.KEPT
+
+    @property
+    def chooses_again(self) -> bool:
+        """Whether the models that the method retrains may choose other references."""
+        return self.references is References.CHOSEN_AGAIN
 
     @property
     def forget(self) -> Forget:

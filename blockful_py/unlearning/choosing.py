@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blockful_py.forget import Level
-from blockful_py.types import Paradigm
+from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.gradient_ascent import GradientAscent
@@ -17,7 +17,7 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 AUTO = "auto"
 """Placeholder for the method that `choose` returns."""
 
-EXACT = "exact given the graph: no weights that the forgotten data reached enter the new models"
+EXACT = "no weights that the forgotten data reached enter the new models"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
 """Reasons for `retrain_ahead`."""
 
@@ -34,6 +34,7 @@ class Circumstances:
         attested: members also sign results that only the owners can vouch for.
         emptied: models without references whose owner asks to forget all of its data.
         withdraws: members withdraw models whose owners miss their part.
+        references: of the models that the request retrains.
     """
 
     level: Level
@@ -44,6 +45,7 @@ class Circumstances:
     attested: bool
     emptied: tuple[str, ...] = ()
     withdraws: bool = False
+    references: References = References.KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def choose(now: Circumstances) -> Choice:
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
-        return Choice(RetrainAhead.name, NEAREST if now.past_graph else EXACT)
+        return Choice(RetrainAhead.name, NEAREST if now.past_graph else f"{now.references.exact}: {EXACT}")
     return Choice(own, "at this level members sign only results that they can compute themselves")
 
 

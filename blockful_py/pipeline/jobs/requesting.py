@@ -85,6 +85,7 @@ def advice_on(context: FederationContext, catalogue: Catalogue, request: Request
     """Why a request's method suits its situation, and its limits, including copies that stay."""
     starts = [start.name for start in request.starts]
     now = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
+    now = replace(now, references=request.references)
     advice, dataset = advise(named_method(request.method)[0], now), context.setup.dataset
     copies = copies_left(request.forget, context.setup.users, (dataset.test, dataset.proxy))
     return replace(advice, caveat="; ".join(filter(None, (advice.caveat, copies))) or None)
