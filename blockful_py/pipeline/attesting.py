@@ -28,8 +28,8 @@ from blockful_py.record.attestation.envelope import signed
 from blockful_py.record.attestation.predicate import Controller, IssuerStatement, ResidualCopy
 from blockful_py.record.certificates.document import ErasureCertificate, ReplacedModel
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
-from blockful_py.record.parts import checked_in
 from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.shown import checked_in
 from blockful_py.settings import ControllerSettings
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.pieces import stream_of

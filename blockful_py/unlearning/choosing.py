@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from blockful_py.forget import Level
 from blockful_py.types import Paradigm, References
-from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.gradient_ascent import GradientAscent
-from blockful_py.unlearning.registry import METHODS
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
+from blockful_py.verdicts.methods import caveat
 
 AUTO = "auto"
 """Placeholder for the method that `choose` returns."""
@@ -27,9 +25,7 @@ class Circumstances:
     """Facts known when a request is made.
 
     Attributes:
-        taught_outside: whether an unchanged ancestor of an affected model was trained on forgotten samples;
-            None if this cannot be known.
-        past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
+        taught_outside, past_graph: as for `verdicts.methods.caveat`.
         private: trainings add noise.
         attested: members also sign results that only the owners can vouch for.
         emptied: models without references whose owner asks to forget all of its data.
@@ -88,7 +84,8 @@ def choose(now: Circumstances) -> Choice:
 def advise(method: str, now: Circumstances) -> Advice:
     """Advice on a request's method, whether chosen or named."""
     choice = choose(now)
-    return Advice(choice.reason if method == choice.method else None, _caveat(method, now), _loss(now))
+    said = caveat(method, now.level, now.taught_outside, now.past_graph)
+    return Advice(choice.reason if method == choice.method else None, said, _loss(now))
 
 
 def _loss(now: Circumstances) -> str | None:
@@ -104,28 +101,3 @@ def _loss(now: Circumstances) -> str | None:
         f"{', '.join(now.emptied)} was trained on this data alone, and is left with initial weights or "
         f"noise, no better than chance. {instead}"
     )
-
-
-def _caveat(method: str, now: Circumstances) -> str | None:
-    if now.past_graph:
-        return (
-            "clean_line made ancestors that the request leaves unchanged, and they may know the forgotten "
-            "data past the graph: let the request start at them"
-        )
-    if method == RetrainAhead.name or method not in METHODS:
-        return None
-    if method == CleanLine.name:
-        return (
-            "forgets exactly, but takes the data of all owners past the graph: models then know data of "
-            "later requests although they do not descend from its owners' models"
-        )
-    if now.taught_outside is None:
-        return (
-            "unchanged models teach it again if they were trained on it: let the request start at the first "
-            "models of all its holders"
-        )
-    if now.taught_outside and not (method == CleanIncrements.name and now.level is not Level.CLASS):
-        return "does not forget here: models that the request leaves unchanged know it, and teach it again"
-    if method == Retrain.name:
-        return None
-    return "is not exact; docs/explanation/unlearning-results.md lists the traces that audits found"

@@ -143,7 +143,7 @@ def circumstances_of(
     return Circumstances(
         level=forget.level,
         paradigm=paradigm,
-        taught_outside=_taught(context, outside, forget) if here else None,
+        taught_outside=_taught(context, outside, forget) if here or not outside else None,
         past_graph=not machines and _made_by_a_line(context, [each for each in outside if each.version]),
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,

@@ -16,7 +16,7 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel
 from blockful_py.record.fields import of_octets, position
-from blockful_py.record.parts import checked_in
+from blockful_py.record.shown import checked_in
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
 from blockful_py.report.plain import plain_language
 from blockful_py.report.summary import CHECKED, KINDS
