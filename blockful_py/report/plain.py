@@ -85,6 +85,14 @@ def _figures(page: CertificatePage, renewed: Sequence[ModelRow]) -> Iterator[str
             "In tests on samples of what was to be forgotten, the models are right in "
             f"{_passage(forgotten)} of 100 cases."
         )
+    ranked = [(each.before.logit_auc, each.logit_auc) for each in renewed if each.logit_auc is not None]
+    if ranked:
+        yield (
+            "What the models do not say they may still know. Asked which of two samples is more likely to be "
+            "of what was to be forgotten, one that is and one that is not, they are right in "
+            f"{_passage(ranked)} of 100 cases. Guessing is right in 50; a model that never learnt it may be "
+            "right in more."
+        )
     if kept:
         yield f"In tests on everything else, they are right in {_passage(kept)} of 100 cases."
 

@@ -20,6 +20,7 @@ from blockful_py.report.measures import (
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.sections import ForgetSection
 from blockful_py.types import Checked, Paradigm
+from blockful_py.verdicts.methods import warning
 
 SITUATIONS = {
     "few_hold": "only the starting users hold it",
@@ -39,17 +40,6 @@ CHECKED = {
     "owner's training",
     Checked.ATTESTED: "the owners attest it; members measured only AD_r",
 }
-
-KINDS = {
-    Checked.RECOMPUTED: "Recomputed: the new models are what the method makes. Whether they have forgotten "
-    "is not shown.",
-    Checked.MEASURED: "Measured: the answers of the new models, and nothing else. They may still know what "
-    "they do not say, and others who hold the data can teach it again.",
-    Checked.SPOT_CHECKED: "Spot-checked: parts of the new training, drawn by lot, were repeated without the "
-    "data. Others who hold it can teach it again.",
-    Checked.ATTESTED: "Attested: the owners give their word that they left the data out. Nobody checked it.",
-}
-"""The first line of a certificate."""
 
 
 def updated(report: Report, paradigm: Paradigm) -> list[ModelEntry]:
@@ -148,7 +138,7 @@ def method(report: Report, paradigm: Paradigm) -> str | None:
 def caveat(report: Report, paradigm: Paradigm) -> str | None:
     """Data that the method is known not to forget in this situation; None if unknown."""
     used = report.method.of(paradigm)
-    return None if used is None or used.caveat is None else f"{used.name}: {used.caveat}"
+    return None if used is None or used.caveat is None else warning(used.name, used.caveat)
 
 
 def alarm(report: Report, paradigm: Paradigm) -> str | None:

@@ -58,18 +58,16 @@ class FiguresBefore:
     """Figures of the version before, in [0, 1]; None if unknown.
 
     Attributes:
-        ad_f, ad_r, logit_auc: on held-out data, as members measured them for this request (but see
-            `measured_here`).  If they did not, as in older nodes, AD_r is of the request before, and so is
-            AD_f if that was to forget the same data.
+        ad_f, ad_r, logit_auc: on held-out data, as members measured them for this request.  If they did
+            not, as in older nodes, AD_r is of the request before, and so is AD_f if that was to forget the
+            same data.
         accuracy: on its owner's own test data, as the owner signed it.
-        measured_here: the machine that writes the page measured AD_f and AD_r; no member signed them.
     """
 
     ad_f: float | None
     ad_r: float | None
     accuracy: float | None
-    logit_auc: float | None = None
-    measured_here: bool = False
+    logit_auc: float | None
 
 
 class ReplacedModel(Part):
@@ -103,7 +101,7 @@ class ReplacedModel(Part):
         """The recorded figures of the version before a request to forget this."""
         old = self.old
         if old.is_withdrawn:
-            return FiguresBefore(None, None, None)
+            return FiguresBefore(None, None, None, None)
         earlier = old.redaction.claims if old.redaction else None
         same = old.redaction is not None and old.redaction.request.forget == forget
         known = self.claims
