@@ -80,13 +80,13 @@ def _done(page: CertificatePage) -> Iterator[str]:
 def _figures(page: CertificatePage, renewed: Sequence[ModelRow]) -> Iterator[str]:
     forgotten = [(each.before.ad_f, each.ad_f) for each in renewed if each.ad_f is not None]
     kept = [(each.before.ad_r, each.ad_r) for each in renewed if each.ad_r is not None]
+    ranked = [(each.before.logit_auc, each.logit_auc) for each in renewed if each.logit_auc is not None]
     if page.forget.level is Level.CLASS and forgotten:
         yield (
             "In tests on samples of what was to be forgotten, the models are right in "
             f"{_passage(forgotten)} of 100 cases."
         )
-    ranked = [(each.before.logit_auc, each.logit_auc) for each in renewed if each.logit_auc is not None]
-    if ranked:
+    if page.forget.level is Level.CLASS and ranked:
         yield (
             "What the models do not say they may still know. Asked which of two samples is more likely to be "
             "of what was to be forgotten, one that is and one that is not, they are right in "

@@ -63,7 +63,6 @@ def page() -> CertificatePage:
         paradigm="sequential",
         kind="Measured: the output of the new models, and nothing else.",
         warnings=["retrain: unchanged models teach it again"],
-        other_owners=5,
         checked="members measured",
         how=Checked.MEASURED,
         requested="2026-01-01 10:00:00 UTC",
@@ -120,7 +119,7 @@ def test_both_parts_begin_with_the_kind_and_its_warnings(page: CertificatePage) 
 
 def test_clients_have_no_figure_of_a_class(page: CertificatePage) -> None:
     gone = [replace(KEPT, ad_f=None, logit_auc=None, before=FiguresBefore(None, 0.91, 0.9, None))]
-    shown = words(replace(page, forget=Forget.of_clients([5]), models=gone, other_owners=None))
+    shown = words(replace(page, forget=Forget.of_clients([5]), models=gone))
     assert "AUC" not in shown and "r6 90.0 % – – 91.0 % 92.0 %" in shown
 
 
