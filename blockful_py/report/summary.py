@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from blockful_py.report.measures import (
     AD_F,
     AD_R,
+    LOGIT_AUC,
     MEMBERSHIP,
     concerned,
     left,
@@ -141,6 +142,14 @@ def caveat(report: Report, paradigm: Paradigm) -> str | None:
     return None if used is None or used.caveat is None else warning(used.name, used.caveat)
 
 
+def behind(report: Report, paradigm: Paradigm) -> str | None:
+    """Mean AUC of the logit before and after; None if it was not measured."""
+    before, after = mean_before(report, LOGIT_AUC), mean_after(report, LOGIT_AUC, paradigm)
+    if before is None or after is None:
+        return None
+    return f"mean {LOGIT_AUC.name} went from {LOGIT_AUC.written(before)} to {LOGIT_AUC.written(after)}"
+
+
 def alarm(report: Report, paradigm: Paradigm) -> str | None:
     """Names the models that are no better than chance on the rest; None without such models."""
     lost = {
@@ -217,9 +226,11 @@ def _unproven(report: Report) -> str:
     """Limits of the figure that shows what remains."""
     measure = left(report)
     if measure is AD_F:
+        told = [f"{said} ({paradigm})" for paradigm in ran(report) if (said := behind(report, paradigm))]
+        ranked = f" Behind the output, {enumerated(told)}." if told else ""
         return (
             "A low AD_f says that a model no longer predicts the class. It does not prove that nothing of "
-            "the data is left in the weights: masking one output would lower AD_f too."
+            f"the data is left in the weights: masking one output would lower AD_f too.{ranked}"
         )
     like = (
         "AD_f is the accuracy on held-out samples of the classes that were among what was forgotten. It "
