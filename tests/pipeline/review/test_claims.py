@@ -135,6 +135,21 @@ def test_the_auc_is_the_audits_of_the_logit(setup: TrainingSetup, models: dict[s
     assert three != pytest.approx(seven, abs=AUC_TOLERANCE)
 
 
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+def test_other_precisions_stay_within_the_tolerance(setup: TrainingSetup, kind: torch.dtype) -> None:
+    """Processors round by far less otherwise than half precision does."""
+    test = setup.dataset.test
+    (wave, *_) = train_federation(setup.federation, setup.users)
+    for model in wave:
+        module = setup.architecture.module(model.weights, test.x.device).eval().to(kind)
+        with torch.inference_mode():
+            logits = module(test.x.to(kind)).double()
+        for label in range(10):
+            claimed = measure(setup, {"m": model.weights}, (label,))["m"].logit_auc
+            own, others = logits[test.y == label, label], logits[test.y != label, label]
+            assert claimed == pytest.approx(auc(own.numpy(), others.numpy()), abs=AUC_TOLERANCE)
+
+
 def test_there_is_no_auc_without_a_class_to_forget(setup: TrainingSetup, models: dict[str, Weights]) -> None:
     claims = measure(setup, {"m": models["m1"]}, (), before={"m": models["m2"]})["m"]
     assert (claims.logit_auc, claims.ad_f_before, claims.logit_auc_before) == (None, None, None)
