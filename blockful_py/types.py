@@ -60,7 +60,7 @@ class References(StrEnum):
 
     @property
     def exact(self) -> str:
-        """What an exact method with such references is (`unlearning.audit.exactness`)."""
+        """Words for an exact method with such references (`unlearning.audit.exactness`)."""
         return "exact given the graph" if self is References.KEPT else "exact with the graph chosen again"
 
 

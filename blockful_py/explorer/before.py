@@ -13,7 +13,7 @@ from blockful_py.record.model_node import Request
 def claimed_before(
     connection: sqlite3.Connection, key: bytes, request: Request, only: int | None = None
 ) -> Mapping[int, Document]:
-    """Figures of the versions that a request replaced, by position, with what their own nodes claim.
+    """Figures of the versions that a request replaced, by position, by their own nodes and the new ones.
 
     Figures that were not measured for this request are of the request before, AD_f only if that was to forget
     the same; the accuracy is the one that the owner signed.  `only` restricts the result to one position.

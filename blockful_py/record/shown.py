@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a certificate shows and what it does not: its first line, and the warnings that its fields give."""
+"""The first line of a certificate, and the warnings that follow from its fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Shown:
 
     Attributes:
         review: the members' check of the new weights before they signed.
-        kind: the first line: what was checked, what was not, and who can teach the data again.
+        kind: the first line: the check, its limits, and the owners who can teach the data again.
         warnings: data that the method is known not to forget, as far as the certificate tells.  At filing a
             laboratory also knows who holds the data, and which ancestors a clean line made.
     """
@@ -38,7 +38,7 @@ class Shown:
 
 
 def shown(statement: CertificateStatement) -> Shown:
-    """What a statement shows.  Raises FormatError for an invalid node."""
+    """The meaning of a statement.  Raises FormatError for an invalid node."""
     nodes = [parse_node(each.node.encode()) for each in statement.record.models]
     request, review = statement.request, checked_in(statement.request, nodes)
     method = request.method.partition(" ")[0]
@@ -84,7 +84,7 @@ def _exactness(method: str, review: Checked, exact: str | None) -> str | None:
 
 
 def _others(statement: CertificateStatement) -> str | None:
-    """Who can teach the data again; nothing for clients and samples, whose owners asked themselves."""
+    """The owners who can teach a class again; None for clients and samples, whose owners asked."""
     count = statement.other_owners
     if count is None:
         return None

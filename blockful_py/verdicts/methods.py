@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of methods before anybody measures: which are exact, and the data that others leave.
+"""Properties of methods, known before anybody measures: exactness, and the data that others leave.
 
 By name, since readers of certificates have no torch.
 """
@@ -18,7 +18,7 @@ CLEAN_INCREMENTS: Final = "clean_increments"
 
 
 def exact_words(method: str, references: References, taught_outside: bool | None) -> str | None:
-    """What the method is when carried out as written (`audit.exactness`); None if not exact, or unknown.
+    """Words for an exact method (`unlearning.audit.exactness`); None if it is not exact, or unknown.
 
     `taught_outside` is as for `caveat`.
     """

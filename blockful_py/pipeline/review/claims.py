@@ -103,7 +103,7 @@ def measure(
 
 
 def agree(claimed: Claimed | None, measured: Claimed) -> bool:
-    """Whether claims are those of a member's own measurement; AUCs may differ by AUC_TOLERANCE."""
+    """Whether claims equal a member's own measurement; AUCs may differ by AUC_TOLERANCE."""
     if claimed is None:
         return False
     aucs = ("logit_auc", "logit_auc_before")

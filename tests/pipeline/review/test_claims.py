@@ -135,7 +135,7 @@ def test_the_auc_is_the_audits_of_the_logit(setup: TrainingSetup, models: dict[s
     assert three != pytest.approx(seven, abs=AUC_TOLERANCE)
 
 
-@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16])
 def test_other_precisions_stay_within_the_tolerance(setup: TrainingSetup, kind: torch.dtype) -> None:
     """Processors round by far less otherwise than half precision does."""
     test = setup.dataset.test
