@@ -27,7 +27,7 @@ from blockful_py.learning.federation import FederationSpec, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.weights import Weights, aggregate
-from blockful_py.settings import FederationSettings, TrainingSettings
+from blockful_py.settings import FederationSettings, Situation, TrainingSettings
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
@@ -36,7 +36,7 @@ NAME, CLIENT, HOLDERS, CLASS = "leaving", 5, (5, 7), 3
 WAYS = ("before", "all retrained", "every other owner", "all means", "passing")
 
 
-def measure(situation: str, seed: int) -> dict[str, Any]:
+def measure(situation: Situation, seed: int) -> dict[str, Any]:
     """Mean and lowest accuracy of the reached models of others on all test samples, by way."""
     scenario = FederationSettings("organic", situation, users=14, rounds=2)
     data = load_dataset("digits", seed, torch.device("cpu"))
@@ -112,7 +112,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     seeds = parse_seeds([options.seeds])
-    found = [measure(situation, seed) for situation in ("few_hold", "all_hold") for seed in seeds]
+    situations: tuple[Situation, ...] = ("few_hold", "all_hold")
+    found = [measure(situation, seed) for situation in situations for seed in seeds]
     print(page := render(found))
     keep(options.output, NAME, found, page)
 

@@ -58,9 +58,17 @@ class References(StrEnum):
     CHOSEN_AGAIN = "chosen again"
     """Their owners choose again by eq. 1, without the forgotten data."""
 
+    @property
+    def exact(self) -> str:
+        """Words for an exact method with such references (`unlearning.audit.exactness`)."""
+        return "exact given the graph" if self is References.KEPT else "exact with the graph chosen again"
+
 
 class Checked(StrEnum):
     """How committee members check new weights before they sign; the strongest check first."""
+
+    EXACT = "exact"
+    """Members recompute every weight, bit for bit, from the published ones alone: the result is exact."""
 
     RECOMPUTED = "recomputed"
     """Members recompute every weight, bit for bit, from the weights announced by the owners of the starts."""

@@ -56,6 +56,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"catalogue"}),
         frozenset({"archive_reader", "known_transactions"}),
         frozenset({"attestation", "chain_readers"}),
+        frozenset({"shown"}),
         frozenset({"certificates"}),
         frozenset({"ahead", "proofs"}),
         frozenset({"verify"}),

@@ -99,14 +99,28 @@ def show(
     if html is not None:
         write_page(certificate, html, file.name)
     out.result(json.loads(certificate.to_bytes()))
+    out.say(page.kind)
+    for warning in page.warnings:
+        out.say(f"warning: {warning}")
     out.say(f"{page.asked}, {page.method}, {page.paradigm}; decided {page.decided}")
-    heads = ("model", "position", "version", "accuracy % before", "AD_f %", "AD_r %", "record")
+    heads = (
+        "model",
+        "position",
+        "version",
+        "accuracy % before",
+        "AD_f %",
+        "AUC of logit",
+        "AD_r %",
+        "record",
+    )
     table = Table(*heads, box=None, pad_edge=False)
     for row in page.models:
         accuracy = "–" if row.before.accuracy is None else f"{100 * row.before.accuracy:.1f}"
-        ad_f, ad_r = _passage(row.before.ad_f, row.ad_f), _passage(row.before.ad_r, row.ad_r)
+        ad_f = _passage(_percent(row.before.ad_f), _percent(row.ad_f), ".1f")
+        ad_r = _passage(_percent(row.before.ad_r), _percent(row.ad_r), ".1f")
         version = f"{row.version_before} → {row.version_after}{'' if row.new_weights else ', withdrawn'}"
-        table.add_row(row.name, row.position, version, accuracy, ad_f, ad_r, str(row.record))
+        auc = _passage(row.before.logit_auc, row.logit_auc, ".3f")
+        table.add_row(row.name, row.position, version, accuracy, ad_f, auc, ad_r, str(row.record))
     out.say(table)
     lost = {
         row.name: f"{100 * row.ad_r:.1f} %" for row in page.models if row.at_chance and row.ad_r is not None
@@ -124,7 +138,11 @@ def show(
         out.say(f"{value}")
 
 
-def _passage(before: float | None, after: float | None) -> str:
-    """The figure in percent, with the figure before if the record has it."""
-    shown = "" if after is None else f"{100 * after:.1f}"
-    return shown if before is None else f"{100 * before:.1f} → {shown}"
+def _passage(before: float | None, after: float | None, spelling: str) -> str:
+    """A figure, with the figure before if the record has it."""
+    shown = "" if after is None else f"{after:{spelling}}"
+    return shown if before is None else f"{before:{spelling}} → {shown}"
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

@@ -66,6 +66,7 @@ def verify(
     from blockful_py.record.certificates.verifying import verify_certificate
     from blockful_py.record.fields import read_document
     from blockful_py.record.proofs.anchors import Anchors
+    from blockful_py.record.shown import shown
 
     out = Output(as_json)
     if (attestation is None) != (public_key is None) or (weights is not None and attestation is None):
@@ -88,8 +89,12 @@ def verify(
     if attestation is not None and public_key is not None:
         attested = _attested(attestation, public_key, weights, outcome.checked, certificate)
     statement = certificate.statement
+    told = shown(statement)
     out.result(
         {
+            "kind": told.kind,
+            "warnings": list(told.warnings),
+            "other_owners": statement.other_owners,
             "models": [each.name for each in statement.replaced],
             "trusted_block": outcome.trusted,
             "records": len(statement.archive.records),
@@ -101,6 +106,9 @@ def verify(
         }
     )
     out.say(f"the certificate holds: {len(statement.replaced)} models, {statement.request.forget}")
+    out.say(told.kind)
+    for warning in told.warnings:
+        out.say(f"warning: {warning}")
     keyless = len(statement.erasure.keys_destroyed)
     out.say(f"the members who signed no longer hold the data keys of {keyless} sealed files")
     for name, version in outcome.superseded.items():

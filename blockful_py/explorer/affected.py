@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import sqlite3
 
-from blockful_py.explorer.before import claimed_before, measured_before, stated_before
+from blockful_py.explorer.before import claimed_before, stated_before
 from blockful_py.explorer.lists import Document, models_at, place
-from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
 from blockful_py.types import HEADER_INDEX, Position
 
+FIGURES = ("ad_f", "ad_r", "logit_auc")
 LAST = 2**63 - 1
 """The largest integer of SQLite; no position exceeds it."""
 
@@ -52,7 +52,6 @@ def with_ancestors(connection: sqlite3.Connection, model: int) -> set[int]:
 
 def affected_models(
     connection: sqlite3.Connection,
-    watched: Watched,
     key: bytes,
     request: Request,
     height: int | None,
@@ -60,16 +59,14 @@ def affected_models(
 ) -> list[Document]:
     """Every affected model, by depth: its replacement, and its figures before and after.
 
-    `height` is as for `reached`.  Figures before come from the report of a run on this machine, else from the
-    claims of the replaced version's node.  Those of replaced versions are in the archive, so they are
-    included only if `audited`.
+    `height` is as for `reached`.  Figures before come from the new version's node, and from the replaced
+    version's.  Replaced versions are in the archive, so their figures are included only if `audited`.
     """
     depths = reached(connection, [start.place().packed for start in request.starts], height)
     known = {each["position"]: each for each in models_at(connection, depths)}
     rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
     versions = {row["position"]: row for row in rows}
-    report = measured_before(watched.run.path, request)
-    record = claimed_before(connection, key, request) if audited and not report else {}
+    record = claimed_before(connection, key, request) if audited else {}
     models = []
     for position, depth in sorted(depths.items(), key=lambda each: (each[1], each[0])):
         model, row = known[place(position)], versions.get(position)
@@ -81,13 +78,11 @@ def affected_models(
                 "version": row["version"] if row else None,
                 "time": row["time"] if row else None,
                 "withdrawn": bool(row["withdrawn"]) if row and told else False,
-                "after": {"ad_f": row["ad_f"], "ad_r": row["ad_r"]} if row and told else None,
+                "after": {name: row[name] for name in FIGURES} if row and told else None,
                 "at_chance": bool(row["at_chance"]) if row and told else False,
                 "reserved": row is not None and not told,
                 "is_loss": bool(row["is_loss"]) if row and told else False,
-                "before": report.get(model["name"])
-                or record.get(position)
-                or (stated_before(row) if row and told else None),
+                "before": record.get(position) or (stated_before(row) if row and told else None),
             }
         )
     return models

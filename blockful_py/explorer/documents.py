@@ -87,7 +87,8 @@ class DocumentReader:
             self._keep(requests)
             self._connection.executemany(
                 f"UPDATE version SET state = {READ}, problem = NULL, accuracy = ?, ad_f = ?, ad_r = ?,"  # noqa: S608
-                " at_chance = ?, ad_r_before = ?, is_loss = ?, withdrawn = ?, request = ?"
+                " at_chance = ?, is_loss = ?, logit_auc = ?, ad_f_before = ?, ad_r_before = ?,"
+                " logit_auc_before = ?, withdrawn = ?, request = ?"
                 " WHERE position = ? AND version = ?",
                 rows,
             )
@@ -140,10 +141,20 @@ class DocumentReader:
 
 def _figures(node: ModelNode) -> tuple[float | bool | None, ...]:
     claims = node.redaction.claims if node.redaction else None
-    told: tuple[float | bool | None, ...] = (None, None, False, None, False)
-    if claims is not None:
-        told = (claims.ad_f, claims.ad_r, claims.is_at_chance, claims.before, claims.is_loss)
-    return node.signed_accuracy, *told, node.is_withdrawn
+    if claims is None:
+        return node.signed_accuracy, None, None, False, False, None, None, None, None, node.is_withdrawn
+    return (
+        node.signed_accuracy,
+        claims.ad_f,
+        claims.ad_r,
+        claims.is_at_chance,
+        claims.is_loss,
+        claims.logit_auc,
+        claims.ad_f_before,
+        claims.before,
+        claims.logit_auc_before,
+        node.is_withdrawn,
+    )
 
 
 def _request(data: bytes) -> Request:

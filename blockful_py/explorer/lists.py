@@ -11,7 +11,7 @@ from typing import Any
 
 from blockful_py.explorer.places import parsed
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.shown import checked_by_members
 from blockful_py.settings.sections import FederationSettings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Bytes32, Codec, Position, Uri

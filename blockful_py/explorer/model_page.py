@@ -10,7 +10,7 @@ from typing import Any
 
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
-from blockful_py.explorer.before import claimed_before, measured_before, stated_before
+from blockful_py.explorer.before import claimed_before, stated_before
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, reviewers, without_paths
 from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.requests_page import requests_reaching
@@ -172,10 +172,11 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
         "accuracy": row["accuracy"],
         "ad_f": row["ad_f"],
         "ad_r": row["ad_r"],
+        "logit_auc": row["logit_auc"],
         "at_chance": bool(row["at_chance"]),
         "is_loss": bool(row["is_loss"]),
         "review": reviewers(connection, row["proposal"], row["request"]),
-        "request": None if row["request"] is None else _request(connection, watched, row, audited),
+        "request": None if row["request"] is None else _request(connection, row, audited),
     }
     try:
         uri = Uri(row["uri"], Codec(row["codec"]))
@@ -185,18 +186,13 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
     return {**told, "problem": None, "statement": _statement(node), "weights": _weights(watched, node)}
 
 
-def _request(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row, audited: bool) -> Document:
+def _request(connection: sqlite3.Connection, row: sqlite3.Row, audited: bool) -> Document:
     """The request behind a version, and the figures before it, as in `affected_models`."""
     key, position = row["request"], row["position"]
-    document, name = connection.execute(
-        "SELECT document, (SELECT name FROM model WHERE position = ?) FROM request WHERE key = ?",
-        (position, key),
-    ).fetchone()
+    (document,) = connection.execute("SELECT document FROM request WHERE key = ?", (key,)).fetchone()
     request = Request.model_validate_json(document)
-    before = measured_before(watched.run.path, request).get(name)
-    if before is None and audited:
-        before = claimed_before(connection, key, request, position).get(position)
-    before = before or stated_before(row)
+    claimed = claimed_before(connection, key, request, position) if audited else {}
+    before = claimed.get(position) or stated_before(row)
     return {"key": hexed(key), "forget": str(request.forget), "before": before}
 
 

@@ -14,7 +14,7 @@ from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.shown import checked_by_members, shown
 from blockful_py.types import Bytes32, Checked, Position
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
@@ -93,7 +93,7 @@ def request_document(
         "checked": checked_by_members(request).value,
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
-        "models": affected_models(connection, watched, key, request, row["height"], audited),
+        "models": affected_models(connection, key, request, row["height"], audited),
         "certificate": _certified(certificate),
     }
 
@@ -240,7 +240,13 @@ def _certified(certificate: ErasureCertificate | None) -> Document | None:
     if certificate is None:
         return None
     statement = certificate.statement
+    try:
+        told = shown(statement)
+    except BlockfulError:  # a document that nobody checked
+        return None
     return {
+        "kind": told.kind,
+        "warnings": list(told.warnings),
         "models": [each.name for each in statement.replaced],
         "destroyed": len(statement.erasure.keys_destroyed),
         "audited": certificate.attachment is not None,

@@ -42,7 +42,7 @@ CREATE TABLE version (
     position INTEGER NOT NULL, version INTEGER NOT NULL, uri BLOB NOT NULL, codec INTEGER NOT NULL,
     tick INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, problem TEXT, retry REAL,
     accuracy REAL, ad_f REAL, ad_r REAL, at_chance INTEGER NOT NULL DEFAULT 0,
-    ad_r_before REAL, is_loss INTEGER NOT NULL DEFAULT 0,
+    logit_auc REAL, ad_f_before REAL, ad_r_before REAL, logit_auc_before REAL, is_loss INTEGER NOT NULL DEFAULT 0,
     withdrawn INTEGER NOT NULL DEFAULT 0, request BLOB,
     PRIMARY KEY (position, version)
 ) WITHOUT ROWID;

@@ -28,7 +28,6 @@ from blockful_py.record.attestation.envelope import signed
 from blockful_py.record.attestation.predicate import Controller, IssuerStatement, ResidualCopy
 from blockful_py.record.certificates.document import ErasureCertificate, ReplacedModel
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
-from blockful_py.record.parts import checked_in
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.settings import ControllerSettings
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -85,7 +84,6 @@ def attest(
     issuer = IssuerStatement(
         controller=Controller(name=said.controller.name, contact=said.controller.contact),
         processors=said.controller.processors,
-        review=checked_in(certificate.statement.request, checked.record.nodes.values()),
         recipients_told=tuple(said.recipients_told),
         residual_copies=copies,
         stated_on=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

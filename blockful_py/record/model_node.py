@@ -166,13 +166,19 @@ class Request(fields.Part):
         return self
 
     @property
-    def chooses_again(self) -> bool:
-        """Whether the method's settings let the models that it retrains choose other references."""
+    def references(self) -> References:
+        """Whether the models that the method retrains keep their references, by its settings."""
         _, _, document = self.method.partition(" ")
         with suppress(ValueError):
             settings = parse_json(document or "{}")
-            return isinstance(settings, dict) and settings.get("references") == References.CHOSEN_AGAIN
-        return False
+            if isinstance(settings, dict) and settings.get("references") == References.CHOSEN_AGAIN:
+                return References.CHOSEN_AGAIN
+        return References.KEPT
+
+    @property
+    def chooses_again(self) -> bool:
+        """Whether the models that the method retrains may choose other references."""
+        return self.references is References.CHOSEN_AGAIN
 
     @property
     def forget(self) -> Forget:
@@ -235,11 +241,13 @@ class Request(fields.Part):
 
 
 class Claimed(fields.Part):
-    """AD_f and AD_r on held-out data, in [0, 1]; AD_f is None if no class is forgotten.
+    """Figures on held-out data, in [0, 1]; `ad_f` and `logit_auc` are None if no class is forgotten.
 
     `chance`: the highest AD_r that is no better than chance (`chance_level`); None if unknown, and in
-    older nodes.  `before`: AD_r of the replaced version; `samples`: number of samples for both figures.  Both
-    are None if the owner did not retrain, if that version has no weights, and in older nodes.
+    older nodes.  `logit_auc`: AUC of a forgotten class's logit (`unlearning.audit.recognition.logit_auc`);
+    None in older nodes.  `before`, `ad_f_before`, `logit_auc_before`: AD_r, AD_f and AUC of the replaced
+    version; None if it has no weights, and in older nodes.  `samples`: number of samples behind AD_r; None
+    without `before`.
     """
 
     ad_f: float | None = Field(ge=0, le=1)
@@ -247,6 +255,9 @@ class Claimed(fields.Part):
     chance: float | None = Field(default=None, gt=0, lt=1)
     before: float | None = Field(default=None, ge=0, le=1)
     samples: int | None = Field(default=None, ge=1)
+    logit_auc: float | None = Field(default=None, ge=0, le=1)
+    ad_f_before: float | None = Field(default=None, ge=0, le=1)
+    logit_auc_before: float | None = Field(default=None, ge=0, le=1)
 
     @property
     def is_loss(self) -> bool:

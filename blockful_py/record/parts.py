@@ -1,26 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a request, and the way in which members check its results."""
+"""The file of a request, and whether a model's current version was made for it."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from pydantic import ValidationError
 
 from blockful_py.errors import FormatError
-from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.types import Address, Checked, Paradigm
+from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.types import Address
 
 MAX_REQUEST_BYTES = 1 << 20
-STARTS_ONLY = frozenset({"gradient_ascent"})
-"""Methods that need only the starts' owners' data, since members recompute the other models.
-
-Other methods need the data of all affected owners.
-"""
-BY_WAVES = frozenset({"retrain_ahead"})
-"""Methods whose parts need the clean models of all references, affected or not."""
 
 
 def request_to_bytes(request: Request) -> bytes:
@@ -44,30 +34,6 @@ def request_from_bytes(data: bytes, chain_id: int, contract: Address, catalogue:
     if signers != owners:
         raise FormatError("the request is not signed by the owners of its starts.")
     return request
-
-
-def by_waves(request: Request) -> bool:
-    """Whether owners need the clean models of their references, affected or not, for their parts."""
-    return request.method.partition(" ")[0] in BY_WAVES
-
-
-def checked_by_members(request: Request) -> Checked:
-    """How members check a request's results before they sign (`pipeline.review.methods`)."""
-    if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
-        return Checked.RECOMPUTED
-    return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
-
-
-def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
-    """How members checked a request's new versions: the weakest check of any of them."""
-    checks = [_checked(node, request) for node in nodes if not node.is_withdrawn]
-    return max(checks, key=list(Checked).index, default=checked_by_members(request))
-
-
-def _checked(node: ModelNode, request: Request) -> Checked:
-    if node.redaction is not None and node.redaction.untrained:
-        return Checked.RECOMPUTED
-    return checked_by_members(request) if node.spot_check is None else Checked.SPOT_CHECKED
 
 
 def is_replaced(placed: PlacedNode, request: Request) -> bool:

@@ -18,7 +18,8 @@ from typing import Protocol, TypeVar
 
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
-from blockful_py.record.parts import STARTS_ONLY, by_waves, checked_by_members, is_replaced
+from blockful_py.record.parts import is_replaced
+from blockful_py.record.shown import STARTS_ONLY, by_waves, checked_by_members
 from blockful_py.record.waves import PartHandedIn, Waves, waves_of
 from blockful_py.types import Address, Checked, Paradigm, Position, RequestState, Uri
 

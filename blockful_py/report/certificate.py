@@ -14,13 +14,14 @@ from blockful_py.types import Checked
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A replaced model; accuracies are in [0, 1], or None if there is no class to measure on.
+    """A replaced model; figures are in [0, 1], or None if there is no class to measure on.
 
     A version without weights is withdrawn.
 
     Attributes:
         start: whether the request started here.
         before: figures of the previous version.
+        logit_auc: AUC of the forgotten class's logit (`Claimed.logit_auc`).
         at_chance: whether it is no better than chance on the data to be kept.
         is_loss: whether it is worse there than before, by more than chance explains.
         left_out: classes that earlier requests removed; AD_r is measured without them.
@@ -38,6 +39,7 @@ class ModelRow:
     head: str
     ad_f: float | None
     ad_r: float | None
+    logit_auc: float | None
     before: FiguresBefore
     at_chance: bool
     is_loss: bool
@@ -65,7 +67,7 @@ class CertificatePage:
         asked: the data to be forgotten, in words.
         requesters: name and position of a start, and the account that signed the request.
         identifiers: values that a verifier must compare, by name.
-        kind: power and limits of the members' check, in two sentences.
+        kind, warnings: power and limits of the members' check and of the method (`record.shown.Shown`).
         checked: members' checks of the new weights before they signed, in words.
         how: the same as an enum.
         spot_checks: names of models, and the part of their owners' training that members recomputed.
@@ -79,6 +81,7 @@ class CertificatePage:
     method: str
     paradigm: str
     kind: str
+    warnings: Sequence[str]
     checked: str
     how: Checked
     requested: str

@@ -18,8 +18,11 @@ from blockful_py.report.drawing.shades import class_count, class_tables, confusi
 from blockful_py.report.measures import (
     AD_F_LIKE,
     AD_R,
+    LOGIT_AUC,
     MEMBERSHIP,
+    Measure,
     concerned,
+    is_ranked,
     left,
     mean_after,
     mean_before,
@@ -35,7 +38,7 @@ def render_html(report: Report) -> str:
     """The page.  Raises RunError if its script and style are not built."""
     environment = page_templates()
     environment.filters.update(count=_count)
-    measure, paradigms = left(report), ran(report)
+    paradigms = ran(report)
 
     def outcomes(model: ModelEntry) -> list[Accuracies | None]:
         """Figures before, and after each paradigm that ran."""
@@ -47,7 +50,7 @@ def render_html(report: Report) -> str:
         summary=summary,
         paradigms=paradigms,
         concerned=concerned(report),
-        columns=[measure, AD_F_LIKE, AD_R] if measure is MEMBERSHIP else [measure, AD_R],
+        columns=_columns(report),
         outcomes=outcomes,
         mean_before=mean_before,
         mean_after=mean_after,
@@ -66,6 +69,13 @@ def render_html(report: Report) -> str:
         gas_bars=gas_bars(report),
         settings=_flat(dict(report.settings)),
     )
+
+
+def _columns(report: Report) -> list[Measure]:
+    """Measures of the table of models."""
+    measure = left(report)
+    beside = [AD_F_LIKE] if measure is MEMBERSHIP else []
+    return [measure, *beside, *([LOGIT_AUC] if is_ranked(report) else []), AD_R]
 
 
 def write_report(report: Report, directory: Path) -> Path:

@@ -57,6 +57,11 @@ MEMBERSHIP = Measure(
     "", 3, 0, 1,
 )  # fmt: skip
 
+LOGIT_AUC = Measure(
+    "logit_auc", "AUC of the logit", "Tells the class apart behind the output",
+    "how often the class's logit is higher for a sample of the class than for one of the rest", "", 3, 0, 1,
+)  # fmt: skip
+
 
 def left(report: Report) -> Measure:
     """The measure of what remains of the forgotten data.
@@ -68,6 +73,11 @@ def left(report: Report) -> Measure:
         return AD_F
     is_measured = any(model.before.membership_auc is not None for model in concerned(report))
     return MEMBERSHIP if is_measured else AD_F_LIKE
+
+
+def is_ranked(report: Report) -> bool:
+    """Whether the AUC of a class's logit was measured."""
+    return any(model.before.logit_auc is not None for model in concerned(report))
 
 
 def concerned(report: Report) -> list[ModelEntry]:

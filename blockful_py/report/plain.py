@@ -11,6 +11,8 @@ from blockful_py.report.summary import enumerated
 from blockful_py.types import Checked
 
 CHECKED = {
+    Checked.EXACT: "Before they voted, members computed every new version themselves from the published ones "
+    "and got the same.",
     Checked.RECOMPUTED: "Before they voted, members computed every new version themselves and got the same.",
     Checked.MEASURED: "Before they voted, members tested every new version on public data. They did not see "
     "how its owner made it.",
@@ -80,10 +82,18 @@ def _done(page: CertificatePage) -> Iterator[str]:
 def _figures(page: CertificatePage, renewed: Sequence[ModelRow]) -> Iterator[str]:
     forgotten = [(each.before.ad_f, each.ad_f) for each in renewed if each.ad_f is not None]
     kept = [(each.before.ad_r, each.ad_r) for each in renewed if each.ad_r is not None]
+    ranked = [(each.before.logit_auc, each.logit_auc) for each in renewed if each.logit_auc is not None]
     if page.forget.level is Level.CLASS and forgotten:
         yield (
             "In tests on samples of what was to be forgotten, the models are right in "
             f"{_passage(forgotten)} of 100 cases."
+        )
+    if page.forget.level is Level.CLASS and ranked:
+        yield (
+            "What the models do not say they may still know. Asked which of two samples is more likely to be "
+            "of what was to be forgotten, one that is and one that is not, they are right in "
+            f"{_passage(ranked)} of 100 cases. Guessing is right in 50; a model that never learnt it may be "
+            "right in more."
         )
     if kept:
         yield f"In tests on everything else, they are right in {_passage(kept)} of 100 cases."

@@ -76,6 +76,8 @@ class Accuracies(ReportPart):
         calibration_error: expected calibration error on held-out data.
         membership_auc: AUC of telling forgotten training samples from held-out samples of their classes;
             0.5 by chance, null if whole classes are forgotten.
+        logit_auc: AUC of a forgotten class's logit, as members measured it (`Claimed.logit_auc`); null for
+            models that were not replaced.
     """
 
     ad_f: Percent | None = None
@@ -86,6 +88,7 @@ class Accuracies(ReportPart):
     per_class: tuple[Percent | None, ...] = ()
     calibration_error: Percent | None = None
     membership_auc: Share | None = None
+    logit_auc: Share | None = None
 
 
 class LearningCurve(ReportPart):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from blockful_py.report.measures import (
     AD_F,
     AD_R,
+    LOGIT_AUC,
     MEMBERSHIP,
     concerned,
     left,
@@ -20,6 +21,7 @@ from blockful_py.report.measures import (
 from blockful_py.report.schema import ModelEntry, Report
 from blockful_py.report.sections import ForgetSection
 from blockful_py.types import Checked, Paradigm
+from blockful_py.verdicts.methods import warning
 
 SITUATIONS = {
     "few_hold": "only the starting users hold it",
@@ -33,23 +35,13 @@ SITUATIONS = {
 
 
 CHECKED = {
+    Checked.EXACT: "each member computed the weights itself, from the published ones alone",
     Checked.RECOMPUTED: "each member computed the weights itself, from data announced by the starts' owners",
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
     Checked.SPOT_CHECKED: "members measured on public data, and recomputed randomly drawn parts of each "
     "owner's training",
     Checked.ATTESTED: "the owners attest it; members measured only AD_r",
 }
-
-KINDS = {
-    Checked.RECOMPUTED: "Recomputed: the new models are what the method makes. Whether they have forgotten "
-    "is not shown.",
-    Checked.MEASURED: "Measured: the answers of the new models, and nothing else. They may still know what "
-    "they do not say, and others who hold the data can teach it again.",
-    Checked.SPOT_CHECKED: "Spot-checked: parts of the new training, drawn by lot, were repeated without the "
-    "data. Others who hold it can teach it again.",
-    Checked.ATTESTED: "Attested: the owners give their word that they left the data out. Nobody checked it.",
-}
-"""The first line of a certificate."""
 
 
 def updated(report: Report, paradigm: Paradigm) -> list[ModelEntry]:
@@ -148,7 +140,15 @@ def method(report: Report, paradigm: Paradigm) -> str | None:
 def caveat(report: Report, paradigm: Paradigm) -> str | None:
     """Data that the method is known not to forget in this situation; None if unknown."""
     used = report.method.of(paradigm)
-    return None if used is None or used.caveat is None else f"{used.name}: {used.caveat}"
+    return None if used is None or used.caveat is None else warning(used.name, used.caveat)
+
+
+def behind(report: Report, paradigm: Paradigm) -> str | None:
+    """Mean AUC of the logit before and after; None if it was not measured."""
+    before, after = mean_before(report, LOGIT_AUC), mean_after(report, LOGIT_AUC, paradigm)
+    if before is None or after is None:
+        return None
+    return f"mean {LOGIT_AUC.name} went from {LOGIT_AUC.written(before)} to {LOGIT_AUC.written(after)}"
 
 
 def alarm(report: Report, paradigm: Paradigm) -> str | None:
@@ -227,9 +227,11 @@ def _unproven(report: Report) -> str:
     """Limits of the figure that shows what remains."""
     measure = left(report)
     if measure is AD_F:
+        told = [f"{said} ({paradigm})" for paradigm in ran(report) if (said := behind(report, paradigm))]
+        ranked = f" Behind the output, {enumerated(told)}." if told else ""
         return (
             "A low AD_f says that a model no longer predicts the class. It does not prove that nothing of "
-            "the data is left in the weights: masking one output would lower AD_f too."
+            f"the data is left in the weights: masking one output would lower AD_f too.{ranked}"
         )
     like = (
         "AD_f is the accuracy on held-out samples of the classes that were among what was forgotten. It "

@@ -110,6 +110,9 @@ def summary_table(report: Report) -> Table:
         warned = summary.caveat(report, paradigm)
         if warned is not None:
             table.add_row("warning", Text(f"{paradigm.value}: {warned}", "yellow"))
+        ranked = summary.behind(report, paradigm)
+        if ranked is not None:
+            table.add_row("behind", f"{paradigm.value}: {ranked}")
         lost = summary.alarm(report, paradigm)
         if lost is not None:
             table.add_row("alarm", Text(f"{paradigm.value}: {lost}", "bold red"))

@@ -6,22 +6,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blockful_py.forget import Level
-from blockful_py.types import Paradigm
-from blockful_py.unlearning.clean_increments import CleanIncrements
-from blockful_py.unlearning.clean_line import CleanLine
+from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.gradient_ascent import GradientAscent
-from blockful_py.unlearning.registry import METHODS
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
+from blockful_py.verdicts.methods import caveat
 
 AUTO = "auto"
 """Placeholder for the method that `choose` returns."""
 
-EXACT = "exact given the graph: no weights that the forgotten data reached enter the new models"
+EXACT = "no weights that the forgotten data reached enter the new models"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
 """Reasons for `retrain_ahead`."""
 SHOWN = (
-    "exact given the graph; an owner that lets members check its training trains again, and any other model "
+    "an owner that lets members check its training trains again, and any other model "
     "becomes the mean of its references' new versions"
 )
 """Reason for `retrain` of clients and samples among machines."""
@@ -32,14 +30,13 @@ class Circumstances:
     """Facts known when a request is made.
 
     Attributes:
-        taught_outside: whether an unchanged ancestor of an affected model was trained on forgotten samples;
-            None if this cannot be known.
-        past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
+        taught_outside, past_graph: as for `verdicts.methods.caveat`.
         private: trainings add noise.
         attested: members also sign results that only the owners can vouch for.
         machines: owners are participants on machines of their own.
         emptied: models without references whose owner asks to forget all of its data.
         withdraws: members withdraw models whose owners miss their part.
+        references: of the models that the request retrains.
     """
 
     level: Level
@@ -51,6 +48,7 @@ class Circumstances:
     emptied: tuple[str, ...] = ()
     machines: bool = False
     withdraws: bool = False
+    references: References = References.KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +84,17 @@ def choose(now: Circumstances) -> Choice:
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
-        return Choice(RetrainAhead.name, NEAREST if now.past_graph else EXACT)
+        return Choice(RetrainAhead.name, NEAREST if now.past_graph else f"{now.references.exact}: {EXACT}")
     if now.machines and now.paradigm is Paradigm.SEQUENTIAL:
-        return Choice(own, SHOWN)
+        return Choice(own, f"{now.references.exact}: {SHOWN}")
     return Choice(own, "at this level members sign only results that they can compute themselves")
 
 
 def advise(method: str, now: Circumstances) -> Advice:
     """Advice on a request's method, whether chosen or named."""
     choice = choose(now)
-    return Advice(choice.reason if method == choice.method else None, _caveat(method, now), _loss(now))
+    said = caveat(method, now.level, now.taught_outside, now.past_graph)
+    return Advice(choice.reason if method == choice.method else None, said, _loss(now))
 
 
 def _loss(now: Circumstances) -> str | None:
@@ -114,28 +113,3 @@ def _loss(now: Circumstances) -> str | None:
         f"{names} was trained on this data alone, and is left with initial weights or "
         f"noise, no better than chance. {instead}"
     )
-
-
-def _caveat(method: str, now: Circumstances) -> str | None:
-    if now.past_graph:
-        return (
-            "clean_line made ancestors that the request leaves unchanged, and they may know the forgotten "
-            "data past the graph: let the request start at them"
-        )
-    if method == RetrainAhead.name or method not in METHODS:
-        return None
-    if method == CleanLine.name:
-        return (
-            "forgets exactly, but takes the data of all owners past the graph: models then know data of "
-            "later requests although they do not descend from its owners' models"
-        )
-    if now.taught_outside is None:
-        return (
-            "unchanged models teach it again if they were trained on it: let the request start at the first "
-            "models of all its holders"
-        )
-    if now.taught_outside and not (method == CleanIncrements.name and now.level is not Level.CLASS):
-        return "does not forget here: models that the request leaves unchanged know it, and teach it again"
-    if method == Retrain.name:
-        return None
-    return "is not exact; docs/explanation/unlearning-results.md lists the traces that audits found"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockful_py.errors import UnlearningError
+from blockful_py.types import References
 from blockful_py.verdicts.figures import Gaps, ModelFigures, Row, gaps
 from blockful_py.verdicts.statistics import Counts, mean, ratio, resample, worse_tail
 
@@ -58,11 +59,14 @@ class Verdict:
     Attributes:
         exact: no weight depends on the forgotten data (`audit.exactness`).  Gaps to gold then are no trace of
             it, and do not count.
+        references: of the retrained models; with references chosen again, no choice depends on that data
+            either.
     """
 
     forgetting: tuple[Criterion, ...]
     keeping: tuple[Criterion, ...]
     exact: bool = False
+    references: References = References.KEPT
 
     @property
     def forgotten(self) -> bool:
@@ -80,7 +84,7 @@ class Verdict:
 
     def __str__(self) -> str:
         said = "forgotten" if self.forgotten else "not forgotten"
-        said += ", exact given the graph" if self.exact else ""
+        said += f", {self.references.exact}" if self.exact else ""
         said += "" if self.intact else ", damaged"
         return f"{said}: {'; '.join(self.reasons)}" if self.reasons else said
 

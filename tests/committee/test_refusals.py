@@ -23,6 +23,7 @@ from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError, StorageError
 from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.resume import jobs_of
+from blockful_py.pipeline.review.claims import AUC_TOLERANCE
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.model_node import Claimed, Redaction, Start
@@ -264,7 +265,39 @@ def test_a_figure_before_that_an_owner_leaves_out_is_refused(plan: Plan) -> None
     claims = redaction.claims.model_copy(update={"before": None, "samples": None})
     altered = redaction.model_copy(update={"claims": claims})
     draft = plan.draft(t=plan.nodes["t"].model_copy(update={"redaction": altered}))
-    assert "before=None samples=None, held-out data give" in plan.refused(draft)
+    assert "before=None samples=None " in plan.refused(draft)
+
+
+def _lie(plan: Plan, name: str, **figures: float | None) -> RedactionDraft:
+    redaction = plan.nodes[name].redaction
+    assert redaction is not None and redaction.claims is not None
+    claims = redaction.claims.model_copy(update=figures)
+    assert claims != redaction.claims
+    altered = redaction.model_copy(update={"claims": claims})
+    return plan.draft(**{name: plan.nodes[name].model_copy(update={"redaction": altered})})
+
+
+@pytest.mark.parametrize("name", ["t", "y"])
+@pytest.mark.parametrize("figure", ["logit_auc", "ad_f_before", "logit_auc_before"])
+@pytest.mark.parametrize("said", [0.5, None])
+def test_a_lie_about_what_is_behind_the_output_is_refused(
+    plan: Plan, name: str, figure: str, said: float | None
+) -> None:
+    """Of a start that its owner made, and of a model that members computed themselves."""
+    draft = _lie(plan, name, **{figure: said})
+    assert f"{figure}={said}" in plan.refused(draft)
+
+
+def test_an_auc_from_a_processor_that_rounds_otherwise_is_accepted_and_no_larger_difference(
+    plan: Plan,
+) -> None:
+    redaction = plan.nodes["y"].redaction
+    assert redaction is not None and redaction.claims is not None
+    true = redaction.claims.logit_auc
+    assert true is not None
+    members = plan.roster.members(plan.reviewer())
+    members[0].approve(_lie(plan, "y", logit_auc=true - 0.9 * AUC_TOLERANCE))
+    assert "held-out data give" in plan.refused(_lie(plan, "y", logit_auc=true - 1.5 * AUC_TOLERANCE))
 
 
 def test_a_version_before_that_a_member_cannot_read_holds_nothing_up(

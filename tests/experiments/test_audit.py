@@ -97,6 +97,22 @@ def test_costs_are_shares_of_golds(found: tuple[results.Result, ...]) -> None:
     assert by_name["original"].passes is None
 
 
+def test_the_verdicts_words_for_exact_follow_the_references_of_the_row(
+    found: tuple[results.Result, ...],
+) -> None:
+    for settings, words in (
+        ({}, "exact given the graph"),
+        ({"references": "chosen again"}, "exact with the graph chosen again"),
+    ):
+        rows = [
+            replace(each, exact=True, settings=settings) if each.row.method == "retrain" else each
+            for each in found
+        ]
+        by_name = {method.method: method for method in summarise(rows)}
+        assert f"forgotten, {words}" in str(by_name["retrain"].verdict)
+        assert "exact" not in str(by_name["original"].verdict)
+
+
 @pytest.mark.slow
 def test_a_rerun_measures_what_is_missing_or_of_other_settings_alone_and_alike(
     plan: Plan, found: tuple[results.Result, ...]

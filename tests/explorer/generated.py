@@ -222,7 +222,10 @@ class GeneratedFederation:
             self._versions[row] += 1
             weights = cid_string(Uri(_hash("weights", row, self._versions[row]), Codec.RAW))
             ad_r = 0.1 if row in self._damaged else round(0.85 + self._random.random() / 10, 4)
-            claims = {"ad_f": 0.0, "ad_r": ad_r, "chance": 0.15, "before": 0.95, "samples": 30}
+            claims = {
+                **{"ad_f": 0.0, "ad_r": ad_r, "chance": 0.15, "before": 0.95, "samples": 30},
+                **{"logit_auc": 0.92, "ad_f_before": 0.9, "logit_auc_before": 0.99},
+            }
             redaction = {
                 "version": self._versions[row],
                 "weights": weights,

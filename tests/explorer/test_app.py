@@ -23,16 +23,16 @@ from blockful_py.explorer.watched import Watched
 from blockful_py.monitoring.traffic import HttpTraffic
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.certificates.document import parse_certificate
+from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.record.proofs.proof import Sources, parse_proof, verify_proof
+from blockful_py.record.shown import shown
 from blockful_py.record.verify import CHECKS
 from blockful_py.storage.cid import cid_string, parse_cid
 from tests.explorer.conftest import HOST
 from tests.explorer.test_graph_file import unpacked
 from tests.federations import AFFECTED, GRAPH, STARTS
 from tests.member.leaders import until
-from tests.report.made_up import report_of
 
 
 def models(client: TestClient) -> dict[str, dict[str, Any]]:
@@ -89,27 +89,26 @@ def test_accuracies_are_those_of_the_version_that_stands(client: TestClient) -> 
     assert coloured == GRAPH.keys() - {"x", "y"}
 
 
-def test_a_model_has_its_figures_before_and_after_where_the_run_has_a_report(
-    client: TestClient, watched: Watched
-) -> None:
-    def newest() -> dict[str, Any]:
-        version: dict[str, Any] = client.get("/api/models/x").json()["versions"][-1]
-        return version
-
-    assert newest()["request"]["before"] is None
-    assert newest()["request"]["forget"] == "class 3"
-    report = report_of(GRAPH, STARTS)
-    path = watched.run.path / "report.json"
-    path.write_bytes(report.to_bytes())
-    try:
-        before, (request,) = newest()["request"]["before"], client.get("/api/requests").json()
-        affected = client.get(f"/api/requests/{request['key']}").json()["models"]
-    finally:
-        path.unlink()
-    (measured,) = [each.before for each in report.models if each.name == "x"]
-    assert measured.ad_f is not None
-    assert before["ad_f"] == pytest.approx(measured.ad_f / 100)
-    assert [each["before"] for each in affected if each["name"] == "x"] == [before]
+def test_a_model_has_its_figures_before_and_after(client: TestClient, run: Path, chains: Nodes) -> None:
+    """As members measured them, for everybody to read in the version that stands."""
+    with Federation.open(run, nodes=chains, settle=False) as federation:
+        redaction = federation.catalogue()["x"].node.redaction
+    assert redaction is not None and redaction.claims is not None
+    claims = redaction.claims
+    newest = client.get("/api/models/x").json()["versions"][-1]
+    (request,) = client.get("/api/requests").json()
+    affected = client.get(f"/api/requests/{request['key']}").json()["models"]
+    (shown,) = [each for each in affected if each["name"] == "x"]
+    assert newest["request"]["forget"] == "class 3"
+    assert newest["request"]["before"] == shown["before"] == {
+        "ad_f": claims.ad_f_before,
+        "ad_r": claims.before,
+        "logit_auc": claims.logit_auc_before,
+        "accuracy": None,
+    }  # fmt: skip
+    assert shown["after"] == {"ad_f": claims.ad_f, "ad_r": claims.ad_r, "logit_auc": claims.logit_auc}
+    assert newest["logit_auc"] == claims.logit_auc
+    assert None not in (claims.ad_f_before, claims.before, claims.logit_auc_before, claims.logit_auc)
 
 
 def test_two_models_are_answered_side_by_side(client: TestClient) -> None:
@@ -183,9 +182,24 @@ def test_a_request_has_its_models_decisions_and_certificate(
     path.write_bytes(certificate.to_bytes())
     try:
         answer = client.get(f"/api/requests/{heading['key']}/certificate")
+        told = client.get(f"/api/requests/{heading['key']}").json()["certificate"]
+        path.write_bytes(unreadable(certificate).to_bytes())
+        assert client.get(f"/api/requests/{heading['key']}").json()["certificate"] is None
     finally:
         path.unlink()
     assert parse_certificate(answer.content) == certificate
+    expected = shown(certificate.statement)
+    assert (told["kind"], told["warnings"]) == (expected.kind, list(expected.warnings))
+    assert "3 other owners have models" in told["kind"] and told["models"] == list(AFFECTED)
+
+
+def unreadable(certificate: ErasureCertificate) -> ErasureCertificate:
+    """A certificate with a node that is none, which the explorer does not check."""
+    record = certificate.statement.record
+    first = record.models[0].model_copy(update={"node": "{}"})
+    changed = record.model_copy(update={"models": (first, *record.models[1:])})
+    statement = certificate.statement.model_copy(update={"record": changed})
+    return certificate.model_copy(update={"statement": statement})
 
 
 def test_what_if_counts_what_the_request_then_took(client: TestClient) -> None:

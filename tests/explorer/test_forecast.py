@@ -16,7 +16,7 @@ from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.sources import SentReceipt
 from blockful_py.pipeline.review.methods import how_checked, parse_method
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.shown import checked_by_members
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Review
 from blockful_py.unlearning.registry import METHODS

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
@@ -14,7 +12,6 @@ from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.lists import models_at, summary
 from blockful_py.explorer.requests_page import request_list, requests_reaching
-from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import Request
 from tests.explorer.generated import GeneratedFederation
 
@@ -92,21 +89,19 @@ def test_affected_models_have_figures_before_and_an_alarm(
     assert federation.forget([0], number=5, damaged=rows[1:2]) == rows
     with RecordIndex(tmp_path / "index", federation.sources()) as index:
         index.follow()
-    without_report = cast(Watched, SimpleNamespace(run=SimpleNamespace(path=tmp_path)))
     with IndexReader(tmp_path / "index").moment() as connection:
         found = connection.execute("SELECT key, document FROM request ORDER BY document").fetchall()
         (_, (key, document)) = found
         request = Request.model_validate_json(document)
-        models = affected_models(connection, without_report, key, request, None, audited=True)
-        public = affected_models(connection, without_report, key, request, None, audited=False)
+        models = affected_models(connection, key, request, None, audited=True)
+        public = affected_models(connection, key, request, None, audited=False)
         listed = models_at(connection, [each.packed for each in federation.positions])
     assert request.classes == (5,)
     lost = str(federation.positions[rows[1]])
     assert [each["position"] for each in models if each["at_chance"]] == [lost]
     assert [each["position"] for each in listed if each["at_chance"]] == [lost]
     assert [each["position"] for each in models if each["is_loss"]] == [lost]
-    for each in models:
-        assert each["before"]["ad_r"] == 0.95  # measured for this request
-        assert each["before"]["ad_f"] is None
-    for each in public:
-        assert each["before"] == {"source": "record", "ad_f": None, "ad_r": 0.95, "accuracy": None}
+    measured = {"ad_f": 0.9, "ad_r": 0.95, "logit_auc": 0.99}  # for this request
+    assert all(each["before"] == {**measured, "accuracy": None} for each in public)
+    assert all(each["before"].items() >= measured.items() for each in models)
+    assert all(each["after"]["logit_auc"] == 0.92 for each in public)

@@ -34,10 +34,11 @@ from blockful_py.record.attestation.envelope import PAYLOAD_TYPE
 from blockful_py.record.attestation.predicate import PREDICATE_TYPE, ErasurePredicate
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
+from blockful_py.record.shown import shown
 from blockful_py.settings import ControllerSettings
 from blockful_py.storage.cid import parse_cid
 from tests.export.conftest import Place, write_pair
-from tests.federations import AFFECTED
+from tests.federations import AFFECTED, UNTOUCHED
 from tests.limits import ANY_SIZE
 from tests.record.mutations import altered, leaves, replaced
 
@@ -125,7 +126,16 @@ def test_it_says_what_the_certificate_and_its_issuer_say(
         ("Host Ltd",),
         ("Lab B",),
     )
-    assert issuer.review == "recomputed"
+    assert predicate.review == "recomputed"
+    assert (predicate.kind, predicate.warnings) == (shown(statement).kind, shown(statement).warnings)
+    assert predicate.kind.startswith("Recomputed: ") and "teach it again" in predicate.warnings[0]
+    assert predicate.other_owners == statement.other_owners == len(UNTOUCHED)
+    for said, each in zip(predicate.models, statement.replaced, strict=True):
+        claims = each.claims
+        assert claims is not None and claims.logit_auc is not None and claims.logit_auc_before is not None
+        assert (said.accuracy_forgotten_before, said.accuracy_forgotten) == (claims.ad_f_before, claims.ad_f)
+        assert (said.logit_auc_before, said.logit_auc) == (claims.logit_auc_before, claims.logit_auc)
+        assert (said.accuracy_retained_before, said.accuracy_retained) == (claims.before, claims.ad_r)
     ends = {copy.what: copy.ends for copy in issuer.residual_copies}
     assert ends["backup 7"] == "2026-12-01T00:00:00Z"
     assert ends["a film"] is None

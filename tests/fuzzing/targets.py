@@ -176,7 +176,7 @@ TARGETS = {
         (signature.sign(7, KEY), bytes(65)),
     ),
     "proof": Target(parse_proof, (b'{"format":"blockful-proof/1","record":{}}',)),
-    "certificate": Target(parse_certificate, (b'{"format":"blockful-erasure/2","statement":{}}',)),
+    "certificate": Target(parse_certificate, (b'{"format":"blockful-erasure/3","statement":{}}',)),
     "message": Target(
         lambda data: wire.receive(DOMAIN, data),
         (SIGNER.question("approve", 1, KEY, 1, CONTRACT, b"{}").envelope,),

@@ -17,7 +17,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import ModelNode
-from blockful_py.record.parts import checked_in
+from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.federations import GRAPH
 from tests.member.leaders import until
@@ -88,7 +88,10 @@ def test_a_client_leaves_and_members_check_each_part(published: Machines) -> Non
     record = check_certificate(certificate).record
     assert checked_in(request, record.nodes.values()) is Checked.SPOT_CHECKED
     untrained = [node for node in record.nodes.values() if node.name == "z"]
-    assert checked_in(request, untrained) is Checked.RECOMPUTED
+    assert checked_in(request, untrained) is Checked.EXACT
+    kind = shown(certificate.statement).kind
+    assert kind.startswith("Exact given the graph, spot-checked: ") and "the 1 that nobody trained" in kind
+    assert shown(certificate.statement).warnings == ()
 
 
 def test_samples_are_forgotten_by_whoever_lets_members_check_it(published: Machines) -> None:

@@ -20,7 +20,7 @@ from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import ModelNode, sign_statement
-from blockful_py.record.parts import checked_in
+from blockful_py.record.shown import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Checked, Paradigm

@@ -21,7 +21,7 @@ from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.shown import checked_by_members
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.gradient_ascent import GradientAscent

@@ -25,8 +25,9 @@ from blockful_py.record.model_node import (
     Statement,
     sign_statement,
 )
-from blockful_py.record.parts import checked_in, request_to_bytes
+from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request_state import RequestStage, RequestStanding, Rules, first_commitment
+from blockful_py.record.shown import checked_in
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri

@@ -26,7 +26,8 @@ KEPT = ModelRow(
     head="0x00",
     ad_f=0.0,
     ad_r=0.92,
-    before=FiguresBefore(0.97, 0.91, 0.9, measured_here=True),
+    logit_auc=0.9412,
+    before=FiguresBefore(0.97, 0.91, 0.9, 0.9871),
     at_chance=False,
     is_loss=False,
     left_out=(),
@@ -37,12 +38,18 @@ LOST = replace(
     name="r1",
     start=True,
     ad_r=0.11,
-    before=FiguresBefore(None, None, 0.904),
+    before=FiguresBefore(None, None, 0.904, None),
     at_chance=True,
     left_out=(5, 8),
 )
 GONE = replace(
-    KEPT, name="r2", new_weights=None, ad_f=None, ad_r=None, before=FiguresBefore(None, None, None)
+    KEPT,
+    name="r2",
+    new_weights=None,
+    ad_f=None,
+    ad_r=None,
+    logit_auc=None,
+    before=FiguresBefore(None, None, None, None),
 )
 
 
@@ -54,7 +61,8 @@ def page() -> CertificatePage:
         forget=Forget.of_classes([3]),
         method="retrain {}",
         paradigm="sequential",
-        kind="Measured: the answers of the new models, and nothing else.",
+        kind="Measured: the output of the new models, and nothing else.",
+        warnings=["retrain: unchanged models teach it again"],
         checked="members measured",
         how=Checked.MEASURED,
         requested="2026-01-01 10:00:00 UTC",
@@ -84,7 +92,11 @@ def words(page: CertificatePage) -> str:
 
 def test_the_page_has_figures_before_and_after_and_an_alarm(page: CertificatePage) -> None:
     shown = words(page)
-    assert "97.0 % → 0.0 %" in shown and "91.0 % → 92.0 %" in shown and "90.4 %" in shown
+    assert "r6 90.0 % 97.0 % 0.0 % 0.987 0.941 91.0 % 92.0 %" in shown
+    assert "r1 (start) 90.4 % – 0.0 % – 0.941 – 11.0 %" in shown and "r2 – – – – – – –" in shown
+    assert (
+        shown.count("Model Accuracy before AD_f AUC of the logit AD_r before after before after before") == 1
+    )
     assert "Alarm: r1 is no better than chance on what was to be kept." in shown
     assert "AD_r of r1 leaves out what earlier requests removed: class 5, 8." in shown
     worse = words(replace(page, models=[replace(KEPT, is_loss=True)]))
@@ -92,6 +104,23 @@ def test_the_page_has_figures_before_and_after_and_an_alarm(page: CertificatePag
     assert "Attention: on everything that r6 should still know, it does worse than before" in worse
     sound = words(replace(page, models=[KEPT]))
     assert "Alarm" not in sound and "Attention" not in sound and "leaves out" not in sound
+
+
+def test_both_parts_begin_with_the_kind_and_its_warnings(page: CertificatePage) -> None:
+    """Who reads only the first line knows what is not shown."""
+    shown = words(page)
+    first = (
+        "Measured: the output of the new models, and nothing else. "
+        "Warning: retrain: unchanged models teach it again."
+    )
+    assert f"A request to be forgotten {first}" in shown and f"Erasure certificate {first}" in shown
+    assert "Warning" not in words(replace(page, warnings=[]))
+
+
+def test_clients_have_no_figure_of_a_class(page: CertificatePage) -> None:
+    gone = [replace(KEPT, ad_f=None, logit_auc=None, before=FiguresBefore(None, 0.91, 0.9, None))]
+    shown = words(replace(page, forget=Forget.of_clients([5]), models=gone))
+    assert "AUC" not in shown and "r6 90.0 % – – 91.0 % 92.0 %" in shown
 
 
 def test_the_person_who_asked_reads_five_answers_before_the_technical_page(page: CertificatePage) -> None:
@@ -103,6 +132,7 @@ def test_the_person_who_asked_reads_five_answers_before_the_technical_page(page:
     assert "1 model got no new version in time and cannot be used any more: r2." in done
     assert "everything that r1 should still know, it is no better than guessing" in done
     assert "right in 0 of 100 cases" in done  # not of every model is the figure before known
+    assert "What the models do not say they may still know." in done and "right in 94 of 100 cases" in done
     assert "does not prove that nothing of the data is left" in meaning
     assert "3 of its 4 members signed this certificate; 3 were needed" in checked
     assert "r9 also learnt from these models, and stayed as before" in remains
@@ -128,3 +158,4 @@ def test_what_was_to_be_forgotten_in_plain_words(page: CertificatePage, forget: 
 def test_the_figure_before_is_said_where_it_is_known_of_every_model(page: CertificatePage) -> None:
     done = plain_language(replace(page, models=[KEPT]))[1]
     assert "right in 97 (before) and 0 (now) of 100 cases" in " ".join(done.paragraphs)
+    assert "right in 99 (before) and 94 (now) of 100 cases. Guessing" in " ".join(done.paragraphs)

@@ -8,6 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -354,6 +355,32 @@ def test_the_page_and_the_table_say_why_a_method_was_taken_and_warn_of_it(paper1
     assert f"parallel: {used.name}: it leaves traces" in " ".join(printed(report).split())
     assert "Warning, " not in text_of(paper14)
     assert "warning" not in printed(paper14)
+
+
+def test_the_page_and_the_table_show_what_is_behind_the_output(paper14: Report) -> None:
+    def ranked(figures: Any, auc: float) -> Any:
+        return None if figures is None else figures.model_copy(update={"logit_auc": auc})
+
+    models = tuple(
+        model.model_copy(
+            update={
+                "before": ranked(model.before, 0.987),
+                "parallel": ranked(model.parallel, 0.943),
+                "sequential": ranked(model.sequential, 0.75),
+            }
+        )
+        if model.affected
+        else model
+        for model in paper14.models
+    )
+    report = paper14.model_copy(update={"models": models})
+    text = text_of(report)
+    assert "AUC of the logit" in text and "0.987 0.943 0.750" in text
+    told = "mean AUC of the logit went from 0.987 to 0.943"
+    assert f"Behind the output, {told} (parallel) and mean AUC of the logit went from 0.987 to 0.750" in text
+    assert f"behind parallel: {told}" in " ".join(printed(report).split())
+    for without in (paper14, of_client(paper14)):
+        assert "AUC of the logit" not in text_of(without) + printed(without)
 
 
 def test_a_request_without_increments_says_what_it_took_alone(paper14: Report) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from blockful_py.forget import Level
-from blockful_py.types import Paradigm
+from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.choosing import Advice, Circumstances, advise, choose
 
 CLASS = Circumstances(
@@ -40,6 +40,13 @@ SEQUENTIAL = Paradigm.SEQUENTIAL
 def test_the_choice(situation: Circumstances, method: str) -> None:
     assert choose(situation).method == method
     assert advise(method, situation).reason == choose(situation).reason
+
+
+def test_the_reason_follows_the_references() -> None:
+    again = replace(CLASS, references=References.CHOSEN_AGAIN)
+    assert str(advise("retrain_ahead", CLASS).reason).startswith("exact given the graph: no weights")
+    assert str(advise("retrain_ahead", again).reason).startswith("exact with the graph chosen again: ")
+    assert "exact" not in str(advise("retrain_ahead", replace(again, past_graph=True)).reason)
 
 
 def test_another_method_has_no_reason() -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blockful_py.errors import UnlearningError
+from blockful_py.types import References
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.verdict import Verdict, judge, place
 from tests.verdicts.made_up import row
@@ -45,6 +47,15 @@ def test_a_single_trace_is_found(trace: dict[str, Any], reason: str) -> None:
     assert not verdict.forgotten
     assert [found.split(" ")[0] for found in verdict.reasons] == [reason.split(" ")[0]]
     assert str(verdict).startswith("not forgotten")
+
+
+def test_three_words_for_exact() -> None:
+    """Another verdict would call a graph given that the owners chose again, or the other way round."""
+    verdict = judged(row("ours", wobble=-0.03))
+    kept, again = (replace(verdict, exact=True, references=each) for each in References)
+    assert str(kept) == "forgotten, exact given the graph"
+    assert str(again) == "forgotten, exact with the graph chosen again"
+    assert "exact" not in str(replace(verdict, references=References.CHOSEN_AGAIN))
 
 
 def test_damage_is_told_apart_from_not_forgetting() -> None:

@@ -38,11 +38,16 @@ export interface Federation {
   newest: number | null;
 }
 
-/** Figures before a request: of a report on this machine, or as the record claims them. */
-export interface Before {
-  source: "report" | "record";
+/** Figures of a version, as the record claims them. */
+export interface Figures {
   ad_f: number | null;
   ad_r: number | null;
+  /** AUC of a forgotten class's logit: what is behind the output. */
+  logit_auc: number | null;
+}
+
+/** Figures before a request. */
+export interface Before extends Figures {
   accuracy: number | null;
 }
 

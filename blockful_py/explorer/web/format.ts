@@ -9,6 +9,10 @@ export const count = (value: number): string => counts.format(value);
 export const percent = (value: number | null | undefined): string =>
   value === null || value === undefined || Number.isNaN(value) ? "–" : `${(value * 100).toFixed(1)} %`;
 
+/** A share of 1 with three decimals; a dash where nothing was measured. */
+export const share = (value: number | null | undefined): string =>
+  value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(3);
+
 /** The beginning and the end of a hash, an address or a CID. */
 export const short = (text: string | null | undefined, head = 8, tail = 4): string =>
   !text ? "–" : text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;

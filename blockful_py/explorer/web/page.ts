@@ -34,12 +34,12 @@ export const userOf = ({ owner, user, party }: Owner, called = "user"): Child =>
   party !== null && [' "', h("bdi", { class: "party", title: party }, party), '"'],
 ];
 
-export const SOURCES = { report: "before, as this run's report has it", record: "before, as the record claims" };
+export const BEFORE = "before, as the record claims";
 
 /** A figure before, where it is known of any, and after. */
-export const passage = (known: boolean, before: number | null | undefined, after: number | null | undefined): Child => [
-  known && h("span", { class: "quiet" }, percent(before), " → "),
-  percent(after),
+export const passage = (known: boolean, before: number | null | undefined, after: number | null | undefined, spell = percent): Child => [
+  known && h("span", { class: "quiet" }, spell(before), " → "),
+  spell(after),
 ];
 
 export const damaged = (): HTMLElement =>

@@ -36,6 +36,7 @@ from blockful_py.record.certificates.document import (
     ErasureCertificate,
     ReplacedModel,
 )
+from blockful_py.record.certificates.verifying import other_owners
 from blockful_py.record.fields import of_number, of_octets
 from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, Request, request_key
 from blockful_py.record.proofs.exporting import export_history, export_record
@@ -113,14 +114,16 @@ def state(context: FederationContext, request: Request) -> CertificateStatement:
     gone = ({each.old_node for each in entries} - current) | sealed
     deleted = [cid for cid in sorted(gone) if not context.stores.live.has(parse_cid(cid))]
     positions = [placed.position for placed in changed.values()]
+    record = export_record(contracts.live, contracts.committee, context.stores.live, positions)
     return CertificateStatement(
         format=FORMAT,
         request=request,
         committee=_committee(contracts, decisions),
-        record=export_record(contracts.live, contracts.committee, context.stores.live, positions),
+        record=record,
         archive=history,
         replaced=tuple(entries),
         left_alone=tuple(sorted(affected - changed.keys())),
+        other_owners=other_owners(contracts.live, request, positions, len(record.headers)),
         decisions=decisions,
         erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(sorted(sealed))),
         decided=max(chunk.timestamp for each in decisions for chunk in each.archive),

@@ -44,8 +44,8 @@ from blockful_py.record.model_node import (
     Request,
     parse_node,
 )
-from blockful_py.record.parts import by_waves
 from blockful_py.record.request_state import RequestStanding
+from blockful_py.record.shown import by_waves
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need

@@ -85,6 +85,7 @@ def advice_on(context: FederationContext, catalogue: Catalogue, request: Request
     """Why a request's method suits its situation, and its limits, including copies that stay."""
     starts = [start.name for start in request.starts]
     now = circumstances_of(context, catalogue, starts, request.forget, Paradigm(request.paradigm))
+    now = replace(now, references=request.references)
     advice, dataset = advise(named_method(request.method)[0], now), context.setup.dataset
     copies = copies_left(request.forget, context.setup.users, (dataset.test, dataset.proxy))
     return replace(advice, caveat="; ".join(filter(None, (advice.caveat, copies))) or None)
@@ -140,10 +141,11 @@ def circumstances_of(
     machines = context.run.party is not None
     here = not machines and settings.learning.trainer is None
     outside = [catalogue[name] for name in graph.ancestors(affected) if name not in affected]
+    known = here or not outside or bool(forget.owners())
     return Circumstances(
         level=forget.level,
         paradigm=paradigm,
-        taught_outside=_taught(context, outside, forget) if here or forget.owners() else None,
+        taught_outside=_taught(context, outside, forget) if known else None,
         past_graph=not machines and _made_by_a_line(context, [each for each in outside if each.version]),
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,

@@ -20,8 +20,8 @@ from blockful_py.pipeline.review.methods import (
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import by_waves
 from blockful_py.record.request_state import Filed, RequestStanding
+from blockful_py.record.shown import by_waves
 from blockful_py.record.waves import longest_wait
 from blockful_py.types import Paradigm, RequestState
 

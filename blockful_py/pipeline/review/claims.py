@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accuracies that an update claims and members measure again."""
+"""Figures that an update claims and members measure again."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ from blockful_py.learning.weights import Weights
 from blockful_py.record.model_node import Claimed
 from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, forget_retain
 from blockful_py.unlearning.audit.accuracy import retained
+from blockful_py.unlearning.audit.recognition import logit_auc
+
+AUC_DIGITS = 4
+"""Decimals of a claimed AUC."""
+AUC_TOLERANCE = 0.001
+"""Largest difference between a claimed AUC and a member's own.
+
+Processors that round otherwise may rank samples otherwise whose logits are almost equal.  Predictions, and so
+AD_f and AD_r, are compared exactly.
+"""
 
 
 def measure_all(
@@ -66,10 +76,10 @@ def measure(
     left_out: Mapping[str, Collection[int]] = MappingProxyType({}),
     before: Mapping[str, Weights] = MappingProxyType({}),
 ) -> dict[str, Claimed]:
-    """The claims of models, by name: accuracies on the held-out test data, which is public.
+    """The claims of models, by name: figures on the held-out test data, which is public.
 
-    AD_f is None if that data has no sample of the classes.  A model's claims do not depend on the other
-    models measured in the same call.
+    AD_f and AUC are None if that data has no sample of the classes.  A model's claims do not depend on the
+    other models measured in the same call.
 
     `left_out`: by model, classes that earlier requests removed; AD_r is measured without them unless no other
     class remains.  `before`: by model, weights of the version to be replaced, measured for comparison.
@@ -82,9 +92,33 @@ def measure(
             chance=each.chance,
             before=earlier[name].ad_r if name in earlier else None,
             samples=each.samples if name in earlier else None,
+            logit_auc=_auc(setup, models[name], classes, left_out.get(name, ())),
+            ad_f_before=earlier[name].ad_f if name in earlier else None,
+            logit_auc_before=_auc(setup, before[name], classes, left_out.get(name, ()))
+            if name in earlier
+            else None,
         )
         for name, each in now.items()
     }
+
+
+def agree(claimed: Claimed | None, measured: Claimed) -> bool:
+    """Whether claims equal a member's own measurement; AUCs may differ by AUC_TOLERANCE."""
+    if claimed is None:
+        return False
+    aucs = ("logit_auc", "logit_auc_before")
+    pairs = [(getattr(claimed, name), getattr(measured, name)) for name in aucs]
+    near = all(
+        said is own or (None not in (said, own) and abs(said - own) <= AUC_TOLERANCE) for said, own in pairs
+    )
+    return near and claimed == measured.model_copy(update={name: getattr(claimed, name) for name in aucs})
+
+
+def _auc(
+    setup: TrainingSetup, weights: Weights, classes: Sequence[int], left_out: Collection[int]
+) -> float | None:
+    found = logit_auc(setup.architecture, weights, setup.dataset.test, classes, left_out)
+    return None if found is None else round(found, AUC_DIGITS)
 
 
 def _measured(

@@ -36,7 +36,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
-from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
@@ -57,6 +57,8 @@ from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 
+BEFORE = ("before", "samples", "ad_f_before", "logit_auc_before")
+"""Claims about the version before."""
 GIVEN_UP_SECONDS = 3600
 """Seconds after which reviews no longer wait for a decision that is only on the archive."""
 
@@ -500,7 +502,7 @@ class ContentReviewer:
         request: Request,
         catalogue: Catalogue,
     ) -> None:
-        """Requires true claims; for models that owners retrained, also about the version before.
+        """Requires true claims, also about the version before.
 
         Accepts the owner's figures for a former version that can no longer be read.
         """
@@ -508,7 +510,7 @@ class ContentReviewer:
         before, unreadable = {}, set[str]()
         for each in proposed:
             current = catalogue[each.node.name].node
-            if each.node.statement != current.statement and not current.is_withdrawn:
+            if not current.is_withdrawn:
                 try:
                     before[current.name] = self._weights.read(current.weights)
                 except BlockfulError:
@@ -517,10 +519,10 @@ class ContentReviewer:
         for each in proposed:
             name, claimed = each.node.name, each.redaction.claims
             if claimed is not None and name in unreadable:
-                said = {"before": claimed.before, "samples": claimed.samples}
+                said = {each: getattr(claimed, each) for each in BEFORE}
                 measured[name] = measured[name].model_copy(update=said)
             require(
-                claimed == measured[name],
+                agree(claimed, measured[name]),
                 f"model {name} claims {claimed}, held-out data give {measured[name]}",
             )
 

@@ -11,7 +11,7 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.model_node import Request, canonical_json, parse_sample
-from blockful_py.record.parts import by_waves
+from blockful_py.record.shown import by_waves
 from blockful_py.settings import UnlearningSettings
 from blockful_py.settings.rules import RETRAINING
 from blockful_py.types import Checked, Paradigm

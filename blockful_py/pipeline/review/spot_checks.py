@@ -24,8 +24,9 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import MAX_REQUEST_BYTES, by_waves
+from blockful_py.record.parts import MAX_REQUEST_BYTES
 from blockful_py.record.request_state import RequestStanding, first_commitment
+from blockful_py.record.shown import by_waves
 from blockful_py.record.training_trace import parse_trace, schedule_seed
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 
 from blockful_py.bounded_json import parse_json
+from blockful_py.forget import Forget
 from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.record.attestation.predicate import (
     AskedErasure,
@@ -22,8 +23,9 @@ from blockful_py.record.attestation.predicate import (
     IssuerStatement,
 )
 from blockful_py.record.certificates.checking import CheckedStatement
-from blockful_py.record.certificates.document import Attachment, ErasureCertificate
+from blockful_py.record.certificates.document import Attachment, ErasureCertificate, ReplacedModel
 from blockful_py.record.fields import of_octets
+from blockful_py.record.shown import shown
 from blockful_py.types import Paradigm
 from blockful_py.verdicts.outcome import AuditOutcome
 
@@ -90,8 +92,13 @@ def predicate_of(
     statement, endorsed, request = certificate.statement, certificate.endorsed, certificate.statement.request
     rosters = {each.epoch: each for each in statement.committee.rosters}
     owners = {start.position: checked.record.transactions[start.place()].owner for start in request.starts}
+    told = shown(statement)
     digest = erasure_digest(statement.committee.domain, endorsed.epoch, statement.to_bytes())
     return ErasurePredicate(
+        kind=told.kind,
+        warnings=told.warnings,
+        review=told.review,
+        other_owners=statement.other_owners,
         certificate=CertificateDescriptor(
             name=f"erasure-{request.created}.json",
             digest=Digest(sha256=sha256(certificate.to_bytes()).hexdigest()),
@@ -117,24 +124,30 @@ def predicate_of(
         ),
         requested_on=utc(request.created),
         completed_on=utc(statement.decided),
-        models=tuple(
-            ErasedModel(
-                model=each.name,
-                position=each.position,
-                version_before=each.version_before,
-                version_after=each.version_after,
-                old_weights=each.old_weights,
-                new_weights=each.new_weights,
-                accuracy_forgotten=None if each.claims is None else each.claims.ad_f,
-                accuracy_retained=None if each.claims is None else each.claims.ad_r,
-            )
-            for each in statement.replaced
-        ),
+        models=tuple(_erased(each, request.forget) for each in statement.replaced),
         left_alone=statement.left_alone,
         keys_destroyed=statement.erasure.keys_destroyed,
         blocks_deleted=statement.erasure.deleted,
         audit=None if certificate.attachment is None else _audit(certificate.attachment),
         issuer=issuer,
+    )
+
+
+def _erased(each: ReplacedModel, forget: Forget) -> ErasedModel:
+    before, after = each.figures_before(forget), each.claims
+    return ErasedModel(
+        model=each.name,
+        position=each.position,
+        version_before=each.version_before,
+        version_after=each.version_after,
+        old_weights=each.old_weights,
+        new_weights=each.new_weights,
+        accuracy_forgotten_before=before.ad_f,
+        accuracy_forgotten=None if after is None else after.ad_f,
+        logit_auc_before=before.logit_auc,
+        logit_auc=None if after is None else after.logit_auc,
+        accuracy_retained_before=before.ad_r,
+        accuracy_retained=None if after is None else after.ad_r,
     )
 
 

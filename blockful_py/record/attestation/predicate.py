@@ -15,7 +15,7 @@ from blockful_py.record.certificates.decisions import Member
 from blockful_py.record.fields import Address, ChainId, Cid, Hash, Part, Place, Small
 from blockful_py.types import Checked, Paradigm
 
-PREDICATE_TYPE: Final = "urn:blockful:erasure/v2"
+PREDICATE_TYPE: Final = "urn:blockful:erasure/v3"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
@@ -83,7 +83,8 @@ class ErasedModel(PredicatePart):
     """A model whose version was replaced; without new weights it is withdrawn.
 
     Attributes:
-        accuracy_forgotten, accuracy_retained: as members of the committee measured them.
+        accuracy_forgotten, accuracy_retained, logit_auc: as members of the committee measured them; the
+            fields `_before` of the version before.
     """
 
     model: str
@@ -92,7 +93,11 @@ class ErasedModel(PredicatePart):
     version_after: Small
     old_weights: Cid | None
     new_weights: Cid | None
+    accuracy_forgotten_before: Share | None
     accuracy_forgotten: Share | None
+    logit_auc_before: Share | None
+    logit_auc: Share | None
+    accuracy_retained_before: Share | None
     accuracy_retained: Share | None
 
 
@@ -137,21 +142,27 @@ class IssuerStatement(PredicatePart):
     """The signer's own statements, which no certificate contains.
 
     Attributes:
-        review: how members checked the new weights before they signed.
         recipients_told: recipients of the data that were told of the erasure.
     """
 
     controller: Controller
     processors: tuple[str, ...]
-    review: Checked
     recipients_told: tuple[str, ...]
     residual_copies: tuple[ResidualCopy, ...]
     stated_on: Time
 
 
 class ErasurePredicate(PredicatePart):
-    """The whole predicate."""
+    """The whole predicate; `review`, `kind` and `warnings` are as in `record.shown.Shown`.
 
+    Attributes:
+        other_owners: as in `CertificateStatement`.
+    """
+
+    kind: str
+    warnings: tuple[str, ...]
+    review: Checked
+    other_owners: Small | None
     certificate: CertificateDescriptor
     committee: Endorsers
     request: AskedErasure

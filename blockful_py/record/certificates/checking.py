@@ -4,6 +4,7 @@
 The checks of the record and of the history come first (pipeline/proofs), then, in this order:
 
 request    every model was replaced for this request, as its owners signed it
+others     no more other owners are counted than there are other models
 replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
 decision   a quorum of the epoch voted for exactly these transactions, on both chains
 erasure    deleted files, and weights with destroyed keys, belong to replaced versions
@@ -55,6 +56,7 @@ def check_statement(statement: CertificateStatement) -> CheckedStatement:
     heads = check_history(statement.archive, [record.transactions[place] for place in record.nodes])
     records = archived(statement.archive)
     _check_request(statement, record)
+    _check_others(statement, record)
     try:
         _check_replaced(statement, record, records)
         rosters = _check_decisions(statement, record, heads, records)
@@ -99,6 +101,18 @@ def _check_request(statement: CertificateStatement, record: CheckedRecord) -> No
             node.redaction is not None and node.redaction.request == statement.request,
             "it was not replaced for the request of this certificate",
         )
+
+
+def _check_others(statement: CertificateStatement, record: CheckedRecord) -> None:
+    """Bounds `other_owners`, which only the chain tells exactly (`verifying.other_owners`)."""
+    models = sum(header.tx_count for header in record.headers.values())
+    require(
+        "others",
+        "the certificate",
+        statement.other_owners is None
+        or (record.first == 1 and statement.other_owners <= models - len(record.nodes)),
+        f"it counts {statement.other_owners} other owners of models, and does not show as many other models",
+    )
 
 
 def _check_replaced(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
@@ -29,7 +29,7 @@ from blockful_py.record.fields import (
 from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
 
-FORMAT: Final = "blockful-erasure/2"
+FORMAT: Final = "blockful-erasure/3"
 
 
 WORDS = (
@@ -55,20 +55,19 @@ class Committee(Part):
 
 @dataclass(frozen=True, slots=True)
 class FiguresBefore:
-    """Accuracies of the version before, in [0, 1]; None if unknown.
+    """Figures of the version before, in [0, 1]; None if unknown.
 
     Attributes:
-        ad_f, ad_r: on held-out data, as members measured them (but see `measured_here`).  AD_r was measured
-            for this request if the owner retrained the model, otherwise for the request before.  AD_f was
-            measured for the request before, if that was to forget the same data.
+        ad_f, ad_r, logit_auc: on held-out data, as members measured them for this request.  If they did
+            not, as in older nodes, AD_r is of the request before, and so is AD_f if that was to forget the
+            same data.
         accuracy: on its owner's own test data, as the owner signed it.
-        measured_here: the machine that writes the page measured AD_f and AD_r; no member signed them.
     """
 
     ad_f: float | None
     ad_r: float | None
     accuracy: float | None
-    measured_here: bool = False
+    logit_auc: float | None
 
 
 class ReplacedModel(Part):
@@ -102,14 +101,16 @@ class ReplacedModel(Part):
         """The recorded figures of the version before a request to forget this."""
         old = self.old
         if old.is_withdrawn:
-            return FiguresBefore(None, None, None)
-        claims = old.redaction.claims if old.redaction else None
-        measured = self.claims.before if self.claims else None
+            return FiguresBefore(None, None, None, None)
+        earlier = old.redaction.claims if old.redaction else None
         same = old.redaction is not None and old.redaction.request.forget == forget
+        known = self.claims
+        ad_f, ad_r = (known.ad_f_before, known.before) if known else (None, None)
         return FiguresBefore(
-            ad_f=claims.ad_f if claims and same else None,
-            ad_r=measured if measured is not None else claims.ad_r if claims else None,
+            ad_f=ad_f if ad_f is not None or not (earlier and same) else earlier.ad_f,
+            ad_r=ad_r if ad_r is not None or not earlier else earlier.ad_r,
             accuracy=old.statement.accuracy,
+            logit_auc=known.logit_auc_before if known else None,
         )
 
 
@@ -142,20 +143,29 @@ class CertificateStatement(Part):
         record: the models in their state after the request.
         archive: records up to the time of the statement.
         left_alone: affected models that were not replaced because their update was at most epsilon.
+        other_owners: number of owners that can teach forgotten classes again if they hold them
+            (`verifying.other_owners`); null unless classes are forgotten.
         decisions: the committee's decisions, as executed on both chains.
         decided: time of the last decision, seconds.
     """
 
-    format: Literal["blockful-erasure/2"]
+    format: Literal["blockful-erasure/3"]
     request: Request
     committee: Committee
     record: LiveRecord
     archive: ArchiveHistory
     replaced: Annotated[tuple[ReplacedModel, ...], Field(min_length=1)]
     left_alone: tuple[str, ...]
+    other_owners: Small | None
     decisions: Annotated[tuple[CertifiedDecision, ...], Field(min_length=1)]
     erasure: Bytes
     decided: Seconds
+
+    @model_validator(mode="after")
+    def _counts_owners_for_classes(self) -> CertificateStatement:
+        if (self.other_owners is not None) != bool(self.request.classes):
+            raise ValueError("other_owners is a number for a request to forget classes, else null")
+        return self
 
     def to_bytes(self) -> bytes:
         return spelt(self)
@@ -189,12 +199,19 @@ class ErasureCertificate(Part):
         keys = len(said.erasure.keys_destroyed)
         counted = f"{len(rows)} models, {keys} data keys destroyed"
         caption = f"Erasure certificate: {said.request.forget}, {counted}"
-        heads = ("model", "version", "accuracy before, signed by its owner", "AD_f", "AD_r")
+        heads = (
+            "model",
+            "version",
+            "accuracy before, signed by its owner",
+            "AD_f",
+            "AUC of the logit",
+            "AD_r",
+        )
         return html_table(caption, heads, rows)
 
     def _row(self, each: ReplacedModel) -> tuple[str, ...]:
         before = each.figures_before(self.statement.request.forget)
-        after = ("withdrawn",) * 2
+        after = ("withdrawn",) * 3
         if each.claims is not None:
             lost = (
                 ", no better than chance"
@@ -203,7 +220,11 @@ class ErasureCertificate(Part):
                 if each.claims.is_loss
                 else ""
             )
-            after = _passage(before.ad_f, each.claims.ad_f), _passage(before.ad_r, each.claims.ad_r) + lost
+            after = (
+                _passage(before.ad_f, each.claims.ad_f),
+                _passage(before.logit_auc, each.claims.logit_auc),
+                _passage(before.ad_r, each.claims.ad_r) + lost,
+            )
         versions = f"{each.version_before} → {each.version_after}"
         return each.name, versions, _percent(before.accuracy), *after
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -14,6 +14,7 @@ from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.chain_view import Rosters
 from blockful_py.record.checks import ContractId, require
 from blockful_py.record.fields import octets
+from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,
@@ -23,7 +24,7 @@ from blockful_py.record.proofs.anchors import (
     check_anchors,
     check_archive_anchor,
 )
-from blockful_py.types import Bytes32
+from blockful_py.types import Bytes32, Position
 
 
 class CommitteeSource(ContractId, KeySource, Rosters, Protocol):
@@ -105,7 +106,7 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
     """Checks that the contracts have the same rosters and decisions, and that the chain had the models.
 
     Returns the current versions of models that were replaced again since.  Raises VerificationError:
-    `anchor`, `executed` or `current`.
+    `anchor`, `others`, `executed` or `current`.
     """
     must = partial(require, "anchor", "the certificate")
     statement, committee = checked.statement, chains.committee
@@ -120,6 +121,13 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
             committee.roster(members.epoch) == (members.roster(), members.quorum),
             f"the roster of epoch {members.epoch} is not the one that the chain has",
         )
+    others = other_owners(chains.live, statement.request, checked.record.nodes, checked.record.last)
+    require(
+        "others",
+        "the certificate",
+        statement.other_owners == others,
+        f"it counts {statement.other_owners} other owners of models left unchanged, the chain has {others}",
+    )
     for decision in statement.decisions:
         proposal = octets(decision.proposal)
         sides = ((chains.archive, len(decision.archive)), (chains.live, len(decision.live)))
@@ -147,3 +155,26 @@ def check_on_chains(checked: CheckedStatement, chains: Chains) -> Mapping[str, i
         if current.version > certified.version:
             superseded[node.name] = current.version
     return superseded
+
+
+def other_owners(live: LiveReader, request: Request, replaced: Collection[Position], last: int) -> int | None:
+    """Number of owners, other than the starts', of models that a request to forget classes left unchanged.
+
+    Counts models in blocks up to `last`, at positions outside `replaced`; None if no class is forgotten.
+
+    Nobody knows who holds a class, since no party shows its data, so this is no number of holders.  It counts
+    the owners who were not reached and can teach the class again if they hold it, among them owners whose
+    models were withdrawn or forgot it for other requests.  Owners of replaced models that were not trained
+    again may hold it too.  Positions, heights and owners never change on the chain, so that anybody finds the
+    same number at any later time.  Whether the other models still recall the class would tell more, but only
+    readers of their weights could check that.
+
+    Raises ContractError if the chain has no block `last`.
+    """
+    if not request.classes:
+        return None
+    headers = live.headers(range(1, last + 1))
+    places = [Position(each.height, index) for each in headers for index in range(each.tx_count)]
+    owners = {each.position: each.owner for each in live.transactions(places)}
+    asked = {owners.get(start.place()) for start in request.starts}
+    return len({owner for place, owner in owners.items() if place not in replaced} - asked)

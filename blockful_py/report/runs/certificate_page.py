@@ -3,37 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.forget import Forget
 from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
-from blockful_py.record.certificates.document import ErasureCertificate, FiguresBefore, ReplacedModel
+from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.fields import of_octets, position
-from blockful_py.record.parts import checked_in
+from blockful_py.record.shown import shown
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
 from blockful_py.report.plain import plain_language
-from blockful_py.report.summary import CHECKED, KINDS
+from blockful_py.report.summary import CHECKED
 from blockful_py.verdicts.outcome import AuditOutcome
 from blockful_py.whole_file import write_whole
 
 
-def page_of(
-    certificate: ErasureCertificate,
-    checked: CheckedStatement,
-    file: str,
-    measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
-) -> CertificatePage:
-    """The page of a certificate with its `checked` statement; `file` is the document's name.
-
-    `measured` has figures before the request, by model, that this machine measured on held-out data.
-    """
+def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: str) -> CertificatePage:
+    """The page of a certificate with its `checked` statement; `file` is the document's name."""
     statement, record = certificate.statement, checked.record
     request = statement.request
     outcome = _audit(certificate)
@@ -53,7 +41,8 @@ def page_of(
             of_octets(checked.heads[each.record + 1]),
             None if each.claims is None else each.claims.ad_f,
             None if each.claims is None else each.claims.ad_r,
-            _before(each, request.forget, measured.get(each.name)),
+            None if each.claims is None else each.claims.logit_auc,
+            each.figures_before(request.forget),
             each.claims is not None and each.claims.is_at_chance,
             each.claims is not None and each.claims.is_loss,
             () if (made := record.nodes[position(each.position)].redaction) is None else made.left_out,
@@ -61,7 +50,7 @@ def page_of(
         )
         for each in statement.replaced
     ]
-    how = checked_in(request, record.nodes.values())
+    told = shown(statement)
     epoch = certificate.endorsed.epoch
     chain = statement.committee.domain.chain_id
     development = chain if chain in DEVELOPMENT_CHAINS else None
@@ -94,9 +83,10 @@ def page_of(
         forget=request.forget,
         method=request.method,
         paradigm=str(request.paradigm),
-        kind=KINDS[how],
-        checked=CHECKED[how],
-        how=how,
+        kind=told.kind,
+        warnings=told.warnings,
+        checked=CHECKED[told.review],
+        how=told.review,
         requested=_time(request.created, development),
         decided=_time(statement.decided, development),
         requesters=[
@@ -138,42 +128,26 @@ def _told(certificate: ErasureCertificate, outcome: AuditOutcome | None) -> str 
     )
 
 
-def _before(each: ReplacedModel, forget: Forget, measured: FiguresBefore | None) -> FiguresBefore:
-    recorded = each.figures_before(forget)
-    if measured is None:
-        return recorded
-    return replace(measured, accuracy=recorded.accuracy)
-
-
 def _time(seconds: int, development: int | None) -> str:
     text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return text if development is None else f"{text} (development clock)"
 
 
-def keep(
-    certificate: ErasureCertificate,
-    folder: Path,
-    measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
-) -> Path:
+def keep(certificate: ErasureCertificate, folder: Path) -> Path:
     """Writes `erasure-<time of the request>.json` and `.html`; returns the document's path.
 
-    `measured` is as for `page_of`.  Raises RunError if they cannot be written.
+    Raises RunError if they cannot be written.
     """
     path = folder / f"erasure-{certificate.statement.request.created}.json"
     write_whole(path, certificate.to_bytes(), parents=True)
-    write_page(certificate, path.with_suffix(".html"), path.name, measured)
+    write_page(certificate, path.with_suffix(".html"), path.name)
     return path
 
 
-def write_page(
-    certificate: ErasureCertificate,
-    path: Path,
-    document: str,
-    measured: Mapping[str, FiguresBefore] = MappingProxyType({}),
-) -> None:
-    """Checks that the certificate is consistent and writes its page; `measured` is as for `page_of`.
+def write_page(certificate: ErasureCertificate, path: Path, document: str) -> None:
+    """Checks that the certificate is consistent and writes its page.
 
     Raises VerificationError for an inconsistent certificate, and RunError if the file cannot be written.
     """
-    page = page_of(certificate, check_certificate(certificate), document, measured)
+    page = page_of(certificate, check_certificate(certificate), document)
     write_whole(path, render_certificate(page, plain_language(page)).encode())

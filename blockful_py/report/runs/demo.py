@@ -89,7 +89,7 @@ def _run(settings: Settings, directory: Path, progress: Progress) -> Report:
             )
             branches = {
                 paradigm: measured(
-                    federation, federation.unlearn(paradigm=paradigm, progress=progress), accuracies, progress
+                    federation, federation.unlearn(paradigm=paradigm, progress=progress), progress
                 )
                 for paradigm, federation in federations.items()
             }

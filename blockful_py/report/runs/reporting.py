@@ -20,7 +20,8 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.parts import checked_in
+from blockful_py.record.model_node import Claimed
+from blockful_py.record.shown import checked_in
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.record.verify import Verification
 from blockful_py.report import schema, sections
@@ -159,6 +160,7 @@ def _model(
     statement = placed.node.statement
     after = {paradigm.value: _outcome(name, branch) for paradigm, branch in branches.items()}
     request = next(iter(branches.values())).unlearned.request
+    claims = [each for branch in branches.values() if (each := _claims(name, branch)) is not None]
     return schema.ModelEntry(
         name=name,
         user=statement.user,
@@ -174,7 +176,8 @@ def _model(
         privacy=_privacy(statement.privacy),
         learning_curve=_curve(published.curves.get(name)),
         before=sections.Accuracies(
-            **_accuracies(published.before[name], published.quality[name], published.membership[name])
+            **_accuracies(published.before[name], published.quality[name], published.membership[name]),
+            logit_auc=claims[0].logit_auc_before if claims else None,
         ),
         **after,
     )
@@ -194,11 +197,19 @@ def _outcome(name: str, branch: Branch) -> sections.ModelOutcome | None:
     node = branch.unlearned.nodes.get(name)
     if node is None or node.redaction is None:
         return None
+    claims = _claims(name, branch)
     return sections.ModelOutcome(
         **_accuracies(branch.after[name], branch.quality[name], branch.membership[name]),
+        logit_auc=None if claims is None else claims.logit_auc,
         version=node.redaction.version,
         cid=node.redaction.weights,
     )
+
+
+def _claims(name: str, branch: Branch) -> Claimed | None:
+    """The figures of a replaced model as members measured them."""
+    node = branch.unlearned.nodes.get(name)
+    return None if node is None or node.redaction is None else node.redaction.claims
 
 
 def _method(unlearned: Unlearned) -> sections.MethodSection:

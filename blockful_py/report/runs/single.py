@@ -156,7 +156,7 @@ def _whole_report(run: Path) -> Report | None:
 def _report(federation: Federation, before: _Before, unlearned: Unlearned, progress: Progress) -> Report:
     figures = before.figures
     accuracies = {name: each.accuracy for name, each in figures.items()}
-    branch = measured(federation, unlearned, accuracies, progress)
+    branch = measured(federation, unlearned, progress)
     published = Published(
         before.catalogue,
         accuracies,

@@ -12,7 +12,7 @@ from typing import Any
 
 from blockful_lab.experiments.machine import THREADS, describe
 from blockful_lab.experiments.protocol import PreparedCell, prepare
-from blockful_lab.experiments.results import Result, cell_from, to_document
+from blockful_lab.experiments.results import Result, cell_from, references_of, to_document
 from blockful_lab.experiments.variants import STORES
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.intervals import weights_digest
@@ -86,7 +86,7 @@ def measure_cell(settings: Mapping[str, Any], inputs: Sequence[bytes], seeds: Se
 
 
 def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Bench) -> Iterator[Made]:
-    worlds = cache(lambda: tuple(other_worlds(prepared.task)))
+    worlds = cache(lambda references: tuple(other_worlds(prepared.task, references=references)))
     for name in settings["references"]:
         began = perf_counter()
         weights = bench.reference(name)
@@ -105,7 +105,7 @@ def _made(settings: Mapping[str, Any], prepared: PreparedCell, bench: benches.Be
             variant["recorded"],
             stored - began,
             sum(size_of(each.weights) for each in task.stored.values()),
-            exact(variant, prepared, weights, worlds()),
+            exact(variant, prepared, weights, worlds(references_of(variant["settings"]))),
         )
 
 

@@ -13,6 +13,7 @@ from blockful_lab.experiments.protocol import Cell, Scale
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
 from blockful_py.forget import Level
+from blockful_py.types import References
 from blockful_py.unlearning.cost import Cost
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json, row_to_json
@@ -120,6 +121,11 @@ def from_document(document: Mapping[str, Any]) -> Result:
         stored_bytes=document["stored_bytes"],
         exact=document["exact"],
     )
+
+
+def references_of(settings: Mapping[str, Any]) -> References:
+    """The references of the models that a method with these settings retrains."""
+    return References(settings.get("references", References.KEPT))
 
 
 def cell_from(told: Mapping[str, Any]) -> Cell:

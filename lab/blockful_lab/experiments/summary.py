@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from blockful_lab.experiments.results import Result
+from blockful_lab.experiments.results import Result, references_of
 from blockful_py.errors import RunError
 from blockful_py.forget import Level
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
@@ -114,6 +114,7 @@ def _method(
         verdict=replace(
             judge(placed, floor, classes=rows[seeds[0]].cell.level is Level.CLASS),
             exact=all(rows[seed].exact for seed in seeds),
+            references=references_of(rows[seeds[0]].settings),
         ),
         passes=share("passes", "passes"),
         critical_path=share("critical_path", "critical_path"),

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from blockful_py.forget import Forget
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.requesting import circumstances_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
@@ -116,3 +119,18 @@ def test_the_situation_follows_the_request(federation: Federation) -> None:
     assert situation(("a",), Forget.of_clients([1])) is False
     assert situation(("s",), Forget.of_clients([1])) is True
     assert situation(("s",), Forget.of_samples([(3, 10_000)])) is False
+
+
+def test_a_party_is_warned_of_teachers_only_where_ancestors_stay(federation: Federation) -> None:
+    """It does not know who holds the class; the graph alone says that nobody is left to teach it."""
+    run = SimpleNamespace(settings=federation.settings, party=object())
+    party = cast(FederationContext, SimpleNamespace(run=run, setup=federation.setup))
+
+    def situation(*starts: str) -> object:
+        asked = circumstances_of(
+            party, federation.catalogue(), starts, Forget.of_classes([3]), Paradigm.SEQUENTIAL
+        )
+        return asked.taught_outside
+
+    assert situation(*STARTS) is None
+    assert situation("a", "b") is False

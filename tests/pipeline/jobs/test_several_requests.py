@@ -72,8 +72,9 @@ def test_each_request_leaves_out_what_all_before_it_named(federation: Federation
         now = catalogue[row.name].node.redaction
         assert now is not None and now.claims is not None
         assert now.claims.before is not None, "without class 8 as well"
-        assert (row.before.ad_f, row.before.ad_r) == (None, now.claims.before)  # AD_f was of class 3
-        assert (row.before.measured_here, row.left_out) == (False, (3,))
+        measured = (now.claims.ad_f_before, now.claims.before, now.claims.logit_auc_before)
+        assert (row.before.ad_f, row.before.ad_r, row.before.logit_auc) == measured
+        assert None not in measured and row.left_out == (3,)
     test = federation.setup.dataset.test
     for name in AFFECTED:
         redaction = catalogue[name].node.redaction

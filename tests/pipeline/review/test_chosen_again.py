@@ -225,6 +225,15 @@ def test_verification_names_what_a_colluding_committee_certified(plan: Plan, wha
         assert [(each.position, each.check) for each in failures] == [(plan.places[node.name], "signature")]
 
 
+def test_the_advice_on_a_request_says_which_graph_it_is_exact_with(plan: Plan) -> None:
+    redaction = plan.nodes["r1"].redaction
+    assert redaction is not None
+    kept = redaction.request.model_copy(update={"method": "retrain_ahead {}"})
+    again, given = (str(plan.federation.advice(each).reason) for each in (redaction.request, kept))
+    assert again.startswith("exact with the graph chosen again: ")
+    assert given.startswith("exact given the graph: ")
+
+
 def test_models_choose_again_one_by_one(plan: Plan) -> None:
     """Each owner fetches its candidates; a method that trains from no references is refused."""
     federation = plan.federation

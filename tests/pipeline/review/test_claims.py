@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
 from blockful_py.forget import Forget
 from blockful_py.learning import evaluation
@@ -15,8 +16,11 @@ from blockful_py.learning.stacked import LARGEST_STACK
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.review.claims import measure, measure_all
+from blockful_py.pipeline.review.claims import AUC_TOLERANCE, agree, measure, measure_all
+from blockful_py.record.model_node import Claimed
 from blockful_py.settings import Settings
+from blockful_py.unlearning.audit.exposure import auc
+from blockful_py.unlearning.head import neutralised
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +104,77 @@ def test_initial_weights_are_no_better_than_chance_and_trained_ones_are(setup: T
     assert measure(setup, {"m": initial}, (3,))["m"].is_at_chance
     (wave, *_) = train_federation(setup.federation, setup.users)
     assert not measure(setup, {"m": wave[0].weights}, (3,))["m"].is_at_chance
+
+
+def test_the_auc_shows_a_class_that_a_model_knows_and_never_answers(setup: TrainingSetup) -> None:
+    """AD_f is 0 in both cases, and a masked row hides the class from the AUC too."""
+    (wave, *_) = train_federation(setup.federation, setup.users)
+    weights, test = wave[0].weights, setup.dataset.test
+    quiet = {key: tensor.clone() for key, tensor in weights.items()}
+    quiet["head.bias"][5] -= 100
+    masked = neutralised(setup.architecture, weights, (5,))
+    found = measure(setup, {"quiet": quiet, "masked": masked}, (5,), before={"quiet": weights})
+    (known,) = measure(setup, {"m": weights}, (5,)).values()
+    claims = found["quiet"]
+    assert (claims.ad_f, claims.logit_auc) == (0.0, known.logit_auc)
+    assert known.logit_auc is not None and known.logit_auc > 0.9
+    assert (claims.ad_f_before, claims.logit_auc_before) == (known.ad_f, known.logit_auc)
+    assert claims.before == known.ad_r and claims.samples == len(test.without((5,)))
+    assert (found["masked"].ad_f, found["masked"].logit_auc) == (0.0, 0.5)
+    assert found["masked"].logit_auc_before is None
+
+
+def test_the_auc_is_the_audits_of_the_logit(setup: TrainingSetup, models: dict[str, Weights]) -> None:
+    """Samples of each class against those behind AD_r; of several classes the highest."""
+    test, weights = setup.dataset.test, models["m1"]
+    logits = setup.architecture.module(weights, test.x.device).eval()(test.x).detach().double()
+    kept = ~torch.isin(test.y, torch.tensor([3, 7, 5]))
+    three, seven = (auc(logits[test.y == each, each].numpy(), logits[kept, each].numpy()) for each in (3, 7))
+    claims = measure(setup, {"m": weights}, (3, 7), {"m": (5,)})["m"]
+    assert claims.logit_auc == pytest.approx(max(three, seven), abs=AUC_TOLERANCE)
+    assert three != pytest.approx(seven, abs=AUC_TOLERANCE)
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16])
+def test_other_precisions_stay_within_the_tolerance(setup: TrainingSetup, kind: torch.dtype) -> None:
+    """Processors round by far less otherwise than half precision does."""
+    test = setup.dataset.test
+    (wave, *_) = train_federation(setup.federation, setup.users)
+    for model in wave:
+        module = setup.architecture.module(model.weights, test.x.device).eval().to(kind)
+        with torch.inference_mode():
+            logits = module(test.x.to(kind)).double()
+        for label in range(10):
+            claimed = measure(setup, {"m": model.weights}, (label,))["m"].logit_auc
+            own, others = logits[test.y == label, label], logits[test.y != label, label]
+            assert claimed == pytest.approx(auc(own.numpy(), others.numpy()), abs=AUC_TOLERANCE)
+
+
+def test_there_is_no_auc_without_a_class_to_forget(setup: TrainingSetup, models: dict[str, Weights]) -> None:
+    claims = measure(setup, {"m": models["m1"]}, (), before={"m": models["m2"]})["m"]
+    assert (claims.logit_auc, claims.ad_f_before, claims.logit_auc_before) == (None, None, None)
+    assert claims.before is not None
+    assert not {"logit_auc", "ad_f_before", "logit_auc_before"} & claims.model_dump().keys()
+
+
+def test_claimed_aucs_may_differ_by_the_tolerance_and_nothing_else_at_all() -> None:
+    own = Claimed(ad_f=0.5, ad_r=0.9, logit_auc=0.75, logit_auc_before=0.9)
+    near = AUC_TOLERANCE * 0.9
+
+    def said(**figures: float | None) -> Claimed:
+        return own.model_copy(update=figures)
+
+    assert agree(own, own) and agree(said(logit_auc=0.75 + near, logit_auc_before=0.9 - near), own)
+    assert not agree(None, own)
+    for figures in (
+        {"logit_auc": 0.75 + 2 * near},
+        {"logit_auc_before": 0.9 - 2 * near},
+        {"logit_auc": None},
+        {"ad_f": 0.5 + near / 1000},
+        {"ad_r": 0.9 - near / 1000},
+    ):
+        assert not agree(said(**figures), own)
+    assert not agree(own, said(logit_auc=None))
 
 
 def test_no_model_has_no_claims(setup: TrainingSetup) -> None:

@@ -17,7 +17,7 @@ from blockful_py.pipeline.review.claims import measure_all
 from blockful_py.pipeline.review.methods import forget_asked
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.shown import checked_by_members
 from blockful_py.report.runs.single import unlearn_once
 from blockful_py.report.summary import checked, limits
 from blockful_py.types import Checked, Paradigm

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from blockful_py.chain.leaves import roster_id
 from blockful_py.committee.vault import Vault
+from blockful_py.crypto.signature import sign
 from blockful_py.errors import FormatError, QuorumError, RunError, VerificationError
+from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import latest_request
 from blockful_py.pipeline.run.identities import Identities
@@ -26,14 +29,16 @@ from blockful_py.record.certificates.document import (
     parse_certificate,
     parse_statement,
 )
-from blockful_py.record.certificates.verifying import Chains, verify_certificate
+from blockful_py.record.certificates.verifying import Chains, other_owners, verify_certificate
+from blockful_py.record.fields import of_octets, position
 from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.anchors import Anchors
 from blockful_py.storage.cid import parse_cid
+from blockful_py.types import ModelTransaction, Position
 from blockful_py.verdicts.draw import Draw
 from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import AuditOutcome, commitment_of
-from tests.federations import AFFECTED, GRAPH, STARTS
+from tests.federations import AFFECTED, GRAPH, STARTS, UNTOUCHED
 from tests.limits import ANY_SIZE
 from tests.record.conftest import Scene
 from tests.record.mutations import leaves, one_change_each, replaced, spelt
@@ -48,6 +53,7 @@ SECTIONS = {
     "archive": {"history", "replaced", "decision", "committee"},
     "replaced": {"replaced", "decision", "erasure"},
     "left_alone": {"committee"},
+    "other_owners": {"others", "committee"},
     "decisions": {"decision", "committee"},
     "erasure": {"erasure", "committee"},
     "decided": {"decision"},
@@ -107,6 +113,7 @@ def test_it_says_what_was_asked_replaced_archived_and_decided(
         assert each.claims == scene.unlearned.nodes[each.name].redaction.claims
         assert each.record >= len(GRAPH)
     assert statement.left_alone == ()
+    assert statement.other_owners == len(UNTOUCHED)
     assert len(statement.erasure.deleted) == 2 * len(AFFECTED)
     assert not any(scene.federation.stores.live.has(parse_cid(cid)) for cid in statement.erasure.deleted)
     assert set(statement.erasure.keys_destroyed) == {each.old_weights for each in statement.replaced}
@@ -140,6 +147,43 @@ def test_it_is_verified_on_the_chains_and_outlives_the_next_request(
     with scene.put_back():
         scene.federation.unlearn(starts=["t"])
         assert verify_certificate(certificate, Anchors(), chains=sides).superseded == {"t": 2}
+
+
+def test_a_quorum_that_hides_owners_is_found_out_on_the_chains(
+    scene: Scene, certificate: ErasureCertificate, sides: Chains
+) -> None:
+    """The members sign whatever they are shown; without the chains, the number is only bounded."""
+    statement = certificate.statement.model_copy(update={"other_owners": 1})
+    colluders = [Identities(0, (1337, 1338)).voter(index) for index in certificate.endorsed.votes.voters]
+    digest = erasure_digest(statement.committee.domain, certificate.endorsed.epoch, statement.to_bytes())
+    signatures = tuple(of_octets(sign(secret, digest)) for secret in colluders)
+    votes = certificate.endorsed.votes.model_copy(update={"signatures": signatures})
+    endorsed = certificate.endorsed.model_copy(update={"votes": votes})
+    forged = ErasureCertificate(statement=statement, endorsed=endorsed, attachment=None)
+    verify_certificate(forged, _known(scene), _rosters(scene))
+    with pytest.raises(VerificationError, match=r"it counts 1 other owners .* the chain has 3") as caught:
+        verify_certificate(forged, Anchors(), chains=sides)
+    assert caught.value.check == "others"
+
+
+def test_owners_are_counted_once_and_not_where_they_asked_or_classes_are_not_concerned(
+    scene: Scene, certificate: ErasureCertificate, sides: Chains
+) -> None:
+    request, last = certificate.statement.request, len(certificate.statement.record.headers)
+    places = [position(each.position) for each in certificate.statement.replaced]
+    assert other_owners(sides.live, request, places, last) == len(UNTOUCHED)
+    assert other_owners(sides.live, request, [], last) == len(GRAPH) - len(STARTS)
+    assert other_owners(sides.live, request, places, 1) == 2  # a and b
+    asked = {start.place() for start in request.starts}
+
+    def owned(places: Sequence[Position]) -> list[ModelTransaction]:
+        found = sides.live.transactions(places)
+        return [each if each.position in asked else replace(each, owner=bytes(20)) for each in found]
+
+    one = SimpleNamespace(headers=sides.live.headers, transactions=owned)
+    assert other_owners(one, request, places, last) == 1  # type: ignore[arg-type]
+    client = request.model_copy(update={"classes": (), "clients": (3,)})
+    assert other_owners(sides.live, client, places, last) is None
 
 
 def test_chains_that_never_executed_the_decision_refuse_it(
@@ -205,6 +249,18 @@ REFUSED: dict[str, tuple[Callable[[ErasureCertificate], bytes], str]] = {
     "somebody left alone who was not": (
         lambda c: _statement(c, left_alone=("z",)),
         "left alone are none, not z",
+    ),
+    "fewer owners who can teach it again": (
+        lambda c: _statement(c, other_owners=len(UNTOUCHED) - 1),
+        "it counts 2 other owners of models left unchanged, the chain has 3",
+    ),
+    "more owners than models": (
+        lambda c: _statement(c, other_owners=len(UNTOUCHED) + 1),
+        "it counts 4 other owners of models, and does not show as many",
+    ),
+    "no number of owners": (
+        lambda c: _statement(c, other_owners=None),
+        "other_owners is a number for a request to forget classes",
     ),
     "a decision by too few": (
         lambda c: _statement(c, decisions=_votes_of_two(c.statement)),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model: versions side by side, one hash for all of them, its place in its block, and its checks.
 
-import type { Before, Model, Reviewed } from "../api";
+import type { Before, Figures, Model, Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
-import { count, duration, percent, plural, recorded, when } from "../format";
-import { answerPage, damaged, facts, hash, modelCell, passage, SOURCES, table, userOf, type Column, type View } from "../page";
+import { count, duration, percent, plural, recorded, share, when } from "../format";
+import { answerPage, damaged, facts, hash, modelCell, passage, BEFORE, table, userOf, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { verifying } from "../verifying";
 
@@ -20,6 +20,7 @@ export interface Version {
   accuracy?: number | null;
   ad_f?: number | null;
   ad_r?: number | null;
+  logit_auc?: number | null;
   at_chance?: boolean;
   is_loss?: boolean;
   request?: { key: string; forget: string; before: Before | null } | null;
@@ -161,7 +162,7 @@ function version(each: Version, next: Version | undefined): HTMLElement {
           "div",
           { class: "figures" },
           (each.version === 0 || each.accuracy !== null) && figure("Accuracy", percent(each.accuracy), "on its owner's test data, signed"),
-          each.version > 0 && [figure("AD_f", passed(each, "ad_f"), "on what was to be forgotten"), figure("AD_r", passed(each, "ad_r"), "on the rest")],
+          each.version > 0 && [figure("AD_f", passed(each, "ad_f"), "on what was to be forgotten"), each.logit_auc != null && figure("AUC of the logit", passed(each, "logit_auc", share), "of the class to be forgotten, behind the output"), figure("AD_r", passed(each, "ad_r"), "on the rest")],
         ),
     each.problem && h("p", { class: "bad" }, each.problem),
     facts(
@@ -174,7 +175,7 @@ function version(each: Version, next: Version | undefined): HTMLElement {
         record.reason === "superseded" ? "Archived, replaced" : "Archived, published",
         [`record ${record.record}, ${when(record.time)} `, hash(record.transaction, 8, 4)],
       ]),
-      ...(each.request ? ([["Came of", [h("a", { href: `/requests/${each.request.key}` }, `a request to forget ${each.request.forget}`), each.request.before && h("div", { class: "quiet" }, `figures ${SOURCES[each.request.before.source]}`)]]] as [string, Child][]) : []),
+      ...(each.request ? ([["Came of", [h("a", { href: `/requests/${each.request.key}` }, `a request to forget ${each.request.forget}`), each.request.before && h("div", { class: "quiet" }, `figures ${BEFORE}`)]]] as [string, Child][]) : []),
       ...(next?.time && each.time ? ([["Stood for", duration(next.time - each.time)]] as [string, Child][]) : []),
       ["Reviewed by", reviewed(each.review)],
     ),
@@ -182,7 +183,8 @@ function version(each: Version, next: Version | undefined): HTMLElement {
 }
 
 /** A figure of a version, and the one before the request that it came of. */
-export const passed = (each: Version, name: "ad_f" | "ad_r"): Child => passage(each.request?.before != null, each.request?.before?.[name], each[name]);
+export const passed = (each: Version, name: keyof Figures, spell = percent): Child =>
+  passage(each.request?.before != null, each.request?.before?.[name], each[name], spell);
 
 const figure = (name: string, value: Child, note: string): HTMLElement =>
   h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name), h("small", {}, note));

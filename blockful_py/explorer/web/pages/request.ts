@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request, from its signing to its certificate.
 
-import type { Before, Owner, Reviewed } from "../api";
+import type { Before, Figures, Owner, Reviewed } from "../api";
 import { h, svg, type Child } from "../../../web/dom";
-import { count, duration, isDemoClock, percent, plural, recorded, short, when } from "../format";
-import { answerPage, facts, hash, modelCell, modelLink, passage, SOURCES, table, userOf, type View } from "../page";
+import { count, duration, isDemoClock, percent, plural, recorded, share, short, when } from "../format";
+import { answerPage, facts, hash, modelCell, modelLink, passage, BEFORE, table, userOf, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { waiting, type Heading } from "./requests";
 
@@ -33,7 +33,7 @@ interface Affected extends Owner {
   version: number | null;
   time: number | null;
   withdrawn: boolean;
-  after: { ad_f: number | null; ad_r: number | null } | null;
+  after: Figures | null;
   /** Whether it is no better than chance on what it was to keep. */
   at_chance: boolean;
   /** Whether it does worse there than before, by more than chance explains. */
@@ -49,7 +49,7 @@ interface Whole extends Heading {
   filing: (Happening & Participant & { file: string; decision: string | null; deadline: number | null; parts: (Happening & Participant & { model: string | null; position: string; node: string })[] }) | null;
   decisions: Decision[];
   models: Affected[];
-  certificate: { models: string[]; destroyed: number; audited: boolean } | null;
+  certificate: { kind: string; warnings: string[]; models: string[]; destroyed: number; audited: boolean } | null;
 }
 
 interface Moment {
@@ -77,6 +77,7 @@ function draw(request: Whole): Child[] {
       h("span", { class: "grow" }),
       request.certificate && h("a", { class: "button", href: `/api/requests/${request.key}/certificate`, download: "" }, "Download certificate"),
     ),
+    ...shown(request.certificate),
     facts(
       ["Starts", ...request.starts.map((each, at) => [at ? ", " : "", modelLink(each.position, each.name)])],
       ["Paradigm", request.paradigm],
@@ -91,6 +92,12 @@ function draw(request: Whole): Child[] {
     request.models.some((each) => each.after) && chart(request.models),
     models(request),
   ];
+}
+
+/** The certificate's first line, and what its method is known to leave. */
+function shown(certificate: Whole["certificate"]): Child[] {
+  if (!certificate) return [];
+  return [h("p", {}, h("strong", {}, certificate.kind)), ...certificate.warnings.map((each) => h("p", { class: "bad" }, `Warning: ${each}.`))];
 }
 
 function alarm(lost: Affected[], one: string, several: string, what: string): Child {
@@ -191,7 +198,7 @@ function chart(models: Affected[]): Node {
         ];
       }) as unknown as Child[],
     ),
-    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), SOURCES[models.some((each) => each.before?.source === "report") ? "report" : "record"]]),
+    h("figcaption", {}, h("i", { class: "key ad-f" }), "AD_f, lower is better", h("i", { class: "key ad-r" }), "AD_r, higher is better", models.some((each) => hasMeasured(each.before)) && [h("i", { class: "key hollow" }), BEFORE]),
   );
 }
 
@@ -200,15 +207,17 @@ const hasMeasured = (before: Before | null): boolean => before !== null && (befo
 function models(request: Whole): HTMLElement {
   const measured = request.models.some((each) => hasMeasured(each.before));
   const signed = request.models.some((each) => each.before?.accuracy != null);
-  const pair = (before: number | null | undefined, after: number | null | undefined): Child => passage(measured, before, after);
+  const ranked = request.models.some((each) => each.after?.logit_auc != null);
+  const pair = (name: keyof Figures, spell = percent) => (each: Affected): Child => each.reserved ? "for auditors" : passage(measured, each.before?.[name], each.after?.[name], spell);
   return table<Affected>(
     [
       { name: "Model", of: modelCell },
       { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
       { name: "Owner", of: (each) => userOf(each) },
       ...(signed ? [{ name: "Accuracy before, as its owner signed it", of: (each: Affected) => percent(each.before?.accuracy), right: true }] : []),
-      { name: "AD_f", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_f, each.after?.ad_f), right: true },
-      { name: "AD_r", of: (each) => each.reserved ? "for auditors" : pair(each.before?.ad_r, each.after?.ad_r), right: true },
+      { name: "AD_f", of: pair("ad_f"), right: true },
+      ...(ranked ? [{ name: "AUC of the logit", of: pair("logit_auc", share), right: true }] : []),
+      { name: "AD_r", of: pair("ad_r"), right: true },
       { name: "Version", of: (each) => (each.version === null ? (waiting(request) > 0 ? "waits" : "left alone") : each.withdrawn ? `${each.version} withdrawn` : each.version), right: true },
       { name: "Replaced (UTC)", of: (each) => when(each.time) },
     ],

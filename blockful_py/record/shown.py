@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first line of a certificate, and the warnings that follow from its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from blockful_py.forget import Level
+from blockful_py.record.certificates.document import CertificateStatement
+from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.types import Checked, Paradigm
+from blockful_py.verdicts.methods import caveat, exact_words, warning
+
+STARTS_ONLY = frozenset({"gradient_ascent"})
+"""Methods that need only the starts' owners' data, since members recompute the other models.
+
+Other methods need the data of all affected owners.
+"""
+BY_WAVES = frozenset({"retrain_ahead"})
+"""Methods whose parts need the clean models of all references, affected or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A certificate in a few words, the same in commands, on pages and in attestations.
+
+    Attributes:
+        review: the members' check of the new weights before they signed.
+        kind: the first line: the check, its limits, and the owners who can teach the data again.
+        warnings: data that the method is known not to forget, as far as the certificate tells.  At filing a
+            laboratory also knows who holds the data, and which ancestors a clean line made.
+    """
+
+    review: Checked
+    kind: str
+    warnings: tuple[str, ...]
+
+
+def shown(statement: CertificateStatement) -> Shown:
+    """The meaning of a statement.  Raises FormatError for an invalid node."""
+    nodes = [parse_node(each.node.encode()) for each in statement.record.models]
+    request, review = statement.request, checked_in(statement.request, nodes)
+    method = request.method.partition(" ")[0]
+    replaced = {each.position for each in statement.replaced}
+    unchanged = any(each.position not in replaced for node in nodes for each in node.statement.in_use)
+    by_owner = request.forget.level is not Level.CLASS and review in (Checked.EXACT, Checked.SPOT_CHECKED)
+    taught_outside = None if unchanged and not by_owner else False  # admission: the owners' models are starts
+    exact = exact_words(method, request.references, taught_outside)
+    said = caveat(method, request.forget.level, taught_outside)
+    words = (_reviewed(review, nodes, exact), _exactness(method, review, exact), _others(statement))
+    warnings = () if said is None else (warning(method, said),)
+    return Shown(review, " ".join(filter(None, words)), warnings)
+
+
+def _reviewed(review: Checked, nodes: Sequence[ModelNode], exact: str | None) -> str:
+    if review is Checked.EXACT:
+        return f"{_capital(exact or 'exact')}, recomputed: members computed the new models without the data."
+    if review is Checked.RECOMPUTED:
+        return (
+            "Recomputed: the new models are what the method makes. Whether they have forgotten is not shown."
+        )
+    if review is Checked.MEASURED:
+        return (
+            "Measured: the output of the new models, and nothing else. They may still know what they do not "
+            "say."
+        )
+    if review is Checked.ATTESTED:
+        return "Attested: the owners give their word that they left the data out. Nobody checked it."
+    checks = [node.spot_check for node in nodes if node.spot_check is not None]
+    least = min(checks, key=lambda each: each.chance)
+    each = "each new training" if len({*checks}) == 1 else "the least checked new training"
+    begun = "Spot-checked" if exact is None else f"{_capital(exact)}, spot-checked"
+    means = sum(node.redaction is not None and node.redaction.untrained for node in nodes)
+    return (
+        f"{begun}: {least.challenged} of {least.intervals} intervals of {each}, drawn by lot, were repeated "
+        f"without the data.{f' Members computed the {means} that nobody trained.' * bool(means)}"
+    )
+
+
+def _capital(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _exactness(method: str, review: Checked, exact: str | None) -> str | None:
+    if exact is None or review is Checked.EXACT:
+        return None
+    if review is Checked.SPOT_CHECKED:
+        ahead = " Nobody checked the clean models that it starts from." if method in BY_WAVES else ""
+        return f"This holds if the rest was done in the same way.{ahead}"
+    return f"If its owners carried it out as written, {method} is {exact}; nobody saw them do it."
+
+
+def _others(statement: CertificateStatement) -> str | None:
+    """The owners who can teach a class again; None for clients and samples, whose owners asked."""
+    count = statement.other_owners
+    if count is None:
+        return None
+    if count == 0:
+        return "No other owner has a model that the request left unchanged."
+    have, owners = ("has", "owner") if count == 1 else ("have", "owners")
+    return (
+        f"{count} other {owners} {have} models that the request left unchanged, and can teach it again if "
+        "they hold it."
+    )
+
+
+def by_waves(request: Request) -> bool:
+    """Whether owners need the clean models of their references, affected or not, for their parts."""
+    return request.method.partition(" ")[0] in BY_WAVES
+
+
+def checked_by_members(request: Request) -> Checked:
+    """How members check a request's results before they sign (`pipeline.review.methods`)."""
+    if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
+        return Checked.RECOMPUTED
+    return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
+
+
+def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
+    """How members checked a request's new versions: the weakest check of any of them."""
+    checks = [_checked(node, request) for node in nodes]
+    return max(checks, key=list(Checked).index, default=checked_by_members(request))
+
+
+def _checked(node: ModelNode, request: Request) -> Checked:
+    if node.is_withdrawn or (node.redaction is not None and node.redaction.untrained):
+        return Checked.EXACT
+    return checked_by_members(request) if node.spot_check is None else Checked.SPOT_CHECKED
