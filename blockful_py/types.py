@@ -65,6 +65,9 @@ class Checked(StrEnum):
     RECOMPUTED = "recomputed"
     """Members recompute every weight, bit for bit, from the weights announced by the owners of the starts."""
 
+    EXACT = "exact"
+    """Members recompute every weight, bit for bit, from the published ones alone: the result is exact."""
+
     MEASURED = "measured"
     """Members measure the accuracies on forgotten and retained classes again, on public test data."""
 

@@ -15,6 +15,7 @@ from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import compiled, network_errors
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.privacy import train_privately
 from blockful_py.learning.streams import drawing_from
@@ -30,7 +31,8 @@ class Fitted:
 
     Attributes:
         weights: state dict, on the CPU.
-        curve: None for a differentially private training, because epsilon would not cover the curve.
+        curve: None for a differentially private training, because epsilon would not cover the curve, and for
+            a model of sums, which has no epochs.
     """
 
     weights: Weights
@@ -57,6 +59,8 @@ def fit(
 ) -> Fitted:
     """Trains by SGD on the cross-entropy of shuffled batches: `W = train(W~, phi, D)` (paper, eq. 3).
 
+    A model of sums has the sums over the samples as its own part instead; settings and stream do not matter.
+
     The batches and the draws of dropout depend only on `stream`, so equal streams give equal bits (on a CPU
     with a fixed number of threads).
 
@@ -78,7 +82,10 @@ def fit(
         if settings.privacy is not None:
             private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
             return Fitted(private, None)
-        module = architecture.module(weights, device).train()
+        module = architecture.module(weights, device)
+        if isinstance(module, Analytic):
+            return Fitted(module.learned(samples), None)
+        module.train()
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module
         tally = Tally()

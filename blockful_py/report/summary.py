@@ -34,6 +34,7 @@ SITUATIONS = {
 
 CHECKED = {
     Checked.RECOMPUTED: "each member computed the weights itself, from data announced by the starts' owners",
+    Checked.EXACT: "each member computed the weights itself, from the published ones alone",
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
     Checked.SPOT_CHECKED: "members measured on public data, and recomputed randomly drawn parts of each "
     "owner's training",
@@ -43,6 +44,8 @@ CHECKED = {
 KINDS = {
     Checked.RECOMPUTED: "Recomputed: the new models are what the method makes. Whether they have forgotten "
     "is not shown.",
+    Checked.EXACT: "Exact, recomputed: the new models are, bit for bit, those of a federation of the same "
+    "graph that never had the data.",
     Checked.MEASURED: "Measured: the answers of the new models, and nothing else. They may still know what "
     "they do not say, and others who hold the data can teach it again.",
     Checked.SPOT_CHECKED: "Spot-checked: parts of the new training, drawn by lot, were repeated without the "

@@ -13,13 +13,15 @@ from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.registry import METHODS
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
+from blockful_py.unlearning.subtract import Subtract
 
 AUTO = "auto"
 """Placeholder for the method that `choose` returns."""
 
 EXACT = "exact given the graph: no weights that the forgotten data reached enter the new models"
+SUBTRACTED = "exact given the graph: models are sums, and the forgotten data's are taken away"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
-"""Reasons for `retrain_ahead`."""
+"""Reasons for `subtract` and `retrain_ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Circumstances:
         attested: members also sign results that only the owners can vouch for.
         emptied: models without references whose owner asks to forget all of its data.
         withdraws: members withdraw models whose owners miss their part.
+        sums: models are sums (`learning.sums`).
     """
 
     level: Level
@@ -44,6 +47,7 @@ class Circumstances:
     attested: bool
     emptied: tuple[str, ...] = ()
     withdraws: bool = False
+    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ def choose(now: Circumstances) -> Choice:
 
     See docs/reference/unlearning.md, Auto.
     """
+    if now.sums:
+        return Choice(Subtract.name, SUBTRACTED)
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")
@@ -105,6 +111,8 @@ def _loss(now: Circumstances) -> str | None:
 
 
 def _caveat(method: str, now: Circumstances) -> str | None:
+    if method == Subtract.name:
+        return None
     if now.past_graph:
         return (
             "clean_line made ancestors that the request leaves unchanged, and they may know the forgotten "

@@ -17,6 +17,7 @@ from torch.nn.parameter import is_lazy
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
@@ -58,6 +59,11 @@ class Architecture:
             dataset.vocabulary,
             tuple(sorted((options or {}).items())),
         )
+
+    @property
+    def is_sums(self) -> bool:
+        """Whether models are sums over samples (`learning.sums`), which no gradient trains."""
+        return self._builder() is Analytic
 
     @property
     def parameter_count(self) -> int:
@@ -181,7 +187,7 @@ class Architecture:
                 f"model {self.name!r} has {tied[0]} a second time as {tied[1]}, and forgetting would change "
                 f"one without the other: keep it once, and have forward use self.{tied[0]} in both places."
             )
-        if not trainable(built):
+        if not trainable(built) and not self.is_sums:
             raise SettingsError(
                 f"model {self.name!r} has no trainable weight: set requires_grad of at least one."
             )

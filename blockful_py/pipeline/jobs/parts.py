@@ -47,7 +47,7 @@ from blockful_py.record.model_node import (
 from blockful_py.record.parts import by_waves
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Uri
+from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -220,7 +220,7 @@ class PartCollector:
         nodes = self._nodes(status.newest_parts)
         method = parse_method(request.method, self._context.run.allowed_code)
         follows: Mapping[str, Weights] = {}
-        if is_recomputable(method):
+        if is_recomputable(method, Paradigm.PARALLEL):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
                 raise RunError(f"request {status.number} is carried out in part: its decision comes first.")
