@@ -17,6 +17,7 @@ four references and 86 of two, whatever the data.  Larger sums are refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -31,8 +32,11 @@ OWN, INHERITED, SHIFT = "own", "inherited", "shift"
 the least significant word first; and e_y, int64 ().
 
 E = F (F + 1) / 2 are the entries of `f f^T` on and above its diagonal, row after row.  The last feature is
-the constant 255, so the last entry is 255^2 times the number of samples.
+the CONSTANT, so the last entry is CONSTANT^2 times the number of samples.
 """
+
+CONSTANT = 255
+"""The last feature of every sample."""
 
 WORDS, BITS = 2, 62
 MASK = (1 << BITS) - 1
@@ -162,12 +166,35 @@ def require_bounds(weights: Mapping[str, Tensor]) -> None:
             )
 
 
-def require_inherited(weights: Mapping[str, Tensor], references: Sequence[Mapping[str, Tensor]]) -> None:
-    """Checks that a model inherits the sums of its references and nothing else.
+def require_part(part: Tensor) -> None:
+    """Checks that an own part, int32 (classes, E), can be a sum of `f f^T` with features from 0 to 255.
 
-    Raises LearningError; also as `require_bounds` and `aggregate_sums`.
+    Then `G_ij^2 <= G_ii G_jj`, `G_ii <= G_i,last <= G_last,last`, and the last entry counts samples: what a
+    dishonest owner adds is bounded by the number of samples that it claims.  Whether there are such samples
+    cannot be seen.  Raises LearningError.
+    """
+    size = (math.isqrt(8 * part.shape[1] + 1) - 1) // 2
+    rows, columns = torch.triu_indices(size, size)
+    entries = part.cpu().long()
+    squares, last = entries[:, rows == columns], entries[:, columns == size - 1]
+    count = entries[:, -1:]
+    if (
+        bool((entries < 0).any())
+        or bool((count % CONSTANT**2).any())
+        or bool((squares > last).any())
+        or bool((last > count).any())
+        or bool((entries**2 > squares[:, rows] * squares[:, columns]).any())
+    ):
+        raise LearningError("the own part of a model of sums is no sum over samples: refuse it.")
+
+
+def require_inherited(weights: Mapping[str, Tensor], references: Sequence[Mapping[str, Tensor]]) -> None:
+    """Checks a published model: it inherits the sums of its references and nothing else.
+
+    Raises LearningError; also as `require_bounds`, `require_part` and `aggregate_sums`.
     """
     require_bounds(weights)
+    require_part(weights[OWN])
     expected = aggregate_sums(references) if references else no_sums(*weights[OWN].shape)
     if not all(torch.equal(weights[name], expected[name]) for name in (INHERITED, SHIFT)):
         raise LearningError("this model of sums inherits others than its references': add them up again.")

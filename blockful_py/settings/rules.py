@@ -23,7 +23,7 @@ RETRAINING = ("retrain", "retrain_ahead", "clean_line")
 ANALYTIC = "analytic"
 """The model of sums."""
 NOT_SUMMED = ("root_factor", "increments", "clean_references")
-SUMMED = ("auto", "subtract", "retrain")
+SUMMED = ("auto", "subtract")
 """Methods for models of sums."""
 _ACCOUNT = re.compile("0x[0-9a-f]{40}")
 

@@ -49,6 +49,9 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
     }
 )
 
+FOR_SUMS = frozenset({Subtract.name})
+"""Methods for models of sums; the others change networks."""
+
 GROUP = "blockful.methods"
 """Entry points of other packages."""
 

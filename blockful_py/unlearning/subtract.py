@@ -16,14 +16,14 @@ from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.analytic import Analytic
-from blockful_py.learning.models.random_features import TOP
 from blockful_py.learning.sums import (
+    CONSTANT,
     OWN,
     SHIFT,
     aggregate_sums,
     held,
     no_sums,
-    require_bounds,
+    require_part,
     with_part,
     without_classes,
 )
@@ -33,9 +33,6 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, outcome_of
 from blockful_py.unlearning.task import UnlearningTask
-
-RETRAINS = "retrain"
-"""The only other method for models of sums: adding up again all that is kept gives the same bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,11 @@ class Subtraction:
 
 
 def require_kind(method: str, architecture: Architecture) -> None:
-    """Checks that a method can change models of an architecture.  Raises UnlearningError."""
-    if architecture.is_sums and method not in (Subtract.name, RETRAINS):
+    """Checks that a method fits an architecture: sums are only subtracted, which members recompute.
+
+    Raises UnlearningError.
+    """
+    if architecture.is_sums and method != Subtract.name:
         raise UnlearningError(
             f"method {method!r} changes the weights of a network; models of {architecture.name!r} are sums "
             f"over samples: choose {Subtract.name}."
@@ -165,7 +165,7 @@ def recompute_sums(
     Raises:
         UnlearningError: as `subtracted`; or an announced part has numbers that it did not have before, or
             loses no sample, or more than the request names.
-        LearningError: numbers out of bounds.
+        LearningError: an announced part is no sum over samples.
     """
     parts: dict[str, Tensor] = {}
     if asked.forget.level is Level.SAMPLE:
@@ -173,7 +173,7 @@ def recompute_sums(
         for name in names:
             user = asked.owners[name]
             if user in rows and name in announced:
-                require_bounds(announced[name])
+                require_part(announced[name][OWN])
                 _require_less(name, old[name][OWN], announced[name][OWN], rows.count(user))
                 parts[name] = announced[name][OWN]
     return subtracted(asked, names, old, parts)
@@ -181,7 +181,7 @@ def recompute_sums(
 
 def _require_less(name: str, old: Tensor, new: Tensor, most: int) -> None:
     lost = old.long() - new.long()
-    samples, rest = divmod(int(lost[:, -1].sum()), TOP**2)
+    samples, rest = divmod(int(lost[:, -1].sum()), CONSTANT**2)
     if int(lost.min()) < 0 or rest or not 1 <= samples <= most:
         raise UnlearningError(
             f"the announced part of {name} does not come from taking 1 to {most} samples out: it must have "

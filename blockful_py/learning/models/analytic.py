@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.models.random_features import TOP, feature_map
+from blockful_py.learning.models.random_features import feature_map
 from blockful_py.learning.models.ridge import head_of
-from blockful_py.learning.sums import held, means_of, no_sums, part_of, require_bounds, with_part
+from blockful_py.learning.sums import CONSTANT, held, means_of, no_sums, part_of, require_bounds, with_part
 
-SHARPNESS = 8.0 / TOP
+SHARPNESS = 8.0 / CONSTANT
 """Logits of a unit of the head's output, which is 255 for a class and 0 for the others."""
 
 
@@ -41,7 +41,7 @@ class Analytic(nn.Module):
     def features(self, x: Tensor) -> NDArray[np.float64]:
         """Features, whole numbers from 0 to 255, float64 (n, F), of inputs (n, ...)."""
         found = self._map(x.detach().cpu().numpy().astype(np.float64))
-        return np.concatenate([found, np.full((len(found), 1), float(TOP))], 1)
+        return np.concatenate([found, np.full((len(found), 1), float(CONSTANT))], 1)
 
     def learned(self, samples: Samples) -> dict[str, Tensor]:
         """State dict with the sums of n samples as the own part, in place of the present one.
@@ -70,7 +70,7 @@ class Analytic(nn.Module):
         head, exponent, there = self._head
         logits = self.features(x) @ head
         if there and len(there) < self._classes:
-            least = logits[:, there].min(1, keepdims=True) - TOP * 2.0**exponent
+            least = logits[:, there].min(1, keepdims=True) - CONSTANT * 2.0**exponent
             absent = np.setdiff1d(np.arange(self._classes), there)
             logits[:, absent] = least
         scaled = np.ldexp(logits, -exponent) * SHARPNESS
