@@ -107,6 +107,11 @@ def test_features_are_whole_numbers_of_one_sample(shape: tuple[int, ...], count:
     assert (of_all == alone).all()
 
 
+def test_no_samples_have_no_features() -> None:
+    assert feature_map((1, 8, 8), 16)(np.zeros((0, 1, 8, 8))).shape == (0, 16)
+    assert feature_map((3,), 16)(np.zeros((0, 3))).shape == (0, 16)
+
+
 def test_an_image_of_one_colour_and_numbers_far_away_have_features() -> None:
     assert not feature_map((1, 8, 8), 8)(np.full((2, 1, 8, 8), 0.3)).all()
     assert np.isfinite(feature_map((3,), 8)(np.array([[1e30, -1e30, 0.0]]))).all()

@@ -67,7 +67,7 @@ class ImageFeatures:
         self._edges = [[side * i // self._grid for i in range(self._grid + 1)] for side in sides]
 
     def __call__(self, x: Array) -> Array:
-        flat = x.reshape(len(x), -1)
+        flat = x.reshape(len(x), math.prod(x.shape[1:]))
         low, high = flat.min(1, keepdims=True), flat.max(1, keepdims=True)
         stretched = np.rint((flat - low) / np.where(high > low, high - low, 1.0) * TOP).reshape(x.shape)
         parts = [self._some(stretched[i : i + CHUNK]) for i in range(0, len(x), CHUNK)]
