@@ -14,7 +14,7 @@ import torch
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset, Samples
-from blockful_py.learning.evaluation import accuracy, outputs
+from blockful_py.learning.evaluation import accuracy, hits, outputs
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.random_features import feature_map
 from blockful_py.learning.models.ridge import RIDGE, head_of, solve
@@ -166,6 +166,16 @@ def test_a_loaded_model_has_a_head_of_its_own(
     after = outputs(module, digits.test.x)
     assert not torch.equal(before, after)
     assert torch.equal(after, outputs(network.module(other, CPU).eval(), digits.test.x))
+
+
+def test_models_scored_together_are_scored_as_alone(
+    network: Architecture, digits: Dataset, weights: Weights
+) -> None:
+    models = {"all": weights, "some": without_classes(weights, [3])}
+    logits = {name: outputs(network.module(each, CPU).eval(), digits.test.x) for name, each in models.items()}
+    alone = {name: (each.argmax(1) == digits.test.y).double() for name, each in logits.items()}
+    together = hits(network, models, digits.test)
+    assert all(torch.equal(together[name], alone[name]) for name in models)
 
 
 def test_training_is_adding_up(network: Architecture, digits: Dataset, weights: Weights) -> None:

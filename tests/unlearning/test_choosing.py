@@ -35,11 +35,23 @@ SEQUENTIAL = Paradigm.SEQUENTIAL
         (replace(CLIENT, paradigm=SEQUENTIAL), "retrain"),
         (replace(CLIENT, attested=True), "retrain_ahead"),
         (replace(CLIENT, attested=True, level=Level.SAMPLE, paradigm=SEQUENTIAL), "retrain_ahead"),
+        *(
+            (replace(CLASS, level=level, sums=True, paradigm=each), "subtract")
+            for level in Level
+            for each in Paradigm
+        ),
     ],
 )
 def test_the_choice(situation: Circumstances, method: str) -> None:
     assert choose(situation).method == method
     assert advise(method, situation).reason == choose(situation).reason
+
+
+def test_a_subtraction_has_no_caveat() -> None:
+    for level in Level:
+        advice = advise("subtract", replace(CLASS, level=level, sums=True))
+        assert "exact given the graph" in str(advice.reason)
+        assert advice.caveat is None
 
 
 def test_another_method_has_no_reason() -> None:

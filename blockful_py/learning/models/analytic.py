@@ -61,20 +61,24 @@ class Analytic(nn.Module):
         return super().train(mode)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, float32 (B, classes); those of classes without samples are below all others of a row.
+        """Logits, float32 (B, classes), of inputs (B, ...).  Raises as `logits`."""
+        return torch.from_numpy(self.logits(self.features(x))).to(x.device)
+
+    def logits(self, features: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Logits (n, classes) of features (n, F); those of classes without samples are a row's smallest.
 
         Raises LearningError: the sums are out of bounds.
         """
         if self._head is None:
             self._head = self._solved()
         head, exponent, there = self._head
-        logits = self.features(x) @ head
+        logits = features @ head
         if there and len(there) < self._classes:
             least = logits[:, there].min(1, keepdims=True) - CONSTANT * 2.0**exponent
             absent = np.setdiff1d(np.arange(self._classes), there)
             logits[:, absent] = least
-        scaled = np.ldexp(logits, -exponent) * SHARPNESS
-        return torch.from_numpy(scaled.astype(np.float32)).to(x.device)
+        scaled: NDArray[np.float32] = (np.ldexp(logits, -exponent) * SHARPNESS).astype(np.float32)
+        return scaled
 
     def _solved(self) -> tuple[NDArray[np.float64], int, list[int]]:
         state = self.state_dict()
