@@ -12,11 +12,9 @@ from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import network_errors
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stack_weights, stacks_well
 from blockful_py.learning.weights import Weights
 
-CPU = torch.device("cpu")
 BATCH = 2048
 """Number of samples per batch on a GPU."""
 
@@ -110,8 +108,7 @@ def _labels_of_sums(
     """All models share the features, which take longer than their heads."""
     features, labels = None, {}
     for name, weights in models.items():
-        module = architecture.module(weights, CPU)
-        assert isinstance(module, Analytic)
+        module = architecture.sums(weights)
         features = module.features(x) if features is None else features
         labels[name] = torch.from_numpy(module.logits(features).argmax(1)).to(x.device)
     return labels

@@ -15,7 +15,6 @@ from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
 from blockful_py.learning.device import compiled, network_errors
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.privacy import train_privately
 from blockful_py.learning.streams import drawing_from
@@ -82,10 +81,9 @@ def fit(
         if settings.privacy is not None:
             private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
             return Fitted(private, None)
-        module = architecture.module(weights, device)
-        if isinstance(module, Analytic):
-            return Fitted(module.learned(samples), None)
-        module.train()
+        if architecture.is_sums:
+            return Fitted(architecture.sums(weights).learned(samples), None)
+        module = architecture.module(weights, device).train()
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module
         tally = Tally()

@@ -11,11 +11,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from blockful_py.errors import LearningError, UnlearningError
+from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.sums import (
     CONSTANT,
     OWN,
@@ -200,8 +199,5 @@ def _parts(task: UnlearningTask, meter: Meter) -> dict[str, Tensor]:
         kept = task.retained(name)
         with meter.job(name) as work:
             work.looked(len(kept))
-            module = task.architecture.module(task.initial, torch.device("cpu"))
-            if not isinstance(module, Analytic):
-                raise LearningError(f"{task.architecture.name!r} is no model of sums.")
-            parts[name] = module.learned(kept)[OWN]
+            parts[name] = task.architecture.sums(task.initial).learned(kept)[OWN]
     return parts

@@ -87,6 +87,16 @@ class Architecture:
         self.load(module, weights)
         return module
 
+    def sums(self, weights: Weights) -> Analytic:
+        """The model of sums with this state dict, on the CPU.
+
+        Raises LearningError: the weights have another architecture, or this one is a network.
+        """
+        module = self.module(weights, torch.device("cpu"))
+        if not isinstance(module, Analytic):
+            raise LearningError(f"{self.name!r} is a network, not a model of sums.")
+        return module
+
     def load(self, module: nn.Module, weights: Weights) -> None:
         """Copies weights, a state dict, into a module of this architecture.
 
