@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models that are sums: integers that depend linearly on the owners' parts, exactly.
+"""Models of sums: integers that depend linearly on the owners' parts, exactly.
 
 The part `s_i` of an owner holds, for each class, the sum of `f f^T` over its samples of the class; f are a
 sample's features, whole numbers from 0 to 255.  A model y with N references r is
@@ -12,7 +12,7 @@ models i of A[y, i] s_i`: integers A that the graph alone determines, `A[y, i] /
 
 Bounds: entries are from 0, and those of a part below 2^31.  T_y of generation g (its longest path to a root)
 is below `2^(e_y + 31) (g + 1)`, and e_y at most `g k`.  Two words of 62 bits therefore hold 43 generations of
-four references and 86 of two, whatever the data.  Larger sums are refused.
+four references and 86 of two, for any data.  Larger sums are refused.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def no_sums(classes: int, entries: int) -> dict[str, Tensor]:
 
 
 def part_of(features: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> NDArray[np.int32]:
-    """s_i: the sum of `f f^T` over the samples of each class, int32 (classes, E).
+    """Computes a part s_i: the sum of `f f^T` over the samples of each class, int32 (classes, E).
 
     Products and sums are of whole numbers below 2^53 in float64, hence exact in any order.
 
@@ -169,9 +169,8 @@ def require_bounds(weights: Mapping[str, Tensor]) -> None:
 def require_part(part: Tensor) -> None:
     """Checks that an own part, int32 (classes, E), can be a sum of `f f^T` with features from 0 to 255.
 
-    Then `G_ij^2 <= G_ii G_jj`, `G_ii <= G_i,last <= G_last,last`, and the last entry counts samples: what a
-    dishonest owner adds is bounded by the number of samples that it claims.  Whether there are such samples
-    cannot be seen.  Raises LearningError.
+    Then `G_ij^2 <= G_ii G_jj`, `G_ii <= G_i,last <= G_last,last`, and the last entry counts samples.  So the
+    number of samples that a dishonest owner claims bounds the part that it invents.  Raises LearningError.
     """
     size = (math.isqrt(8 * part.shape[1] + 1) - 1) // 2
     rows, columns = torch.triu_indices(size, size)

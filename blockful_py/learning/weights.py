@@ -154,4 +154,6 @@ def aggregate(references: Sequence[Weights]) -> Weights:
     if not references:
         raise LearningError("an aggregate needs at least one reference; roots start from initial weights.")
     require_same_form({f"reference {i}": weights for i, weights in enumerate(references, start=1)})
-    return aggregate_sums(references) if is_sums(references[0]) else mean(references)
+    if is_sums(references[0]):
+        return aggregate_sums(references)
+    return mean(references)

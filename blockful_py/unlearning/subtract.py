@@ -40,8 +40,8 @@ class Subtract(AllAtOnce):
 
     A class is struck out of T_y, and with it out of every ancestor's part.  Otherwise model after model is
     made of its own part and its references' new sums, as when it was published: a client's parts are then
-    empty, and the owners of samples take these rows' sums out of the parts of the starts.  The new sums are
-    those of a federation of this graph that never had the data, bit for bit, in any order of requests.
+    empty, and the owners of samples take these rows' sums out of the parts of the starts.  A federation
+    of this graph that never had the data would have the same sums, bit for bit, in any order of requests.
 
     Raises UnlearningError where a part would remain that affected models inherit (`require_all_parts`).
     """
@@ -65,7 +65,7 @@ class Subtract(AllAtOnce):
 
 @dataclass(frozen=True, slots=True)
 class Subtraction:
-    """What a request asks of models of sums.
+    """A request to models of sums, with the graph and the owners that it concerns.
 
     Attributes:
         graph: the references that models are made of.
@@ -156,7 +156,7 @@ def recompute_sums(
     old: Mapping[str, Weights],
     announced: Mapping[str, Weights],
 ) -> Mapping[str, Weights]:
-    """`subtracted` as a committee member computes it; only parts that lose samples are taken from owners.
+    """Computes `subtracted` as a committee member does, who takes only parts that lose samples from owners.
 
     Args:
         announced: the starts' new state dicts, from their owners.

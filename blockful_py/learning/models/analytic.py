@@ -52,7 +52,7 @@ class Analytic(nn.Module):
         return with_part({name: tensor.cpu() for name, tensor in self.state_dict().items()}, part)
 
     def train(self, mode: bool = True) -> Analytic:
-        """Raises LearningError for training: there is nothing to descend on."""
+        """Refuses training mode, because sums have no gradients.  Raises LearningError."""
         if mode:
             raise LearningError(
                 "a model of sums (learning.model = 'analytic') has no gradients: choose the method subtract, "
@@ -65,7 +65,7 @@ class Analytic(nn.Module):
         return torch.from_numpy(self.logits(self.features(x))).to(x.device)
 
     def logits(self, features: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Logits (n, classes) of features (n, F); those of classes without samples are a row's smallest.
+        """Logits (n, classes) of features (n, F); classes without samples have a row's smallest.
 
         Raises LearningError: the sums are out of bounds.
         """

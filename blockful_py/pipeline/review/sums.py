@@ -16,7 +16,7 @@ from blockful_py.unlearning.subtract import Subtraction, recompute_sums
 
 
 def subtraction_of(request: Request, catalogue: Catalogue) -> Subtraction:
-    """What a request asks of models of sums."""
+    """The subtraction that a request asks for."""
     owners = {name: placed.node.statement.user for name, placed in catalogue.models.items()}
     starts = tuple(start.name for start in request.starts)
     return Subtraction(request.forget, catalogue.trained_from, owners, starts)
