@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of sums: integers that depend linearly on the owners' parts, exactly.
+"""Whole numbers in place of weights, to which each owner adds its part.
 
 The part `s_i` of an owner holds, for each class, the sum of `f f^T` over its samples of the class; f are a
 sample's features, whole numbers from 0 to 255.  A model y with N references r is
@@ -10,7 +10,7 @@ and `T_y = s_y`, `e_y = 0` for a root.  So `T_y / 2^e_y` is the model's own part
 references' (paper, eq. 2), or N / 2^k times that mean if N is no power of two.  Written out, `T_y = sum over
 models i of A[y, i] s_i`: integers A that the graph alone determines, `A[y, i] / 2^e_y` being C of eq. 8.
 
-Bounds: entries are from 0, and those of a part below 2^31.  T_y of generation g (its longest path to a root)
+Bounds: entries are from 0, and below 2^31 in a part.  T_y of generation g (its longest path to a root)
 is below `2^(e_y + 31) (g + 1)`, and e_y at most `g k`.  Two words of 62 bits therefore hold 43 generations of
 four references and 86 of two, for any data.  Larger sums are refused.
 """
@@ -66,7 +66,7 @@ def no_sums(classes: int, entries: int) -> dict[str, Tensor]:
 
 
 def part_of(features: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> NDArray[np.int32]:
-    """Computes a part s_i: the sum of `f f^T` over the samples of each class, int32 (classes, E).
+    """Computes an owner's part s_i: the sum of `f f^T` over the samples of each class, int32 (classes, E).
 
     Products and sums are of whole numbers below 2^53 in float64, hence exact in any order.
 
@@ -142,7 +142,7 @@ def held(weights: Mapping[str, Tensor]) -> tuple[int, ...]:
 
 
 def means_of(weights: Mapping[str, Tensor]) -> NDArray[np.float64]:
-    """`T_y / 2^e_y` rounded to float64, (classes, E), with the same bits everywhere.
+    """Computes `T_y / 2^e_y` rounded to float64, (classes, E), with the same bits everywhere.
 
     Every word is converted, scaled by a power of two and added; only conversion and addition round.
     """
