@@ -63,7 +63,9 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
     if not models:
         return {}
     with network_errors(samples.x.device), torch.inference_mode():
-        if stacks_well(architecture, samples.x.device):
+        if architecture.is_sums:
+            labels = _labels_of_sums(architecture, models, samples.x)
+        elif stacks_well(architecture, samples.x.device):
             labels = _labels_of_stacks(architecture, models, samples.x)
         else:
             labels = _labels_one_by_one(architecture, models, samples.x)
@@ -97,6 +99,18 @@ def _labels_one_by_one(
     for name, weights in models.items():
         architecture.load(module, weights)
         labels[name] = torch.cat([logits.argmax(1) for logits in batched_outputs(module, x)])
+    return labels
+
+
+def _labels_of_sums(
+    architecture: Architecture, models: Mapping[str, Weights], x: Tensor
+) -> dict[str, Tensor]:
+    """All models share the features, which take longer than their heads."""
+    features, labels = None, {}
+    for name, weights in models.items():
+        module = architecture.sums(weights)
+        features = module.features(x) if features is None else features
+        labels[name] = torch.from_numpy(module.logits(features).argmax(1)).to(x.device)
     return labels
 
 

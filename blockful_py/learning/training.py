@@ -30,7 +30,8 @@ class Fitted:
 
     Attributes:
         weights: state dict, on the CPU.
-        curve: None for a differentially private training, because epsilon would not cover the curve.
+        curve: None for a differentially private training, because epsilon would not cover the curve, and for
+            a model of sums, which has no epochs.
     """
 
     weights: Weights
@@ -57,6 +58,8 @@ def fit(
 ) -> Fitted:
     """Trains by SGD on the cross-entropy of shuffled batches: `W = train(W~, phi, D)` (paper, eq. 3).
 
+    A model of sums has the sums over the samples as its own part instead; settings and stream do not matter.
+
     The batches and the draws of dropout depend only on `stream`, so equal streams give equal bits (on a CPU
     with a fixed number of threads).
 
@@ -78,6 +81,8 @@ def fit(
         if settings.privacy is not None:
             private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
             return Fitted(private, None)
+        if architecture.is_sums:
+            return Fitted(architecture.sums(weights).learned(samples), None)
         module = architecture.module(weights, device).train()
         optimiser = _Sgd(module, settings)
         network = compiled(module) if settings.compiled else module

@@ -141,7 +141,7 @@ class TrainingSetup:
 
     def require_trainable(self) -> None:
         """Tries the network on a few samples.  Raises as `models.trial.require_trainable`."""
-        by_gradient = self.federation.trainer is None
+        by_gradient = self.federation.trainer is None and not self.architecture.is_sums
         require_trainable(self.architecture, self.dataset.train, self.federation.seed, by_gradient)
 
     def trained_by(self, trainer: Trainer) -> TrainingSetup:

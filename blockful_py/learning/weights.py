@@ -13,9 +13,13 @@ from safetensors import torch as safetensors_torch
 from torch import Tensor
 
 from blockful_py.errors import FormatError, LearningError
+from blockful_py.learning.sums import aggregate_sums, is_sums
 
 Weights = Mapping[str, Tensor]
-"""State dict: tensors by name, float32 parameters and buffers, and int64 counters."""
+"""State dict: tensors by name, float32 parameters and buffers, and int64 counters.
+
+Models of sums have whole numbers alone (`learning.sums`).
+"""
 
 VARIANCE_FLOOR = 0.25
 """Minimum share of a running variance that a change must leave (figures: docs/reference/learning.md)."""
@@ -142,11 +146,14 @@ def mean(models: Iterable[Weights]) -> Weights:
 def aggregate(references: Sequence[Weights]) -> Weights:
     """Element-wise mean of the N references, `W~ = (1/N) sum of w_n` (paper, eq. 2).
 
-    Returns a state dict in the references' form; integer tensors come from the first reference.
+    Returns a state dict in the references' form; integer tensors come from the first reference.  Models of
+    sums are added up as `learning.sums` states.
 
-    Raises LearningError: no reference, or references of different architectures.
+    Raises LearningError: no reference, references of different architectures, or sums that are too large.
     """
     if not references:
         raise LearningError("an aggregate needs at least one reference; roots start from initial weights.")
     require_same_form({f"reference {i}": weights for i, weights in enumerate(references, start=1)})
+    if is_sums(references[0]):
+        return aggregate_sums(references)
     return mean(references)

@@ -17,6 +17,8 @@ STARTS_ONLY = frozenset({"gradient_ascent"})
 
 Other methods need the data of all affected owners.
 """
+EXACT = frozenset({"subtract"})
+"""Methods whose results members recompute in both paradigms: bit for bit a federation without the data."""
 BY_WAVES = frozenset({"retrain_ahead"})
 """Methods whose parts need the clean models of all references, affected or not."""
 
@@ -112,7 +114,10 @@ def by_waves(request: Request) -> bool:
 
 def checked_by_members(request: Request) -> Checked:
     """How members check a request's results before they sign (`pipeline.review.methods`)."""
-    if request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY:
+    method = request.method.partition(" ")[0]
+    if method in EXACT and request.forget.level is not Level.SAMPLE:
+        return Checked.EXACT
+    if method in EXACT or (request.paradigm == Paradigm.PARALLEL and method in STARTS_ONLY):
         return Checked.RECOMPUTED
     return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
 

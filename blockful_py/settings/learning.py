@@ -102,7 +102,8 @@ class LearningSettings(TrainingSettings, DataOptions):
 
     Attributes:
         dataset, model: names (listed in docs/reference/learning.md), or package.module:object for custom
-            ones.
+            ones.  Model "analytic" forgets exactly, but single samples can be read off its published sums, so
+            only trusted members may hold the keys.
         options: the model's own options, such as {norm = "group"}.
         root_factor: factor by which a model without references trains longer.
         increments: classes, or "all".  Each owner that holds such a class trains its models once more without

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 
 from blockful_py.names import name_fault
 from blockful_py.settings.committee import CommitteeSettings
-from blockful_py.settings.learning import LearningSettings
+from blockful_py.settings.learning import LearningSettings, TrainingSettings
 from blockful_py.settings.sections import (
     EngineSettings,
     FederationSettings,
@@ -19,6 +20,11 @@ from blockful_py.settings.sections import (
 PAPER14_USERS = 14
 RETRAINING = ("retrain", "retrain_ahead", "clean_line")
 """Methods with a setting `references`."""
+ANALYTIC = "analytic"
+"""The model of sums."""
+NOT_SUMMED = ("root_factor", "increments", "clean_references")
+SUMMED = ("auto", "subtract")
+"""Methods for models of sums."""
 _ACCOUNT = re.compile("0x[0-9a-f]{40}")
 
 
@@ -33,6 +39,7 @@ def broken_rules(
     """Yields a sentence for every broken rule, with the change to make."""
     yield from broken_scenario(federation)
     yield from _learning(learning)
+    yield from _analytic(learning, unlearning, committee)
     yield from _unlearning(unlearning)
     yield from _references(unlearning, federation, learning)
     yield from _committee(committee)
@@ -76,6 +83,42 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
         )
     if learning.clean_references and not learning.increments:
         yield "learning.clean_references only changes the start of learning.increments: name classes there."
+
+
+def _analytic(
+    learning: LearningSettings, unlearning: UnlearningSettings, committee: CommitteeSettings
+) -> Iterator[str]:
+    """The settings that mean nothing to models of sums, or are not built for them."""
+    if learning.model != ANALYTIC:
+        return
+    usual = LearningSettings()
+    changed = [
+        f"learning.{name}"
+        for name in (*(phi.name for phi in fields(TrainingSettings)), *NOT_SUMMED)
+        if getattr(learning, name) != getattr(usual, name)
+    ]
+    changed += [
+        f"unlearning.{name}"
+        for name in ("alpha", "epsilon", "references")
+        if getattr(unlearning, name) != getattr(UnlearningSettings(), name)
+    ]
+    if changed:
+        yield (
+            f"{', '.join(changed)} mean nothing to learning.model 'analytic', which adds samples up and "
+            "does not train: leave them out."
+        )
+    for key in ("parallel", "sequential"):
+        method = getattr(unlearning, key)
+        if method not in SUMMED and ":" not in method:
+            yield (
+                f"unlearning.{key} {method!r} changes the weights of networks, and learning.model 'analytic' "
+                "has sums: choose subtract, or leave it 'auto'."
+            )
+    if committee.roster == "elected":
+        yield (
+            "learning.model 'analytic' shows its sums, and with them its samples, to the members, so it is "
+            "for the laboratory: choose a network for a federation of machines (committee.roster 'elected')."
+        )
 
 
 def _unlearning(unlearning: UnlearningSettings) -> Iterator[str]:

@@ -10,6 +10,7 @@ from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
+from blockful_py.unlearning.subtract import Subtract
 from blockful_py.verdicts.methods import caveat
 
 AUTO = "auto"
@@ -17,7 +18,8 @@ AUTO = "auto"
 
 EXACT = "no weights that the forgotten data reached enter the new models"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
-"""Reasons for `retrain_ahead`."""
+SUBTRACTED = "exact given the graph: models are sums, and the forgotten data's are taken away"
+"""Reasons for `retrain_ahead` and `subtract`."""
 SHOWN = (
     "an owner that lets members check its training trains again, and any other model "
     "becomes the mean of its references' new versions"
@@ -37,6 +39,7 @@ class Circumstances:
         emptied: models without references whose owner asks to forget all of its data.
         withdraws: members withdraw models whose owners miss their part.
         references: of the models that the request retrains.
+        sums: models are sums (`learning.sums`).
     """
 
     level: Level
@@ -49,6 +52,7 @@ class Circumstances:
     machines: bool = False
     withdraws: bool = False
     references: References = References.KEPT
+    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ def choose(now: Circumstances) -> Choice:
 
     See docs/reference/unlearning.md, Auto.
     """
+    if now.sums:
+        return Choice(Subtract.name, SUBTRACTED)
     own = GradientAscent.name if now.paradigm is Paradigm.PARALLEL else Retrain.name
     if now.private:
         return Choice(own, "it trains with the noise that the models were trained with")

@@ -44,6 +44,10 @@ class Work:
         """Adds samples that went forward and backward."""
         self.passes += samples
 
+    def looked(self, samples: int) -> None:
+        """Adds samples that only went forward."""
+        self.passes += FORWARD * samples
+
     def watch(self, module: nn.Module) -> nn.Module:
         """Counts later calls of the module on x (B, ...): B if gradients are recorded, else B/3.
 

@@ -9,14 +9,21 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
+from blockful_py.types import Paradigm
 from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.method import Method, Review
 from blockful_py.unlearning.propagation import delta, propagate
+from blockful_py.unlearning.subtract import Subtract
 
 
-def is_recomputable(method: Method) -> bool:
-    """Whether the new weights of the descendants follow from the starts' new weights alone."""
-    return method.review is Review.RECOMPUTED
+def is_recomputable(method: Method, paradigm: Paradigm) -> bool:
+    """Whether the new weights of the descendants follow from the starts' new weights alone.
+
+    Changes are passed on in parallel; sums are taken away in both paradigms.
+    """
+    return method.review is Review.RECOMPUTED and (
+        paradigm is Paradigm.PARALLEL or isinstance(method, Subtract)
+    )
 
 
 def recompute(

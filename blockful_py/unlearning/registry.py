@@ -24,6 +24,7 @@ from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.salun import SalUn
 from blockful_py.unlearning.scrub import Scrub
 from blockful_py.unlearning.ssd import Ssd
+from blockful_py.unlearning.subtract import Subtract
 
 INTERFACE = ("name", "paradigms", "needs", "levels", "review", "unlearn", "steps")
 """Attributes that every method must have."""
@@ -44,8 +45,12 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         Ppnr.name: Ppnr,
         RetrainAhead.name: RetrainAhead,
         CleanLine.name: CleanLine,
+        Subtract.name: Subtract,
     }
 )
+
+FOR_SUMS = frozenset({Subtract.name})
+"""Methods for models of sums; the others change networks."""
 
 GROUP = "blockful.methods"
 """Entry points of other packages."""
@@ -86,5 +91,5 @@ def _require_reviewable(name: str, method: Method) -> None:
     if method.review is Review.RECOMPUTED:
         raise SettingsError(
             f"method {name!r} says that members recompute its results, which they do only for "
-            "gradient_ascent: set its review to Review.REMEASURED."
+            "gradient_ascent and subtract: set its review to Review.REMEASURED."
         )

@@ -15,6 +15,7 @@ RETRAIN_AHEAD: Final = "retrain_ahead"
 RETRAIN: Final = "retrain"
 CLEAN_LINE: Final = "clean_line"
 CLEAN_INCREMENTS: Final = "clean_increments"
+SUBTRACT: Final = "subtract"
 
 
 def exact_words(method: str, references: References, taught_outside: bool | None) -> str | None:
@@ -22,7 +23,7 @@ def exact_words(method: str, references: References, taught_outside: bool | None
 
     `taught_outside` is as for `caveat`.
     """
-    always = method in (RETRAIN_AHEAD, CLEAN_LINE)
+    always = method in (RETRAIN_AHEAD, CLEAN_LINE, SUBTRACT)
     return references.exact if always or (method == RETRAIN and taught_outside is False) else None
 
 
@@ -34,6 +35,8 @@ def caveat(method: str, level: Level, taught_outside: bool | None, past_graph: b
             None if this cannot be known.
         past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
     """
+    if method == SUBTRACT:
+        return None
     if past_graph:
         return (
             "clean_line made ancestors that the request leaves unchanged, and they may know the forgotten "

@@ -82,7 +82,7 @@ def test_an_aggregate_needs_references_of_one_architecture(cnn: Architecture, we
 
 
 def test_an_unknown_architecture_lists_the_known_ones() -> None:
-    with pytest.raises(SettingsError, match=r"'resnet'\. Known: alexnet, bert, cnn"):
+    with pytest.raises(SettingsError, match=r"'resnet'\. Known: alexnet, analytic, bert, cnn"):
         Architecture("resnet", (1, 8, 8), 10)
 
 

@@ -101,6 +101,32 @@ def test_settings_that_do_not_fit_together_are_refused(override: str, said: str)
     assert said in refusal(override)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (("learning.epochs=5",), "learning.epochs mean nothing to learning.model 'analytic'"),
+        (
+            ("learning.root_factor=1", "learning.increments='all'"),
+            "learning.root_factor, learning.increments",
+        ),
+        (("learning.privacy={noise = 1}",), "learning.privacy mean nothing"),
+        (("learning.trainer='a.b:c'",), "learning.trainer mean nothing"),
+        (("unlearning.alpha=0.5",), "unlearning.alpha mean nothing"),
+        (
+            ("unlearning.references='chosen again'", "federation.scenario=organic"),
+            "unlearning.references mean",
+        ),
+        (("unlearning.parallel=gradient_ascent",), "has sums: choose subtract, or leave it 'auto'"),
+        (("unlearning.sequential=retrain",), "has sums: choose subtract, or leave it 'auto'"),
+        (("committee.roster=elected",), "shows its sums, and with them its samples, to the members"),
+    ],
+)
+def test_settings_that_mean_nothing_to_sums_are_refused(overrides: tuple[str, ...], said: str) -> None:
+    assert said in refusal("learning.model=analytic", *overrides)
+    plain = Settings.load(None, ("learning.model=analytic", "unlearning.parallel=subtract"))
+    assert plain.learning.model == "analytic"
+
+
 def test_a_graph_has_a_model_for_each_user() -> None:
     graph = ["federation.scenario=scripted", "federation.graph={a = [], b = ['a']}"]
     assert Settings.load(None, [*graph, "federation.users=2"]).federation.names == ("a", "b")

@@ -35,6 +35,11 @@ SEQUENTIAL = Paradigm.SEQUENTIAL
         (replace(CLIENT, paradigm=SEQUENTIAL), "retrain"),
         (replace(CLIENT, attested=True), "retrain_ahead"),
         (replace(CLIENT, attested=True, level=Level.SAMPLE, paradigm=SEQUENTIAL), "retrain_ahead"),
+        *(
+            (replace(CLASS, level=level, sums=True, paradigm=each), "subtract")
+            for level in Level
+            for each in Paradigm
+        ),
     ],
 )
 def test_the_choice(situation: Circumstances, method: str) -> None:
@@ -47,6 +52,13 @@ def test_the_reason_follows_the_references() -> None:
     assert str(advise("retrain_ahead", CLASS).reason).startswith("exact given the graph: no weights")
     assert str(advise("retrain_ahead", again).reason).startswith("exact with the graph chosen again: ")
     assert "exact" not in str(advise("retrain_ahead", replace(again, past_graph=True)).reason)
+
+
+def test_a_subtraction_has_no_caveat() -> None:
+    for level in Level:
+        advice = advise("subtract", replace(CLASS, level=level, sums=True))
+        assert "exact given the graph" in str(advice.reason)
+        assert advice.caveat is None
 
 
 def test_another_method_has_no_reason() -> None:

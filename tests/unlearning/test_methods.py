@@ -116,8 +116,9 @@ def test_a_recomputation_needs_the_starts_alone(few: UnlearningCase) -> None:
 
 
 def test_retraining_cannot_be_recomputed_without_data(few: UnlearningCase) -> None:
-    assert is_recomputable(GradientAscent())
-    assert not is_recomputable(Retrain())
+    assert is_recomputable(GradientAscent(), Paradigm.PARALLEL)
+    assert not is_recomputable(GradientAscent(), Paradigm.SEQUENTIAL)
+    assert not is_recomputable(Retrain(), Paradigm.SEQUENTIAL)
     with pytest.raises(ValueError, match="retrain cannot be recomputed"):
         recompute(Retrain(), few.task.graph, few.task.starts, {}, {})
 

@@ -102,6 +102,7 @@ WALKS = {
             "0xPAYER": "0x" + 40 * "5",
         }
     ),
+    "docs/explanation/linear-inheritance.md": Walk(says=("the record verifies",)),
     "docs/how-to/add-models-data-and-methods.md": Walk("trained"),
     "docs/how-to/check-proofs-and-erasures.md": Walk(
         before=PRINTED

@@ -55,7 +55,7 @@ export interface Reviewed {
   proposal: string;
   epoch: number;
   quorum: number | null;
-  checked: "recomputed" | "measured" | "attested" | null;
+  checked: "recomputed" | "exact" | "measured" | "attested" | null;
   members: { index: number; address: string; signed: boolean }[];
 }
 

@@ -6,6 +6,7 @@ import { h } from "../../web/dom";
 
 const CHECKED = {
   recomputed: "each computed the weights itself",
+  exact: "each computed the weights itself, from the published ones alone",
   measured: "each measured AD_f and AD_r again, on public data",
   attested: "the owners attest it; each measured AD_r alone",
 };

@@ -17,6 +17,7 @@ from torch.nn.parameter import is_lazy
 
 from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
@@ -60,6 +61,11 @@ class Architecture:
         )
 
     @property
+    def is_sums(self) -> bool:
+        """Whether models are sums over samples (`learning.sums`), which no gradient trains."""
+        return self._builder() is Analytic
+
+    @property
     def parameter_count(self) -> int:
         """Number of trainable weights, without buffers and frozen layers."""
         return sum(parameter.numel() for parameter in trainable(self._built()).values())
@@ -79,6 +85,16 @@ class Architecture:
         """
         module = self._empty(device)
         self.load(module, weights)
+        return module
+
+    def sums(self, weights: Weights) -> Analytic:
+        """The model of sums with this state dict, on the CPU.
+
+        Raises LearningError: the weights have another architecture, or this one is a network.
+        """
+        module = self.module(weights, torch.device("cpu"))
+        if not isinstance(module, Analytic):
+            raise LearningError(f"{self.name!r} is a network, not a model of sums.")
         return module
 
     def load(self, module: nn.Module, weights: Weights) -> None:
@@ -181,7 +197,7 @@ class Architecture:
                 f"model {self.name!r} has {tied[0]} a second time as {tied[1]}, and forgetting would change "
                 f"one without the other: keep it once, and have forward use self.{tied[0]} in both places."
             )
-        if not trainable(built):
+        if not trainable(built) and not self.is_sums:
             raise SettingsError(
                 f"model {self.name!r} has no trainable weight: set requires_grad of at least one."
             )

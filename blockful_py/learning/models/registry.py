@@ -9,6 +9,7 @@ from types import MappingProxyType
 from torch import nn
 
 from blockful_py.learning.models.alexnet import AlexNet
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.models.bert import Bert
 from blockful_py.learning.models.cnn import Cnn
 from blockful_py.learning.models.gcnn import Gcnn
@@ -28,6 +29,7 @@ GROUP = "blockful.models"
 MODELS: Mapping[str, Builder] = MappingProxyType(
     {
         "alexnet": AlexNet,
+        "analytic": Analytic,
         "bert": Bert,
         "cnn": Cnn,
         "gcnn": Gcnn,

@@ -242,7 +242,7 @@ class PartCollector:
         nodes = self._nodes(status.newest_parts)
         method = parse_method(request.method, self._context.run.allowed_code)
         follows: Mapping[str, Weights] = {}
-        if is_recomputable(method):
+        if is_recomputable(method, Paradigm.PARALLEL):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
                 raise RunError(f"request {status.number} is carried out in part: its decision comes first.")

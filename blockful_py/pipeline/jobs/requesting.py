@@ -22,6 +22,7 @@ from blockful_py.pipeline.review.methods import (
     require_paradigm,
     require_review,
 )
+from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.pipeline.run.lease import asks_the_same
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request, Start
@@ -29,6 +30,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import AUTO, Advice, Circumstances, advise, choose
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.method import Method
+from blockful_py.unlearning.subtract import Subtract, require_all_parts, require_kind
 
 
 def draft_request(
@@ -77,7 +79,8 @@ def draft_request(
     if chosen is not None and under_way is not None:
         same = request.model_copy(update={"method": under_way.method})
         request = same if asks_the_same(under_way, same) else request
-    method_of(context, request)
+    if isinstance(method_of(context, request), Subtract):
+        require_all_parts(subtraction_of(request, catalogue))
     return request
 
 
@@ -107,6 +110,7 @@ def method_of(context: FederationContext, request: Request) -> Method:
     chosen = parse_method(request.method, context.run.allowed_code)
     paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
+    require_kind(chosen.name, context.setup.architecture)
     known = range(context.setup.dataset.class_count)
     require_classes(request.forget.classes, known, "--class or unlearning.classes: the data")
     settings, machines = context.run.settings, context.run.party is not None
@@ -156,6 +160,7 @@ def circumstances_of(
         ),
         machines=machines,
         withdraws=machines and settings.unlearning.unanswered == "withdraw",
+        sums=context.setup.architecture.is_sums,
     )
 
 

@@ -31,6 +31,7 @@ from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_seale
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.form import form_of
 from blockful_py.learning.selection import Selection
+from blockful_py.learning.sums import require_inherited
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
@@ -42,6 +43,7 @@ from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, re
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.statements import chosen_references, renewed_references
+from blockful_py.pipeline.review.sums import recomputed_sums
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.contracts import Contracts
@@ -56,6 +58,7 @@ from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
+from blockful_py.unlearning.subtract import Subtract, require_kind
 
 BEFORE = ("before", "samples", "ad_f_before", "logit_auc_before")
 """Claims about the version before."""
@@ -146,8 +149,9 @@ class ContentReviewer:
         for publication, node in zip(publications, nodes, strict=True):
             with refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
-                for _ in node.sealed:
-                    next(weights)
+                read = [next(weights) for _ in node.sealed]
+                if self._architecture.is_sums:
+                    self._require_added_up(node, read[0])
             require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             require(node.redaction is None, f"model {node.name} is published as a redaction")
             if self._sources.docket is not None:
@@ -220,6 +224,12 @@ class ContentReviewer:
             len({*labels}) == len(labels) and all(label < classes for label in labels),
             f"model {node.name} names {len(labels)} increments, one for each of {classes} classes is allowed",
         )
+
+    def _require_added_up(self, node: ModelNode, weights: Weights) -> None:
+        """Requires a model of sums to inherit its references' sums and nothing else."""
+        catalogue = self._sources.record.catalogue.read()
+        references = [catalogue[each.name].node.weights for each in node.statement.in_use]
+        require_inherited(weights, [self._weights.read(uri) for uri in references])
 
     def _require_own(self, node: ModelNode) -> None:
         """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
@@ -299,7 +309,7 @@ class ContentReviewer:
         if request.paradigm == Paradigm.PARALLEL:
             gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
-        if request.paradigm == Paradigm.PARALLEL and is_recomputable(method):
+        if is_recomputable(method, Paradigm(request.paradigm)):
             self._recompute(method, request, proposed, catalogue)
             return
         if request.paradigm == Paradigm.PARALLEL:
@@ -349,6 +359,7 @@ class ContentReviewer:
         try:
             method = parse_method(request.method, self._sources.methods)
             require_paradigm(method, Paradigm(request.paradigm))
+            require_kind(method.name, self._architecture)
             sources, paradigm = self._sources, Paradigm(request.paradigm)
             require_review(method, request.forget, paradigm, sources.attested, sources.docket is not None)
         except BlockfulError as error:
@@ -449,14 +460,19 @@ class ContentReviewer:
         """Requires each new weight, bit for bit, to follow from the old ones and the announced starts."""
         starts = tuple(start.name for start in request.starts)
         announced = self._announced(starts, proposed)
-        missing = [name for name in starts if name not in announced]
-        require(not missing, f"{', '.join(missing)} would not be unlearned")
+        names = {each.node.name for each in proposed}
+        if request.paradigm == Paradigm.PARALLEL:
+            missing = [name for name in starts if name not in announced]
+            require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
         current = OnDemand(
             catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
         )
-        expected = recompute(method, catalogue.trained_from, starts, current, announced)
-        names = {each.node.name for each in proposed}
+        if isinstance(method, Subtract):
+            with refusing("the sums"):
+                expected = recomputed_sums(request, names, catalogue, current, announced)
+        else:
+            expected = recompute(method, catalogue.trained_from, starts, current, announced)
         left_out = sorted(expected.keys() - names)
         require(not left_out, f"{', '.join(left_out)} would not be unlearned")
         too_small = sorted(names - expected.keys())

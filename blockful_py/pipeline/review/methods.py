@@ -16,8 +16,10 @@ from blockful_py.settings import UnlearningSettings
 from blockful_py.settings.rules import RETRAINING
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Need, Review
+from blockful_py.unlearning.recompute import is_recomputable
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.subtract import Subtract
 
 TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
 """Needs of methods that use several users' data at once, which only a laboratory has."""
@@ -67,8 +69,9 @@ def forget_asked(
 
 def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
     """How a member checks the method's results before it signs."""
-    if method.review is Review.RECOMPUTED and paradigm is Paradigm.PARALLEL:
-        return Checked.RECOMPUTED
+    if is_recomputable(method, paradigm):
+        exact = isinstance(method, Subtract) and forget.level is not Level.SAMPLE
+        return Checked.EXACT if exact else Checked.RECOMPUTED
     return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
 
 

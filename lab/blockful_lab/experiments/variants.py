@@ -15,7 +15,7 @@ from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel
 from blockful_py.unlearning.line import store_line
 from blockful_py.unlearning.method import Method
-from blockful_py.unlearning.registry import METHODS, create_method
+from blockful_py.unlearning.registry import FOR_SUMS, METHODS, create_method
 from blockful_py.unlearning.stored_increments import StoredIncrement, store_clean_models, store_increments
 from blockful_py.verdicts.references import REFERENCES
 
@@ -127,7 +127,8 @@ def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
         SettingsError: an unknown name.
     """
     special = {variant.name for variant in SPECIAL}
-    plain = [Variant(name, name) for name in METHODS if name not in special and name not in REFERENCES]
+    left_out = {*special, *REFERENCES, *FOR_SUMS}
+    plain = [Variant(name, name) for name in METHODS if name not in left_out]
     honest = sorted([*plain, *SPECIAL], key=lambda variant: variant.name)
     wanted = tuple(names)
     known = [*honest, *CHEATS, *(Variant(name, name) for name in wanted if ":" in name)]

@@ -44,7 +44,7 @@ interface Affected extends Owner {
 }
 
 interface Whole extends Heading {
-  checked: "recomputed" | "measured" | "attested";
+  checked: "recomputed" | "exact" | "measured" | "attested";
   document: { signatures: string[]; starts: { name: string; position: string }[] };
   filing: (Happening & Participant & { file: string; decision: string | null; deadline: number | null; parts: (Happening & Participant & { model: string | null; position: string; node: string })[] }) | null;
   decisions: Decision[];

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model of sums: a fixed feature map, and a head that follows from sums over samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from blockful_py.errors import LearningError
+from blockful_py.learning.data import Samples
+from blockful_py.learning.models.random_features import feature_map
+from blockful_py.learning.models.ridge import head_of
+from blockful_py.learning.sums import CONSTANT, held, means_of, no_sums, part_of, require_bounds, with_part
+
+SHARPNESS = 8.0 / CONSTANT
+"""Logits of a unit of the head's output, which is 255 for a class and 0 for the others."""
+
+
+class Analytic(nn.Module):
+    """Random features and a ridge head (`learning.sums`); its state dict holds sums instead of weights.
+
+    Computed on the CPU in whole numbers, so a prediction has the same bits on every machine.
+
+    Args:
+        features: features of a sample, without the constant one.
+    """
+
+    def __init__(
+        self, input_shape: tuple[int, ...], class_count: int, device: torch.device, *, features: int = 128
+    ) -> None:
+        super().__init__()
+        self._map = feature_map(input_shape, features)
+        self._classes = class_count
+        for name, tensor in no_sums(class_count, (features + 1) * (features + 2) // 2).items():
+            self.register_buffer(name, tensor.to(device))
+        self._head: tuple[NDArray[np.float64], int, list[int]] | None = None
+        self.register_load_state_dict_post_hook(_forget_head)  # type: ignore[no-untyped-call]
+
+    def features(self, x: Tensor) -> NDArray[np.float64]:
+        """Features, whole numbers from 0 to 255, float64 (n, F), of inputs (n, ...)."""
+        found = self._map(x.detach().cpu().numpy().astype(np.float64))
+        return np.concatenate([found, np.full((len(found), 1), float(CONSTANT))], 1)
+
+    def learned(self, samples: Samples) -> dict[str, Tensor]:
+        """State dict with the sums of n samples as the own part, in place of the present one.
+
+        Raises LearningError: the sums are too large.
+        """
+        part = part_of(self.features(samples.x), samples.y.cpu().numpy(), self._classes)
+        return with_part({name: tensor.cpu() for name, tensor in self.state_dict().items()}, part)
+
+    def train(self, mode: bool = True) -> Analytic:
+        """Refuses training mode, because sums have no gradients.  Raises LearningError."""
+        if mode:
+            raise LearningError(
+                "a model of sums (learning.model = 'analytic') has no gradients: choose the method subtract, "
+                "or another learning.model."
+            )
+        return super().train(mode)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits, float32 (B, classes), of inputs (B, ...).  Raises as `logits`."""
+        return torch.from_numpy(self.logits(self.features(x))).to(x.device)
+
+    def logits(self, features: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Logits (n, classes) of features (n, F); classes without samples have a row's smallest.
+
+        Raises LearningError: the sums are out of bounds.
+        """
+        if self._head is None:
+            self._head = self._solved()
+        head, exponent, there = self._head
+        logits = features @ head
+        if there and len(there) < self._classes:
+            least = logits[:, there].min(1, keepdims=True) - CONSTANT * 2.0**exponent
+            absent = np.setdiff1d(np.arange(self._classes), there)
+            logits[:, absent] = least
+        scaled: NDArray[np.float32] = (np.ldexp(logits, -exponent) * SHARPNESS).astype(np.float32)
+        return scaled
+
+    def _solved(self) -> tuple[NDArray[np.float64], int, list[int]]:
+        state = self.state_dict()
+        require_bounds(state)
+        return *head_of(means_of(state)), list(held(state))
+
+
+def _forget_head(module: nn.Module, _: object) -> None:
+    module._head = None  # type: ignore[assignment]

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unlearning by subtraction, for models of sums (`learning.sums`): exact given the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget, Level
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.sums import (
+    CONSTANT,
+    OWN,
+    SHIFT,
+    aggregate_sums,
+    held,
+    no_sums,
+    require_part,
+    with_part,
+    without_classes,
+)
+from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand
+from blockful_py.types import Paradigm
+from blockful_py.unlearning.cost import Meter
+from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, outcome_of
+from blockful_py.unlearning.task import UnlearningTask
+
+
+@dataclass(frozen=True, slots=True)
+class Subtract(AllAtOnce):
+    """Takes forgotten sums out of all affected models: `T'_y = T_y - sum_i A[y, i] s_i^f`.
+
+    A class is struck out of T_y, and with it out of every ancestor's part.  Otherwise model after model is
+    made of its own part and its references' new sums, as when it was published: a client's parts are then
+    empty, and the owners of samples take these rows' sums out of the parts of the starts.  A federation
+    of this graph that never had the data would have the same sums, bit for bit, in any order of requests.
+
+    Raises UnlearningError where a part would remain that affected models inherit (`require_all_parts`).
+    """
+
+    name: ClassVar[str] = "subtract"
+    paradigms: ClassVar[frozenset[Paradigm]] = frozenset(Paradigm)
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA})
+    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    review: ClassVar[Review] = Review.RECOMPUTED
+
+    def unlearn(self, task: UnlearningTask) -> Outcome:
+        require_kind(self.name, task.architecture)
+        began, meter = perf_counter(), Meter()
+        parts = _parts(task, meter)
+        by_owner = task.forget.level is not Level.CLASS
+        owners = {name: model.user for name, model in task.models.items()} if by_owner else {}
+        asked = Subtraction(task.forget, task.trained_from(), owners, task.starts)
+        weights = subtracted(asked, task.affected(), task.weights(task.models), parts)
+        return outcome_of(task, weights, meter.cost(), {"subtract": perf_counter() - began})
+
+
+@dataclass(frozen=True, slots=True)
+class Subtraction:
+    """A request to models of sums, with the graph and the owners that it concerns.
+
+    Attributes:
+        graph: the references that models are made of.
+        owners: users by model, of the affected models and of all known ancestors; not read for a class.
+    """
+
+    forget: Forget
+    graph: InheritanceGraph
+    owners: Mapping[str, int]
+    starts: tuple[str, ...]
+
+
+def require_kind(method: str, architecture: Architecture) -> None:
+    """Checks that a method fits an architecture: sums are only subtracted, which members recompute.
+
+    Raises UnlearningError.
+    """
+    if architecture.is_sums and method != Subtract.name:
+        raise UnlearningError(
+            f"method {method!r} changes the weights of a network; models of {architecture.name!r} are sums "
+            f"over samples: choose {Subtract.name}."
+        )
+    if method == Subtract.name and not architecture.is_sums:
+        raise UnlearningError(
+            f"method 'subtract' changes models of sums (learning.model = 'analytic'), not "
+            f"{architecture.name!r}: choose retrain_ahead or gradient_ascent."
+        )
+
+
+def require_all_parts(asked: Subtraction) -> None:
+    """Checks that the request reaches all parts of the named owners that affected models inherit.
+
+    A client's models must all be affected, and the models of an owner of samples be starts, for it must make
+    each of these parts anew.  Raises UnlearningError, naming the models to start at.
+    """
+    forget, graph = asked.forget, asked.graph
+    if forget.level is Level.CLASS:
+        return
+    affected = {*asked.starts, *graph.descendants(asked.starts)}
+    reached = affected if forget.level is Level.CLIENT else {*asked.starts}
+    owners = set(forget.owners())
+    left = {
+        name for name in {*affected, *graph.ancestors(affected)} - reached if asked.owners.get(name) in owners
+    }
+    if left:
+        raise UnlearningError(
+            f"{', '.join(sorted(left))} would keep sums of {forget} that affected models inherit: let the "
+            "request start there too."
+        )
+
+
+def subtracted(
+    asked: Subtraction, names: Sequence[str], old: Mapping[str, Weights], parts: Mapping[str, Tensor]
+) -> Mapping[str, Weights]:
+    """New state dicts of `names`, which are in topological order.
+
+    Args:
+        old: current state dicts, at least of `names` and of their references.
+        parts: new own parts, int32 (classes, E), of the starts that lose samples.
+
+    Raises UnlearningError as `require_all_parts`, and for references of another shift than at publication.
+    """
+    require_all_parts(asked)
+    forget = asked.forget
+    if forget.level is Level.CLASS:
+        return OnDemand(names, lambda name: without_classes(old[name], forget.classes))
+    new: dict[str, Weights] = {}
+    for name in names:
+        before = old[name]
+        references = [new[each] if each in new else old[each] for each in asked.graph.references(name)]
+        inherited = aggregate_sums(references) if references else no_sums(*before[OWN].shape)
+        if not torch.equal(inherited[SHIFT], before[SHIFT]):
+            raise UnlearningError(
+                f"the references of {name} are not the ones it was added up from: its shift is "
+                f"{int(before[SHIFT])}, theirs give {int(inherited[SHIFT])}."
+            )
+        part = parts.get(name, before[OWN])
+        if asked.owners[name] in forget.clients:
+            part = torch.zeros_like(part)
+        absent = {*range(len(part))} - {*held(before)}  # also classes that earlier requests struck out
+        new[name] = without_classes(with_part(inherited, part.numpy()), absent)
+    return new
+
+
+def recompute_sums(
+    asked: Subtraction,
+    names: Sequence[str],
+    old: Mapping[str, Weights],
+    announced: Mapping[str, Weights],
+) -> Mapping[str, Weights]:
+    """Computes `subtracted` as a committee member does, who takes only parts that lose samples from owners.
+
+    Args:
+        announced: the starts' new state dicts, from their owners.
+
+    Raises:
+        UnlearningError: as `subtracted`; or an announced part has numbers that it did not have before, or
+            loses no sample, or more than the request names.
+        LearningError: an announced part is no sum over samples.
+    """
+    parts: dict[str, Tensor] = {}
+    if asked.forget.level is Level.SAMPLE:
+        rows = [user for user, _ in asked.forget.samples]
+        for name in names:
+            user = asked.owners[name]
+            if user in rows and name in announced:
+                require_part(announced[name][OWN])
+                _require_less(name, old[name][OWN], announced[name][OWN], rows.count(user))
+                parts[name] = announced[name][OWN]
+    return subtracted(asked, names, old, parts)
+
+
+def _require_less(name: str, old: Tensor, new: Tensor, most: int) -> None:
+    lost = old.long() - new.long()
+    samples, rest = divmod(int(lost[:, -1].sum()), CONSTANT**2)
+    if int(lost.min()) < 0 or rest or not 1 <= samples <= most:
+        raise UnlearningError(
+            f"the announced part of {name} does not come from taking 1 to {most} samples out: it must have "
+            "the sums of the rows that are kept."
+        )
+
+
+def _parts(task: UnlearningTask, meter: Meter) -> dict[str, Tensor]:
+    """New parts of the starts whose owners have samples to forget, from the rows that they keep."""
+    if task.forget.level is not Level.SAMPLE:
+        return {}
+    parts = {}
+    for name in task.starts:
+        if not task.holds(name):
+            continue
+        kept = task.retained(name)
+        with meter.job(name) as work:
+            work.looked(len(kept))
+            parts[name] = task.architecture.sums(task.initial).learned(kept)[OWN]
+    return parts
