@@ -19,7 +19,7 @@ from blockful_py.learning.sums import INHERITED, OWN, held, with_part
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.parts import checked_by_members
+from blockful_py.record.shown import checked_by_members
 from blockful_py.settings import Settings
 from blockful_py.types import Checked, Paradigm
 from tests.colluders import Conspiracy
