@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from blockful_py.crypto import curve
 from blockful_py.errors import FormatError, WithdrawnError
 from blockful_py.record.model_node import (
-    Claimed,
     Privacy,
     Redaction,
     Reference,
@@ -20,6 +19,7 @@ from blockful_py.record.model_node import (
     parse_node,
     sign_statement,
 )
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec
 
