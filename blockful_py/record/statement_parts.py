@@ -90,6 +90,10 @@ class Increment(Part):
             document.pop("claims", None)
         return document
 
+    def __str__(self) -> str:
+        ad_f = None if self.claims is None else self.claims.ad_f
+        return f"without class {self.label}" + ("" if ad_f is None else f": AD_f {ad_f:.1%}")
+
 
 class SpotCheck(Part):
     """The part of an owner's training for a request that members recomputed before they signed.

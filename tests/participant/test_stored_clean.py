@@ -19,7 +19,7 @@ from blockful_py.errors import QuorumError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
-from blockful_py.pipeline.jobs import publishing
+from blockful_py.pipeline.jobs import increments, publishing
 from blockful_py.pipeline.jobs.increments import SealedIncrements
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
@@ -137,8 +137,6 @@ def test_a_clean_model_that_is_the_published_one_is_refused(begun: Machines) -> 
             for label, by_model in made.items()
         }
 
-    from blockful_py.pipeline.jobs import increments
-
     honest = increments.store_clean_models
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
@@ -176,8 +174,8 @@ def test_owners_publish_the_laboratorys_clean_models(published: Machines, labora
 
 
 @contextmanager
-def nobody_trains() -> Iterator[list[int]]:
-    """Counts the models that methods train."""
+def counting() -> Iterator[list[int]]:
+    """The numbers of models that methods train."""
     trained, honest = list[int](), retraining.train_together
 
     def counted(architecture: Any, jobs: Any, fitter: Any) -> Any:
@@ -207,7 +205,7 @@ def carry_out(
     """Carries a request out in both; returns the models with parts, and the number of models trained."""
     with machines.participants[start].run() as party:
         number = party.request((start,), Forget.of_classes([label]), paradigm, None)
-    with nobody_trains() as trained:
+    with counting() as trained:
         done = do_parts(machines, number)
     with machines.participants["z"].run() as party:
         until(lambda: is_carried_out(party, number))
@@ -220,36 +218,35 @@ def carry_out(
     return done, sum(trained)
 
 
-def test_a_request_takes_what_is_stored_and_trains_nothing(
-    published: Machines, laboratory: Federation
-) -> None:
-    """a's clean model is in the record; b and t say that the class has not reached them."""
-    affected = {"s", "x", "y"}
-    files = sealed_files(published, affected)
-    done, trained = carry_out(published, laboratory, "s", 3, Paradigm.PARALLEL)
-    assert (sorted(done), trained) == (["b", "s", "t", "x", "y"], 0)
-    for vault in vaults(published):
-        until(lambda vault=vault: not files & vault.versions())
-    assert not any(entries(published, name) for name in affected)
-
-
 def stores(machines: Machines) -> list[ContentStore]:
     runs = [each.folder / "run" for each in machines.members]
     runs += [each.folder.run for each in machines.participants.values()]
     return [ContentStore(RunDirectory.open(run).live_store) for run in runs]
 
 
-def test_a_clean_model_that_nobody_has_is_made_again(published: Machines, laboratory: Federation) -> None:
-    (uri,) = (parse_cid(each.weights) for each in entries(published, "z") if each.label == 4)
-    assert any(uri in store for store in stores(published))
+def test_a_request_trains_nothing_but_what_nobody_has(published: Machines, laboratory: Federation) -> None:
+    """All clean models of ancestors are in the record, so only the affected models' owners do parts."""
+    affected = {"t", "y"}
+    (lost,) = (parse_cid(each.weights) for each in entries(published, "y") if each.label == 4)
+    assert any(lost in store for store in stores(published))
     for store in stores(published):
-        store.delete(uri)
-    done, trained = carry_out(published, laboratory, "z", 4, Paradigm.SEQUENTIAL)
-    assert (done, trained) == (["z"], 1)
+        store.delete(lost)
+    files = sealed_files(published, affected)
+    done, trained = carry_out(published, laboratory, "t", 4, Paradigm.SEQUENTIAL)
+    assert (done, trained) == (["t", "y"], 1)
+    for vault in vaults(published):
+        until(lambda vault=vault: not files & vault.versions())
+    assert not any(entries(published, name) for name in affected)
+
+
+def test_owners_whom_the_class_has_not_reached_are_asked(published: Machines, laboratory: Federation) -> None:
+    """b names no clean model, which the record alone cannot tell from one that is missing."""
+    done, trained = carry_out(published, laboratory, "z", 3, Paradigm.PARALLEL)
+    assert (done, trained) == (["b", "z"], 0)
 
 
 def test_what_is_not_stored_is_made_by_waves(published: Machines, laboratory: Federation) -> None:
-    """y must not know class 3 any more either, so nobody above it may: stored ones left out class 4 alone."""
-    done, trained = carry_out(published, laboratory, "t", 4, Paradigm.PARALLEL)
+    """y must not know class 4 either, so nobody above it may: stored clean models leave out class 3 alone."""
+    done, trained = carry_out(published, laboratory, "s", 3, Paradigm.PARALLEL)
     assert sorted(done) == ["a", "b", "s", "t", "x", "y"]
-    assert trained > 0
+    assert trained == len(done)
