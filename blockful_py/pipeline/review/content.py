@@ -220,16 +220,18 @@ class ContentReviewer:
         )
 
     def _require_unnamed(self, nodes: Sequence[ModelNode]) -> None:
-        """Checks, among machines, that no other model names the sealed files: they share their keys' end."""
+        """Checks, among machines, that no other model names the sealed files.
+
+        The key of a file that two models name would be destroyed with the wrong version, or outlive its own.
+        """
         if self._sources.docket is None:
             return
         models = self._sources.record.catalogue.read().models
+        owners = {uri: name for name, placed in models.items() for uri in placed.node.sealed}
         for node in nodes:
-            others = [placed.node for name, placed in models.items() if name != node.name]
-            others += [each for each in nodes if each is not node]
-            for other in others:
-                shared = sorted(map(cid_string, {*node.sealed} & {*other.sealed}))
-                require(not shared, f"model {node.name} names {', '.join(shared)}, a file of {other.name}")
+            for uri in node.sealed:
+                other = owners.setdefault(uri, node.name)
+                require(other == node.name, f"model {node.name} names {cid_string(uri)}, a file of {other}")
 
     def _require_own(self, node: ModelNode) -> None:
         """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
