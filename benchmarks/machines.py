@@ -276,7 +276,7 @@ def measure(users: int, rounds: int, options: argparse.Namespace) -> None:
                     with measured.stage("certificate"):
                         file = federation.folder / "erasure.json"
                         number = seen.contracts.participants.filed_requests()[-1].number
-                        command(federation, "participant", "certificate", one, number, "--out", file)
+                        command(federation, "participant", "certificate", one, number, "--output", file)
     finally:
         federation.down()
 

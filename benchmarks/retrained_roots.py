@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from blockful_py.learning.evaluation import accuracies
 from blockful_py.learning.federation import train_federation
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.record.model_node import Claimed
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.settings import Settings
 
 FORGOTTEN = 3

@@ -34,7 +34,6 @@ from blockful_py.record.checks import check_opening
 from blockful_py.record.events import CheckedHistory
 from blockful_py.record.model_node import (
     MAX_NODE_BYTES,
-    Claimed,
     ModelNode,
     Redaction,
     Reference,
@@ -44,6 +43,7 @@ from blockful_py.record.model_node import (
     parse_node,
     sign_statement,
 )
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.record.verify import Verification, Verifier
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.store import ContentStore

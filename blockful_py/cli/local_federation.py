@@ -207,8 +207,12 @@ class LocalFederation:
 
     def _serve_member(self, name: str) -> None:
         file, code = ("--federation", self.file), _repeated("--allow", self._code.allow)
-        place = ("--port", str(self._ports(())[name]), *self._urls)
+        place = (*self._listening(name), *self._urls)
         self._serve(name, "committee", "serve", self.party(name), *file, *code, *place)
+
+    def _listening(self, name: str) -> tuple[str, ...]:
+        """Where a member listens; benchmarks put a relay in front of it."""
+        return "--port", str(self._ports(())[name])
 
     def _stand(self, name: str) -> None:
         """Has a member serve and stand for the first committee."""

@@ -51,6 +51,10 @@ def graph(
                     "references": list(catalogue.graph.references(name)),
                     "depth": depth[name].shortest if name in depth else None,
                     "privacy": spent(placed),
+                    "increments": {
+                        each.label: each.claims and each.claims.model_dump()
+                        for each in placed.node.increments
+                    },
                     "party": names[name],
                 }
                 for name, placed in catalogue.models.items()
@@ -63,7 +67,10 @@ def graph(
         privacy = placed.node.statement.privacy
         noisy = f"  ({privacy})" if privacy else ""
         owner = f'  by "{names[name]}"' if names[name] else ""
-        out.say(f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}{owner}")
+        clean = "".join(f"  ({each})" for each in placed.node.increments)
+        out.say(
+            f"{name:5} {placed.position!s:6} v{placed.version}  {role:8} <- {references}{noisy}{clean}{owner}"
+        )
     if any(names.values()):
         out.say("names in quotation marks were chosen by the owners")
 

@@ -21,6 +21,7 @@ from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.settings import AccessSettings
+from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, ModelTransaction, Point, Position, Uri
 
 DST_READER = tag("reader")
@@ -42,13 +43,18 @@ class Access:
         store: Store,
         settings: AccessSettings,
         status: Callable[[int], RequestStanding],
+        trains: Callable[[Address], bool],
     ) -> None:
-        """Reads the chain and the requests' states; `store` has the nodes of current versions and parts."""
+        """Reads the chain and the requests' states; `store` has the nodes of current versions and parts.
+
+        `trains`: whether an account is a participant, which trains from clean models as from references.
+        """
         self._live = live
         self._readers = readers
         self._store = store
         self._settings = settings
         self._status = status
+        self._trains = trains
 
     def wrapped(self, account: Address, wanted: ReadRequest, keyring: Keyring) -> bytes:
         """The version's data key, wrapped for the reader's registered key.
@@ -57,18 +63,19 @@ class Access:
         lacks its key.
         """
         reader = self._admitted(account, wanted.position)
-        weights = self._handed_in(account, wanted) if wanted.request else self._current_weights(wanted)
+        sealed = self._handed_in(account, wanted) if wanted.request else self._current(account, wanted)
         context = self.context(account, wanted)
-        return envelope.wrap(keyring.find((weights,))[weights], reader, context)
+        return envelope.wrap(keyring.find((sealed,))[sealed], reader, context)
 
     def context(self, account: Address, wanted: ReadRequest) -> bytes:
-        """Context of a key wrapped for a reader: chain, contract, position, version and reader."""
+        """Context of a key wrapped for a reader: chain, contract, position, version, file and reader."""
         place = (
             self._live.chain_id,
             self._live.address,
             wanted.position.packed,
             wanted.version,
             wanted.request,
+            wanted.increment,
         )
         return words(DST_READER, *place, account)
 
@@ -98,8 +105,8 @@ class Access:
             )
         return parse_node(self._store.read(uri, MAX_NODE_BYTES)).weights
 
-    def _current_weights(self, wanted: ReadRequest) -> Uri:
-        """The sealed file of the current version."""
+    def _current(self, account: Address, wanted: ReadRequest) -> Uri:
+        """A sealed file of the current version: its weights, or a clean model for a participant."""
         try:
             transaction: ModelTransaction = self._live.transaction(wanted.position)
         except ContractError:
@@ -111,4 +118,11 @@ class Access:
             )
         if not transaction.settled:
             raise RefusedError(f"the model at {wanted.position} is being replaced: ask again.")
-        return parse_node(self._store.read(transaction.uri, MAX_NODE_BYTES)).weights
+        node = parse_node(self._store.read(transaction.uri, MAX_NODE_BYTES))
+        if not wanted.increment:
+            return node.weights
+        if not self._trains(account):
+            raise RefusedError(f"0x{account.hex()} is no participant: only they train from clean models.")
+        if not 1 <= wanted.increment <= len(node.increments):
+            raise RefusedError(f"the model at {wanted.position} names {len(node.increments)} increments.")
+        return parse_cid(node.increments[wanted.increment - 1].weights)

@@ -17,7 +17,6 @@ from blockful_py.keys.erasure import ReplacedVersion
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.lease import request_under_way
-from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.types import Uri
 
 
@@ -144,7 +143,9 @@ class CustodyDuty:
             return
         replaced = [each for each in view.versions.all() if kept & _digests(each)]
         view.versions.require_another_look(replaced)
-        self._folder.vault.destroy(kept & (_digests(*replaced) | _unused(view)))
+        over = {uri.digest for uri in view.files_of_parts(are_open=False)}
+        needed = {uri.digest for uri in view.files_of_parts(are_open=True)}
+        self._folder.vault.destroy((kept & (_digests(*replaced) | over)) - needed)
 
     def _fetch(self, view: MemberView, current: frozenset[Uri]) -> None:
         kept = self._folder.vault.versions()
@@ -155,20 +156,6 @@ class CustodyDuty:
 def _digests(*versions: ReplacedVersion) -> set[bytes]:
     """Names in the vault of the files that the versions sealed."""
     return {uri.digest for version in versions for uri in version.sealed}
-
-
-def _unused(view: MemberView) -> set[bytes]:
-    """Names in the vault of parts of requests that are over, as far as their nodes are here.
-
-    A file that a part of an open request names too is left: anybody can name another owner's file.
-    """
-    named: dict[bool, set[bytes]] = {True: set(), False: set()}
-    for status in view.docket.admitted():
-        for uri in status.parts.values():
-            if view.stores.live.has(uri):
-                sealed = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES)).sealed
-                named[status.stage.is_open].update(each.digest for each in sealed)
-    return named[False] - named[True]
 
 
 class PruneDuty:

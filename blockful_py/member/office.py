@@ -47,6 +47,7 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.training_data import setup_of
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.settings import quorum_of
 from blockful_py.types import Address, Certificate, Uri
 
@@ -186,7 +187,23 @@ class MemberView(OpenedRun):
         asked = frozenset(uris)
         versions = [each for each in self.versions.all() if not asked.isdisjoint(each.sealed)]
         self.versions.require_another_look(versions)
-        return asked & {uri for version in versions for uri in version.sealed}
+        replaced = {uri for version in versions for uri in version.sealed}
+        return (asked & replaced) - self.files_of_parts(are_open=True)
+
+    def files_of_parts(self, are_open: bool) -> frozenset[Uri]:
+        """Sealed files of the parts of requests that are open, or over, as far as the parts' nodes are here.
+
+        Anybody can name another owner's file, so a file that an open request needs has to be kept.
+        """
+        if self.run.party is None:
+            return frozenset()
+        store, files = self.stores.live, set[Uri]()
+        for status in self.docket.admitted():
+            here = status.parts.values() if status.stage.is_open == are_open else ()
+            for uri in filter(store.has, here):
+                with suppress(BlockfulError):  # no node names no file
+                    files.update(parse_node(store.read(uri, MAX_NODE_BYTES)).sealed)
+        return frozenset(files)
 
     def may_lead(self, address: Address) -> bool:
         """Whether an account may lead: a laboratory's own leader, or a participant among machines.

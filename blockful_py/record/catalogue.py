@@ -66,6 +66,28 @@ class Catalogue:
         references = {name: self.used.get(name, self.graph.references(name)) for name in self.models}
         return InheritanceGraph.from_references(references)
 
+    @cached_property
+    def changed(self) -> frozenset[str]:
+        """The models that requests have replaced, and all their descendants.
+
+        Nobody knows their clean models: a replaced version has none, and others are not based on them.
+        """
+        replaced = [name for name, placed in self.models.items() if placed.version]
+        return frozenset((*replaced, *self.graph.descendants(replaced)))
+
+    def settled(self, label: int) -> frozenset[str]:
+        """The models whose clean models for a class follow from the record alone.
+
+        Members have checked at publication that its references' clean models are the base of each.  All
+        ancestors have one too, so nobody has to be asked whether the class has reached them.
+        """
+        found = set[str]()
+        for name in self.graph.topological_order():
+            known = found.issuperset(self.graph.references(name)) and name not in self.changed
+            if known and self.models[name].node.increment(label) is not None:
+                found.add(name)
+        return frozenset(found)
+
     def up_to(self, height: int) -> Catalogue:
         """The models that were published up to a height of the live chain, in their current versions."""
         models = {name: placed for name, placed in self.models.items() if placed.position.height <= height}

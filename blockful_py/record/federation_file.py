@@ -173,8 +173,8 @@ def require_carried_out(settings: Settings) -> None:
     """Checks that machines carry out all that a federation file asks for.  Raises SettingsError if not."""
     for asked, why in (
         (
-            settings.learning.increments,
-            "learning.increments: among machines no request uses them",
+            settings.learning.increments and not settings.learning.clean_references,
+            "learning.increments without learning.clean_references: among machines no request uses them",
         ),
         (
             settings.unlearning.references != "kept",

@@ -9,7 +9,6 @@ weights.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +34,7 @@ from blockful_py.forget import NUMBERED, Forget
 from blockful_py.html_table import html_table
 from blockful_py.names import require_name
 from blockful_py.record import fields
-from blockful_py.record.statement_parts import Increment, Privacy, SpotCheck
+from blockful_py.record.statement_parts import Claimed, Increment, Privacy, SpotCheck
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, Bytes32, Paradigm, Position, References, Uri
 
@@ -240,49 +239,6 @@ class Request(fields.Part):
         return self.model_copy(update={"signatures": signatures})
 
 
-class Claimed(fields.Part):
-    """Figures on held-out data, in [0, 1]; `ad_f` and `logit_auc` are None if no class is forgotten.
-
-    `chance`: the highest AD_r that is no better than chance (`chance_level`); None if unknown, and in
-    older nodes.  `logit_auc`: AUC of a forgotten class's logit (`unlearning.audit.recognition.logit_auc`);
-    None in older nodes.  `before`, `ad_f_before`, `logit_auc_before`: AD_r, AD_f and AUC of the replaced
-    version; None if it has no weights, and in older nodes.  `samples`: number of samples behind AD_r; None
-    without `before`.
-    """
-
-    ad_f: float | None = Field(ge=0, le=1)
-    ad_r: float = Field(ge=0, le=1)
-    chance: float | None = Field(default=None, gt=0, lt=1)
-    before: float | None = Field(default=None, ge=0, le=1)
-    samples: int | None = Field(default=None, ge=1)
-    logit_auc: float | None = Field(default=None, ge=0, le=1)
-    ad_f_before: float | None = Field(default=None, ge=0, le=1)
-    logit_auc_before: float | None = Field(default=None, ge=0, le=1)
-
-    @property
-    def is_loss(self) -> bool:
-        """Whether AD_r fell by more than chance explains.
-
-        That is by over two standard errors of the difference, `2 sqrt(2 p (1 - p) / n)` with p the mean of
-        both, as if n samples were drawn anew for each.  False if the version before was no better than
-        chance.
-        """
-        if self.before is None or self.samples is None or self.before <= (self.chance or 0):
-            return False
-        mean = (self.before + self.ad_r) / 2
-        return self.before - self.ad_r > 2 * math.sqrt(2 * mean * (1 - mean) / self.samples)
-
-    @property
-    def is_at_chance(self) -> bool:
-        """Whether the model is no better than chance on the retained classes."""
-        return self.chance is not None and self.ad_r <= self.chance
-
-    @model_serializer(mode="wrap")
-    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        document: dict[str, Any] = serialise(self)
-        return {name: each for name, each in document.items() if name in ("ad_f", "ad_r") or each is not None}
-
-
 class Redaction(fields.Part):
     """The redaction that made a version: the request, and the weights that replaced the old ones.
 
@@ -365,6 +321,10 @@ class ModelNode(fields.Part):
     def increments(self) -> tuple[Increment, ...]:
         """The increments of this version; a redacted version has none."""
         return () if self.redaction else self.statement.increments
+
+    def increment(self, label: int) -> Increment | None:
+        """This version's increment for a class; None without one."""
+        return next((each for each in self.increments if each.label == label), None)
 
     @property
     def spot_check(self) -> SpotCheck | None:

@@ -142,8 +142,20 @@ class RequestStanding:
         """
         if not self.is_by_waves:
             return ()
-        ancestors = self.record.graph.ancestors(self.affected)
-        return tuple(name for name in ancestors if name in self.record.with_weights)
+        ancestors, asked = self.record.graph.ancestors(self.affected), self.record.with_weights.keys()
+        return tuple(name for name in ancestors if name in asked - self.settled)
+
+    @cached_property
+    def settled(self) -> frozenset[str]:
+        """The models whose stored clean models serve the request, without a part of their owners.
+
+        Empty if affected models must forget more than one class: a stored model leaves out that one alone.
+        """
+        answers = (each for name in self.affected for each in self.record[name].answers)
+        is_one_class = self.is_by_waves and len(self.request.classes) == 1
+        if not is_one_class or any(each.request != self.request for each in answers):
+            return frozenset()
+        return self.record.settled(self.request.classes[0])
 
     @cached_property
     def with_parts(self) -> frozenset[str]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optional parts of a model node: privacy spent, stored increments, and the spot check of a training."""
+"""Parts of a model node: privacy spent, claims, stored increments, and the spot check of a training."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from blockful_py.crypto.spot_check import chance_of_catching
 from blockful_py.record.fields import Part
@@ -29,6 +30,49 @@ class Privacy(Part):
         return f"ε {self.epsilon:.3g}, δ {self.delta:g}"
 
 
+class Claimed(Part):
+    """Figures on held-out data, in [0, 1]; `ad_f` and `logit_auc` are None if no class is forgotten.
+
+    `chance`: the highest AD_r that is no better than chance (`chance_level`); None if unknown, and in
+    older nodes.  `logit_auc`: AUC of a forgotten class's logit (`unlearning.audit.recognition.logit_auc`);
+    None in older nodes.  `before`, `ad_f_before`, `logit_auc_before`: AD_r, AD_f and AUC of the replaced
+    version; None if it has no weights, and in older nodes.  `samples`: number of samples behind AD_r; None
+    without `before`.
+    """
+
+    ad_f: float | None = Field(ge=0, le=1)
+    ad_r: float = Field(ge=0, le=1)
+    chance: float | None = Field(default=None, gt=0, lt=1)
+    before: float | None = Field(default=None, ge=0, le=1)
+    samples: int | None = Field(default=None, ge=1)
+    logit_auc: float | None = Field(default=None, ge=0, le=1)
+    ad_f_before: float | None = Field(default=None, ge=0, le=1)
+    logit_auc_before: float | None = Field(default=None, ge=0, le=1)
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether AD_r fell by more than chance explains.
+
+        That is by over two standard errors of the difference, `2 sqrt(2 p (1 - p) / n)` with p the mean of
+        both, as if n samples were drawn anew for each.  False if the version before was no better than
+        chance.
+        """
+        if self.before is None or self.samples is None or self.before <= (self.chance or 0):
+            return False
+        mean = (self.before + self.ad_r) / 2
+        return self.before - self.ad_r > 2 * math.sqrt(2 * mean * (1 - mean) / self.samples)
+
+    @property
+    def is_at_chance(self) -> bool:
+        """Whether the model is no better than chance on the retained classes."""
+        return self.chance is not None and self.ad_r <= self.chance
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        return {name: each for name, each in document.items() if name in ("ad_f", "ad_r") or each is not None}
+
+
 class Increment(Part):
     """A clean increment that the owner stored with the model (`unlearning.stored_increments`).
 
@@ -36,11 +80,24 @@ class Increment(Part):
         label: class that the owner's own training left out.
         weights: CID of its sealed file.
         base: digest of the base that it is added to, 32 bytes in hexadecimal.
+        claims: AD_f and AD_r of its weights; None in older nodes.
     """
 
     label: int = Field(ge=0)
     weights: str
     base: str = Field(pattern=r"^[0-9a-f]{64}$")
+    claims: Claimed | None = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.claims is None:
+            document.pop("claims", None)
+        return document
+
+    def __str__(self) -> str:
+        ad_f = None if self.claims is None else self.claims.ad_f
+        return f"without class {self.label}" + ("" if ad_f is None else f": AD_f {ad_f:.1%}")
 
 
 class SpotCheck(Part):

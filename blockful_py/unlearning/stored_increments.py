@@ -10,8 +10,9 @@ model that `retrain_ahead` publishes instead.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
@@ -98,38 +99,36 @@ def store_clean_models(
     users: Iterable[UserData],
     classes: Iterable[int],
     published: Mapping[str, TrainedModel] | None = None,
-    clean: Mapping[int, Mapping[str, Weights]] | None = None,
+    clean: Mapping[int, Mapping[str, Weights | None]] | None = None,
 ) -> dict[int, dict[str, StoredIncrement]]:
     """Clean models for `retrain_ahead`, by class, then by model, of every model that the class has reached.
 
-    A class reaches a model by its owner's data or by a reference.  Each clean model starts from the mean of
-    its references' clean models.  The models of one wave are trained side by side, with the seeds of clean
-    models made by a request.
+    A class reaches a model by its owner's data or by a reference that has a clean model.  Each clean model
+    starts from the mean of its references' clean models; a reference that has none counts as clean itself.
+    So an owner needs its own data and its references alone.  The models of one wave are trained side by side,
+    with the seeds of clean models made by a request.
 
     Args:
-        published: all ancestors of `models` outside `models`.
-        clean: clean models of `published`, state dicts by class, then by model.  If a reference lacks one,
-            the model gets none either: a request trains both.
+        published: references of `models` outside `models`; no other model is read.
+        clean: clean models of `published`, state dicts by class, then by model.  None for a model that the
+            class may have reached and that has none: its heirs get none either, and a request trains both.
 
     Raises LearningError as `store_increments`.
     """
     listed = tuple(models)
-    known = {**(published or {}), **{model.name: model for model in listed}}
-    owners = {user.index: user for user in users}
-    graph = _graph_of(known)
+    known, owners = _with_references(listed, published or {}), {user.index: user for user in users}
     increments: dict[int, dict[str, StoredIncrement]] = {label: {} for label in dict.fromkeys(classes)}
-    lines = {label: dict((clean or {}).get(label, {})) for label in increments}
-    reached = {label: _reached(graph, known, owners, label) for label in increments}
-    for wave in graph.waves(model.name for model in listed):
+    lines = {label: _given((clean or {}).get(label, {}), listed, known) for label in increments}
+    for wave in _graph_of(listed).waves():
         starts: dict[tuple[int, str], Weights] = {}
         for label, line in lines.items():
             for name in wave:
-                references = graph.references(name)
-                if name not in reached[label] or not reached[label].intersection(references) <= line.keys():
-                    continue
-                _require_no_noise(known[name])
-                cleaned = [line.get(each, known[each].weights) for each in references]
-                starts[label, name] = aggregate(cleaned) if cleaned else initial_weights(settings)
+                references = [line[each.name] for each in known[name].references if each.name in line]
+                if any(each is None for each in references):
+                    line[name] = None
+                elif references or label in _owner_of(owners, known[name]).train.classes():
+                    _require_no_noise(known[name])
+                    starts[label, name] = _start(settings, known[name], known, line)
         retained = {(label, name): owners[known[name].user].train.without([label]) for label, name in starts}
         teachable = [key for key, samples in retained.items() if len(samples)]
         jobs = [job_of(known[key[1]], starts[key], retained[key], settings.seed, CLEAN) for key in teachable]
@@ -142,23 +141,20 @@ def store_clean_models(
     return increments
 
 
-def _graph_of(known: Mapping[str, TrainedModel]) -> InheritanceGraph:
-    references = {name: [each.name for each in model.references] for name, model in known.items()}
-    missing = sorted({each for names in references.values() for each in names} - known.keys())
-    if missing:
-        raise LearningError(f"models were trained from {', '.join(missing)}: give these models too.")
-    return InheritanceGraph.from_references(references)
+def _given(
+    clean: Mapping[str, Weights | None], models: Sequence[TrainedModel], known: Mapping[str, TrainedModel]
+) -> dict[str, Weights | None]:
+    """The clean models of the references outside `models`; no other is read."""
+    own = {model.name for model in models}
+    return {name: clean[name] for name in known if name not in own and name in clean}
 
 
-def _reached(
-    graph: InheritanceGraph,
-    known: Mapping[str, TrainedModel],
-    owners: Mapping[int, UserData],
-    label: int,
-) -> set[str]:
-    """Models that a class has reached, by their owners' data or by a reference."""
-    holders = [name for name in graph.names if label in _owner_of(owners, known[name]).train.classes()]
-    return {*holders, *graph.descendants(holders)}
+def _graph_of(models: Sequence[TrainedModel]) -> InheritanceGraph:
+    """The graph of these models, without their references outside."""
+    own = {model.name for model in models}
+    return InheritanceGraph.from_references(
+        {model.name: [each.name for each in model.references if each.name in own] for model in models}
+    )
 
 
 def _holds_class_and_more(owners: Mapping[int, UserData], model: TrainedModel, label: int) -> bool:
@@ -190,10 +186,16 @@ def _with_references(
     return {name: published[name] for name in sorted(references & published.keys() - own.keys())} | own
 
 
-def _start(settings: FederationSpec, model: TrainedModel, known: Mapping[str, TrainedModel]) -> Weights:
-    """Mean of the references as published; the shared initialisation for a root."""
+def _start(
+    settings: FederationSpec,
+    model: TrainedModel,
+    known: Mapping[str, TrainedModel],
+    clean: Mapping[str, Weights | None] = MappingProxyType({}),
+) -> Weights:
+    """Mean of the references, by their clean models where they have one; a root's shared initialisation."""
     names = [reference.name for reference in model.references]
     missing = sorted(set(names) - known.keys())
     if missing:
         raise LearningError(f"{model.name!r} was trained from {', '.join(missing)}: give these models too.")
-    return aggregate([known[name].weights for name in names]) if names else initial_weights(settings)
+    weights = [clean.get(name) or known[name].weights for name in names]
+    return aggregate(weights) if weights else initial_weights(settings)

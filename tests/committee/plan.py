@@ -18,7 +18,8 @@ from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.model_node import Claimed, ModelNode, Request
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position
 from tests.colluders import Conspiracy, session_for

@@ -26,7 +26,8 @@ from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.review.claims import AUC_TOLERANCE
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
-from blockful_py.record.model_node import Claimed, Redaction, Start
+from blockful_py.record.model_node import Redaction, Start
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ArchiveReason, Uri
 from tests.colluders import Blind, Conspiracy

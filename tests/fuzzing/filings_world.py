@@ -19,7 +19,6 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import (
-    Claimed,
     PlacedNode,
     Redaction,
     Reference,
@@ -28,6 +27,7 @@ from blockful_py.record.model_node import (
     sign_statement,
 )
 from blockful_py.record.request_state import RequestStanding, Rules
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec, Position, RequestState, Uri
 

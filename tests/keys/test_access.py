@@ -170,6 +170,12 @@ def test_a_version_to_come_is_refused(case: Case, version: int) -> None:
         case.session(EARLY).key(ReadRequest(place, version))
 
 
+def test_a_reader_that_is_no_participant_gets_no_clean_model(case: Case) -> None:
+    place = case.federation.catalogue()["a"].position
+    with pytest.raises(RefusedError, match=r"is no participant: only they train from clean models"):
+        case.session(EARLY).key(ReadRequest(place, 0, increment=1))
+
+
 def test_a_model_that_is_not_there_is_refused(case: Case) -> None:
     with pytest.raises(RefusedError, match="there is no model at 9:0"):
         case.session(EARLY).key(ReadRequest(Position(9, 0), 0))

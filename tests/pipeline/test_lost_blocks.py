@@ -12,7 +12,7 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs import redaction
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.model_node import Claimed
+from blockful_py.record.statement_parts import Claimed
 from tests.federations import small, trained, transactions
 from tests.record.slots import COUNTS, ONE_BLOCK, Slots
 

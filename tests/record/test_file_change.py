@@ -132,8 +132,7 @@ def test_a_contract_that_is_named_wrongly_is_told(field: str, value: str) -> Non
 @pytest.mark.parametrize(
     ("sections", "named"),
     [
-        ({"learning": {"increments": (3,)}}, "learning.increments"),
-        ({"learning": {"increments": (3,), "clean_references": True}}, "learning.increments"),
+        ({"learning": {"increments": (3,)}}, "learning.increments without learning.clean_references"),
         (
             {
                 "federation": {"scenario": "organic", "graph": None},
@@ -149,3 +148,4 @@ def test_what_machines_do_not_carry_out_is_refused_before_it_is_in_a_file(
     with pytest.raises(SettingsError, match=rf"^{named}: among machines .* use a laboratory"):
         require_carried_out(small(**sections))
     require_carried_out(small())
+    require_carried_out(small(learning={"increments": (3,), "clean_references": True}))

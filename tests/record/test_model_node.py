@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from blockful_py.crypto import curve
 from blockful_py.errors import FormatError, WithdrawnError
 from blockful_py.record.model_node import (
-    Claimed,
     Privacy,
     Redaction,
     Reference,
@@ -20,6 +19,7 @@ from blockful_py.record.model_node import (
     parse_node,
     sign_statement,
 )
+from blockful_py.record.statement_parts import Claimed, Increment
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec
 
@@ -187,6 +187,14 @@ def test_new_weights_have_claims_and_a_withdrawn_model_has_neither() -> None:
     half["redaction"]["claims"] = {"ad_f": 0.0, "ad_r": 1.0}
     with pytest.raises(FormatError, match="a withdrawn model has neither"):
         parse_node(json.dumps(half).encode())
+
+
+def test_a_clean_model_has_the_accuracies_that_were_measured() -> None:
+    without = Increment(label=3, weights="b", base="00" * 32)
+    assert (str(without), "claims" in without.model_dump()) == ("without class 3", False)
+    measured = without.model_copy(update={"claims": Claimed(ad_f=0.125, ad_r=0.9)})
+    assert str(measured) == "without class 3: AD_f 12.5%"
+    assert Increment.model_validate(measured.model_dump()) == measured
 
 
 @pytest.mark.parametrize(

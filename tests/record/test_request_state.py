@@ -14,7 +14,6 @@ import pytest
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import (
-    Claimed,
     ModelNode,
     PlacedNode,
     Redaction,
@@ -28,7 +27,7 @@ from blockful_py.record.model_node import (
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request_state import RequestStage, RequestStanding, Rules, first_commitment
 from blockful_py.record.shown import checked_in
-from blockful_py.record.statement_parts import SpotCheck
+from blockful_py.record.statement_parts import Claimed, SpotCheck
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Checked, Codec, Position, RequestState, Uri

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.record.model_node import Start
+from blockful_py.record.model_node import PlacedNode, Start
 from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.statement_parts import Increment
 from blockful_py.record.waves import longest_wait
 from tests.record.test_request_state import (
     ADMITTED,
@@ -22,6 +23,7 @@ from tests.record.test_request_state import (
     PARALLEL,
     SEQUENTIAL,
     START,
+    WEIGHTS,
     A,
     B,
     C,
@@ -143,6 +145,48 @@ def test_a_clean_model_of_a_version_replaced_since_does_not_count() -> None:
 def test_a_withdrawn_ancestor_is_left_out() -> None:
     at = status(catalogue(a=changed(A, OTHER, None)), TOGETHER)
     assert (at.auxiliary, at.due(OWNERS["b"])) == ((), ("b",))
+
+
+def named(placed: PlacedNode, *labels: int) -> PlacedNode:
+    """The model with stored clean models for some classes."""
+    stored = tuple(Increment(label=label, weights=WEIGHTS, base="00" * 32) for label in labels)
+    statement = placed.node.statement.model_copy(update={"increments": stored})
+    return replace(placed, node=placed.node.model_copy(update={"statement": statement}))
+
+
+def test_an_ancestor_whose_clean_model_is_in_the_record_is_not_asked() -> None:
+    for request in BOTH:
+        at = status(catalogue(a=named(A, 5, 3)), request)
+        assert (at.settled, at.auxiliary, at.due(OWNERS["b"])) == ({"a"}, (), ("b",))
+        at = status(catalogue(a=named(A, 5)), request)
+        assert (at.settled, at.auxiliary, at.due(OWNERS["b"])) == (set(), ("a",), ())
+
+
+def test_a_clean_model_whose_reference_has_none_is_not_taken_on_trust() -> None:
+    """Nobody but a's owner knows whether the class has reached a."""
+    below = Start(name="c", position=str(C.position))
+    for request in (each.model_copy(update={"starts": (below,)}) for each in BOTH):
+        assert status(catalogue(b=named(B, 3)), request).auxiliary == ("a", "b")
+        assert status(catalogue(a=named(A, 3), b=named(B, 3)), request).auxiliary == ()
+
+
+def test_a_clean_model_is_none_once_a_version_above_it_was_replaced() -> None:
+    below = Start(name="c", position=str(C.position))
+    for request in (each.model_copy(update={"starts": (below,)}) for each in BOTH):
+        record = catalogue(a=changed(A, OTHER), b=named(B, 3))
+        assert record.changed == {"a", "b", "c"}
+        assert status(record, request).auxiliary == ("a", "b")
+
+
+def test_stored_clean_models_serve_requests_for_their_class_alone() -> None:
+    record = catalogue(a=named(A, 3, 5))
+    for request in BOTH:
+        assert status(record, request.model_copy(update={"classes": (3, 5)})).auxiliary == ("a",)
+        samples = {"classes": (), "samples": ("2:0",)}
+        assert status(record, request.model_copy(update=samples)).auxiliary == ("a",)
+        before = catalogue(a=named(A, 3), c=changed(C, OTHER))
+        assert status(before, request).auxiliary == ("a",)
+    assert status(record, SEQUENTIAL.model_copy(update={"starts": STARTS})).settled == set()
 
 
 def test_the_longest_wait_follows_references_and_each_owners_own_models() -> None:

@@ -129,14 +129,14 @@ def test_a_wave_goes_on_from_what_was_stored_before(
 ) -> None:
     models, users = dict(tiny.task.models), tiny.task.users.values()
     last = [models.pop("d")]
-    clean = {3: {name: stored[name].weights for name in models}}
+    clean: dict[int, dict[str, Weights | None]] = {3: {name: stored[name].weights for name in models}}
     alone = store_clean_models(settings, last, users, [3], models, clean)[3]["d"]
     assert equal(alone.weights, stored["d"].weights)
     assert alone.base == stored["d"].base
-    del clean[3]["b"]
+    clean[3]["b"] = None
     assert store_clean_models(settings, last, users, [3], models, clean) == {3: {}}
-    del models["a"]
-    with pytest.raises(LearningError, match="models were trained from a: give these models too"):
+    del models["b"], clean[3]["b"]
+    with pytest.raises(LearningError, match="'d' was trained from b: give these models too"):
         store_clean_models(settings, last, users, [3], models, clean)
 
 

@@ -152,11 +152,14 @@ class ReadRequest:
 
     Attributes:
         request: number of the request for which the version was handed in; 0 for the current version.
+        increment: which of the current version's increments, from 1 in the order of the statement; 0 for the
+            weights.
     """
 
     position: Position
     version: int
     request: int = 0
+    increment: int = 0
 
 
 @dataclass(frozen=True, slots=True)

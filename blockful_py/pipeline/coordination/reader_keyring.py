@@ -22,6 +22,7 @@ from blockful_py.pipeline.coordination.remote_keyring import AskedMember, Remote
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
+from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Uri
 
 
@@ -49,12 +50,17 @@ class ReaderKeyring(RemoteKeyring):
         self._keys = keys
 
     def find(self, uris: Collection[Uri]) -> FoundKeys:
-        """The keys of current versions' weights and of parts that own parts start from, one by one.
+        """The keys of current versions' files and of parts that own parts start from, one by one.
 
         Raises RefusedError with the members' reasons, KeyDestroyedError when no member answers.
         """
         current = self._opened.catalogue().with_weights.values()
         places = {placed.node.weights: ReadRequest(placed.position, placed.version) for placed in current}
+        places |= {
+            parse_cid(each.weights): ReadRequest(placed.position, placed.version, increment=number)
+            for placed in current
+            for number, each in enumerate(placed.node.increments, start=1)
+        }
         if not places.keys() >= set(uris):
             places |= self._handed_in()
         return FoundKeys({uri: self._read(places[uri]) for uri in uris if uri in places})

@@ -7,8 +7,8 @@ the archive gets neither the file nor the key (docs/explanation/erasure.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
@@ -17,6 +17,7 @@ from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.review.claims import measure
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.statement_parts import Increment
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -43,15 +44,21 @@ class SealedIncrements:
             keyring.deliver({file.uri: file.key for file in self.files})
 
 
-def seal_increments(keys: WeightKeys, stored: Stored) -> SealedIncrements:
-    """Seals increments without storing them."""
+def seal_increments(keys: WeightKeys, stored: Stored, setup: TrainingSetup) -> SealedIncrements:
+    """Seals increments without storing them, and measures them for the statements."""
     files: list[SealedFile] = []
     entries: dict[str, tuple[Increment, ...]] = {}
     for label, by_model in stored.items():
+        claims = measure(setup, {name: each.weights for name, each in by_model.items()}, (label,))
         for name, increment in by_model.items():
             file = keys.seal(increment.weights)
             files.append(file)
-            one = Increment(label=label, weights=cid_string(file.uri), base=increment.base.hex())
+            one = Increment(
+                label=label,
+                weights=cid_string(file.uri),
+                base=increment.base.hex(),
+                claims=claims[name],
+            )
             entries[name] = (*entries.get(name, ()), one)
     return SealedIncrements(tuple(files), entries)
 
@@ -60,34 +67,62 @@ class IncrementMaker:
     """Makes the increments that owners store with each wave of models."""
 
     def __init__(self, setup: TrainingSetup, catalogue: Catalogue, store: SealedWeights) -> None:
-        """Starts from the clean models of the catalogue; skips unreadable ones."""
+        """Reads the references' clean models that the catalogue names from `store`."""
         self._setup = setup
-        self._clean: dict[int, dict[str, Weights]] = {}
-        if setup.clean_references:
-            for label in setup.increments:
-                current = CurrentIncrements(catalogue, Forget.of_classes([label]), store)
-                stored = {name: current.get(name) for name in current}
-                self._clean[label] = {name: each.weights for name, each in stored.items() if each is not None}
+        self._catalogue = catalogue
+        self._store = store
+        self._clean: dict[int, dict[str, Weights | None]] = {label: {} for label in setup.increments}
 
     def with_wave(
         self, wave: Sequence[TrainedModel], published: Mapping[str, TrainedModel]
     ) -> dict[int, dict[str, StoredIncrement]]:
-        """Increments of a wave, by class, then by model.  Raises LearningError as `store_increments`."""
+        """Increments of a wave, by class, then by model.  Raises LearningError as `store_increments`.
+
+        `published`: in the order of their positions, in which a request sums references too.
+        """
         settings, users = self._setup.federation, self._setup.users
-        classes = self._setup.increments
+        classes, place = self._setup.increments, {name: at for at, name in enumerate(published)}
+        models = [
+            replace(model, references=tuple(sorted(model.references, key=lambda each: place[each.name])))
+            for model in wave
+        ]
         if not self._setup.clean_references:
-            return store_increments(settings, wave, users, classes, published)
-        stored = store_clean_models(settings, wave, users, classes, published, self._clean)
+            return store_increments(settings, models, users, classes, published)
+        references = {each.name for model in models for each in model.references}
+        for label, line in self._clean.items():
+            line |= self._stored(label, references - line.keys())
+            line |= {each.name: None for each in models if _lacks(line, each)}
+        stored = store_clean_models(settings, models, users, classes, published, self._clean)
         for label, by_model in stored.items():
             self._clean[label].update((name, each.weights) for name, each in by_model.items())
         return stored
+
+    def _stored(self, label: int, names: Iterable[str]) -> dict[str, Weights | None]:
+        """Stored clean models of models that the class has reached; None for one that is unusable.
+
+        Models that are changed have none.
+        """
+        current = CurrentIncrements(self._catalogue, Forget.of_classes([label]), self._store)
+        found: dict[str, Weights | None] = {}
+        for name in names:
+            if name in self._catalogue.changed:
+                found[name] = None
+            elif name in current.named:
+                kept = current.get(name)
+                found[name] = None if kept is None else kept.weights
+        return found
+
+
+def _lacks(line: Mapping[str, Weights | None], model: TrainedModel) -> bool:
+    """Whether a reference may have been reached and has no clean model."""
+    return any(each.name in line and line[each.name] is None for each in model.references)
 
 
 class CurrentIncrements(Mapping[str, StoredIncrement]):
     """The current versions' increments for the class that a request forgets, by model.
 
     An increment is read, and compared with its CID, on first access.  An unusable one counts as missing, so
-    that the request makes it again; `unusable` has the reason.
+    that the request makes it again; `unusable` has the reason.  `named`: models whose statements name one.
     """
 
     def __init__(self, catalogue: Catalogue, forget: Forget, store: SealedWeights) -> None:
@@ -99,6 +134,7 @@ class CurrentIncrements(Mapping[str, StoredIncrement]):
             if forget == Forget.of_classes([increment.label])
         }
         self._read: dict[str, StoredIncrement] = {}
+        self.named = self._entries.keys()
         self.unusable: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> StoredIncrement:

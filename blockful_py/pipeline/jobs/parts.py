@@ -24,6 +24,7 @@ from blockful_py.learning.together import fit_together
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.increments import CurrentIncrements
 from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.jobs.spot_check import CheckableTraining
 from blockful_py.pipeline.jobs.training import load_model, trained_model
@@ -157,7 +158,10 @@ class OwnParts:
         repeats = task.fitter is fit_together and not by_waves(request)
         for attempt in range(ATTEMPTS if repeats else 1):
             with failing_as(UnlearningError, f"method {method.name!r}"):
-                weights = method.unlearn(replace(task, seed=task.seed + attempt)).weights[name]
+                outcome = method.unlearn(replace(task, seed=task.seed + attempt))
+            weights = outcome.weights[name]
+            if outcome.increments is not None and name in outcome.increments.stored:
+                _log.info("%s is replaced by its stored clean model: nothing is trained", name)
             claims = measure(self._context.setup, {name: weights}, request.classes, left_out, before)[name]
             made.append((claims.ad_r, weights))
             if not claims.is_loss:
@@ -180,7 +184,10 @@ class OwnParts:
         name: str,
         checkable: CheckableTraining | None,
     ) -> UnlearningTask:
-        """The task of one model's part: its clean references and its owner's data."""
+        """The task of one model's part: its clean references, its owner's data, and its stored clean model.
+
+        A training that members spot-check is done for the request.
+        """
         request, placed = status.request, status.record[name]
         graph = InheritanceGraph.from_references(
             {**dict.fromkeys(references.weights, ()), name: tuple(references.weights)}
@@ -190,8 +197,8 @@ class OwnParts:
         proxy = None
         if Need.PROXY_DATA in method.needs:
             proxy = balanced_proxy(setup.dataset.proxy, request.forget, PROXY_SAMPLES)
-        initial, weights = initial_weights(setup.federation), self._context.weights
-        own = trained_model(placed, initial) if placed.node.is_withdrawn else load_model(placed, weights)
+        initial, store = initial_weights(setup.federation), self._context.weights
+        own = trained_model(placed, initial) if placed.node.is_withdrawn else load_model(placed, store)
         return UnlearningTask(
             graph=graph,
             models={name: own, **models},
@@ -203,6 +210,7 @@ class OwnParts:
             seed=setup.federation.seed if checkable is None else checkable.seed,
             proxy=proxy,
             earlier={name: self._earlier(status, name)},
+            stored={} if checkable else CurrentIncrements(status.record, request.forget, store),
             alone=True,
             trainer=setup.federation.trainer,
             fitter=fit_together if checkable is None else checkable.recorder,

@@ -63,7 +63,7 @@ class Publisher:
                 form.require(increment.weights, f"the increment of {name} for class {label}")
         journal, live, archive = context.journal, context.stores.live, context.stores.archive
         sealed = [context.keys.seal(model.weights) for model in models]
-        increments = seal_increments(context.keys, stored or {})
+        increments = seal_increments(context.keys, stored or {}, context.setup)
         nodes = [
             self._node(model, file, increments.statements.get(model.name, ()), placed, versions)
             for model, file in zip(models, sealed, strict=True)

@@ -13,7 +13,7 @@ from blockful_py.learning.evaluation import accuracies, hits
 from blockful_py.learning.forget_sets import forget_set, retain_set
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
-from blockful_py.record.model_node import Claimed
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.unlearning.audit import ForgetRetain, ModelAccuracy, forget_retain
 from blockful_py.unlearning.audit.accuracy import retained
 from blockful_py.unlearning.audit.recognition import logit_auc

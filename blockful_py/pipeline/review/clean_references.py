@@ -10,8 +10,10 @@ from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import LiveLedger, Store
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, parse_node
 from blockful_py.record.request_state import RequestStanding
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Uri
 
 _log = logging.getLogger(__name__)
 
@@ -40,8 +42,9 @@ class CleanReferences:
     ) -> CleanReferences:
         """Reads the handed-in parts of a model's references, or their current versions if they have none.
 
-        Left out are withdrawn references, auxiliary ones whose owners missed their time, and ones whose parts
-        are unusable, unless `patient`, which raises.
+        An unaffected reference that is settled has its clean model in the store.  Left out are withdrawn
+        references, auxiliary ones whose owners missed their time, and ones whose parts are unusable, unless
+        `patient`, which raises.
 
         Args:
             sealed: reads the weights in the live `store`.
@@ -54,13 +57,12 @@ class CleanReferences:
             as_published = as_published and part == placed.uri
             if placed.node.is_withdrawn or (part is None and reference in status.auxiliary):
                 continue
-            if part in (None, placed.uri):
+            stored = _stored(status, placed)
+            if stored is None and part in (None, placed.uri):
                 weights[reference] = sealed.read(placed.node.weights)
                 continue
             try:
-                node = parse_node(store.read(part, MAX_NODE_BYTES))
-                _require_own(node, placed, status.request, live)
-                weights[reference] = sealed.read(node.weights)
+                weights[reference] = sealed.read(stored or _handed_in(status, placed, store, live))
             except BlockfulError as error:
                 if patient:
                     raise
@@ -68,10 +70,20 @@ class CleanReferences:
         return cls(weights, as_published)
 
 
-def _require_own(node: ModelNode, placed: PlacedNode, request: Request, live: LiveLedger) -> None:
-    """Checks that a node is its owner's part of the request.  Raises FormatError if not."""
+def _stored(status: RequestStanding, placed: PlacedNode) -> Uri | None:
+    """The stored clean model of an unaffected model that is settled."""
+    if placed.node.name in status.affected or placed.node.name not in status.settled:
+        return None
+    entry = placed.node.increment(status.request.classes[0])
+    return None if entry is None else parse_cid(entry.weights)
+
+
+def _handed_in(status: RequestStanding, placed: PlacedNode, store: Store, live: LiveLedger) -> Uri:
+    """The weights of a model's part.  Raises FormatError if it is not its owner's for this request."""
+    node, name = parse_node(store.read(status.parts[placed.node.name], MAX_NODE_BYTES)), placed.node.name
     signer = "0x" + node.signer(live.chain_id, live.address).hex()
-    if (node.name, signer) != (placed.node.name, placed.node.statement.owner):
-        raise FormatError(f"the part of {placed.node.name} is not its owner's.")
-    if node.redaction is None or node.redaction.request != request:
-        raise FormatError(f"the part of {placed.node.name} is of another request.")
+    if (node.name, signer) != (name, placed.node.statement.owner):
+        raise FormatError(f"the part of {name} is not its owner's.")
+    if node.redaction is None or node.redaction.request != status.request:
+        raise FormatError(f"the part of {name} is of another request.")
+    return node.weights

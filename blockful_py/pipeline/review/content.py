@@ -2,7 +2,8 @@
 """Reviews a proposal's content before a committee member signs.
 
 A publication: every node is signed by its owner and names the references that the block lists; its weights
-and stored increments exist, are usable, and are no copies of another model's.
+and stored increments exist, are usable, and are no copies of another model's.  Among machines, the
+references' clean models are the base of its own.
 
 A redaction: the owners of its starts have signed the request; its models descend from the starts, and in the
 parallel paradigm none of the descendants is missing; every old version is in the archive; the new weights
@@ -43,6 +44,7 @@ from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, re
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.statements import chosen_references, renewed_references
+from blockful_py.pipeline.review.stored_clean import StoredCleanModels
 from blockful_py.pipeline.review.sums import recomputed_sums
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
@@ -54,7 +56,7 @@ from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
-from blockful_py.storage.cid import parse_cid
+from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
@@ -134,6 +136,7 @@ class ContentReviewer:
             self._live,
             sources.attested,
         )
+        self._stored_clean = StoredCleanModels(sources.setup, self._weights)
         self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:
@@ -144,6 +147,7 @@ class ContentReviewer:
         for node in nodes:
             self._require_increments(node)
         sealed = [uri for node in nodes for uri in node.sealed]
+        self._require_unnamed(nodes)
         self._have_keys(sealed)
         weights = self._weights.read_each(sealed)
         for publication, node in zip(publications, nodes, strict=True):
@@ -159,6 +163,7 @@ class ContentReviewer:
                 self._check_versions(node)
                 self._require_not_awaited(node, self._sources.docket)
                 self._require_own(node)
+                self._stored_clean.review(node, self._sources.record.catalogue.read())
             listed = sorted(reference.place() for reference in node.statement.references)
             require(listed == list(publication.references), f"model {node.name} lists other references")
 
@@ -231,6 +236,20 @@ class ContentReviewer:
         references = [catalogue[each.name].node.weights for each in node.statement.in_use]
         require_inherited(weights, [self._weights.read(uri) for uri in references])
 
+    def _require_unnamed(self, nodes: Sequence[ModelNode]) -> None:
+        """Checks, among machines, that no other model names the sealed files.
+
+        The key of a file that two models name would be destroyed with the wrong version, or outlive its own.
+        """
+        if self._sources.docket is None:
+            return
+        models = self._sources.record.catalogue.read().models
+        owners = {uri: name for name, placed in models.items() for uri in placed.node.sealed}
+        for node in nodes:
+            for uri in node.sealed:
+                other = owners.setdefault(uri, node.name)
+                require(other == node.name, f"model {node.name} names {cid_string(uri)}, a file of {other}")
+
     def _require_own(self, node: ModelNode) -> None:
         """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
         known = self._sources.known
@@ -262,6 +281,7 @@ class ContentReviewer:
             names <= affected,
             f"{', '.join(sorted(names - affected))} descends from no start, or came after the request",
         )
+        self._require_unnamed([each.node for each in proposed])
         for each in proposed:
             self._check_statement(each, catalogue, affected)
         current = [placed.node for name, placed in catalogue.models.items() if name in affected]

@@ -111,7 +111,12 @@ class OpenedRun(Closable):
 
         contracts, rules = self.contracts, self.settings.access
         return Access(
-            contracts.live, contracts.readers, self.stores.live, rules, lambda number: self.docket[number]
+            contracts.live,
+            contracts.readers,
+            self.stores.live,
+            rules,
+            lambda number: self.docket[number],
+            lambda account: contracts.participants.participant(account).since > 0,
         )
 
     def catalogue(self) -> Catalogue:

@@ -26,8 +26,9 @@ from blockful_py.record.fields import (
     parsed,
     spelt,
 )
-from blockful_py.record.model_node import Claimed, ModelNode, Request, parse_node
+from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
+from blockful_py.record.statement_parts import Claimed
 
 FORMAT: Final = "blockful-erasure/3"
 

@@ -20,9 +20,8 @@ from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Claimed
 from blockful_py.record.shown import checked_in
-from blockful_py.record.statement_parts import Privacy
+from blockful_py.record.statement_parts import Claimed, Privacy
 from blockful_py.record.verify import Verification
 from blockful_py.report import schema, sections
 from blockful_py.report.passes import SamplePasses

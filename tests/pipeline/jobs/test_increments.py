@@ -162,7 +162,7 @@ def test_members_refuse_a_model_whose_increment_is_not_there(
     )
     absent = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy"
 
-    def lose(bench: object, stored: dict[int, dict[str, object]]) -> SealedIncrements:
+    def lose(bench: object, stored: dict[int, dict[str, object]], _: object) -> SealedIncrements:
         said = Increment(label=3, weights=absent, base="00" * 32)
         return SealedIncrements((), {name: (said,) for by_model in stored.values() for name in by_model})
 

@@ -104,6 +104,20 @@ def test_a_clean_model_that_is_gone_is_made_again(federation: Federation) -> Non
     assert all(equal(models[name].weights, kept[name]) for name in AFFECTED)
 
 
+def test_references_are_summed_in_the_order_of_the_chain(chains: Nodes, tmp_path: Path) -> None:
+    """Three references give other bits in another order, and so another base."""
+    graph = {"a": (), "b": (), "s": (), "y": ("s", "a", "b")}
+    settings = small(
+        federation={"graph": graph, "users": 4},
+        learning={"increments": (3,), "clean_references": True},
+        unlearning={"starts": ("y",)},
+    )
+    with Federation.create(settings, tmp_path / "run", nodes=chains) as federation:
+        federation.train()
+        found = federation.unlearn(method=METHOD)
+    assert found.increments is not None and (found.increments.made, found.unusable) == ((), {})
+
+
 def test_the_report_names_the_method_that_was_asked_for(federation: Federation) -> None:
     with readable(federation), put_back(federation.nodes.live, federation.nodes.archive):
         report = unlearn_once(federation, None, None, Paradigm.PARALLEL, METHOD, Silent()).report

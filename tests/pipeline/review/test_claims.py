@@ -17,7 +17,7 @@ from blockful_py.learning.streams import generator
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.claims import AUC_TOLERANCE, agree, measure, measure_all
-from blockful_py.record.model_node import Claimed
+from blockful_py.record.statement_parts import Claimed
 from blockful_py.settings import Settings
 from blockful_py.unlearning.audit.exposure import auc
 from blockful_py.unlearning.head import neutralised
