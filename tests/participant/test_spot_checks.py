@@ -81,6 +81,9 @@ def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(publis
     assert checked_in(certificate.statement.request, checked.record.nodes.values()) is Checked.SPOT_CHECKED
     page = page_of(certificate, checked, "erasure.json")
     assert [name for name, _ in page.spot_checks] == ["t", "y"]
+    least = checks[0]
+    assert least is not None
+    assert f"{least.challenged} of {least.intervals} intervals of the least checked new training" in page.kind
     assert f"a probability of {int(100 * shares[0])} % or more" in dict(page.spot_checks)["t"]
     promised(published.contracts)
 
