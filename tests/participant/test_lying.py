@@ -96,9 +96,9 @@ def filed(machines: Machines, name: str, request: Request, blocks: int = BLOCKS)
 def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
     """Hands a part in, even a second time."""
     context = party.federation.context
-    request = context.docket[number].request
-    with party._leading(), party._job(request):
-        return OwnParts(context).take(number, request, name)
+    status = context.docket[number]
+    with party._leading(), party._job(status.request):
+        return OwnParts(context).take(status, name)
 
 
 def others_go_on(machines: Machines, forgotten: int) -> None:
