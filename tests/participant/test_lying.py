@@ -204,7 +204,11 @@ def test_a_start_that_unlearned_nothing_is_certified_with_the_accuracy_that_show
         kept = party.federation.models()["s"].weights
         left_out = {"s": party.federation.catalogue()["s"].node.removed_beside((8,))}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(GradientAscent, "unlearn", lambda *arguments: SimpleNamespace(weights={"s": kept}))
+            patch.setattr(
+                GradientAscent,
+                "unlearn",
+                lambda *arguments: SimpleNamespace(weights={"s": kept}, increments=None),
+            )
             hand_in(party, number, "s")
     until(lambda: versions(machines)["s"] > before["s"])
     with machines.participants["s"].run() as party:
