@@ -124,11 +124,12 @@ def checked_by_members(request: Request) -> Checked:
 
 def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
     """How members checked a request's new versions: the weakest check of any of them."""
-    checks = [_checked(node, request) for node in nodes]
-    return max(checks, key=list(Checked).index, default=checked_by_members(request))
+    checks = [_checked(node, request) for node in nodes if not node.is_withdrawn]
+    nothing_made = Checked.EXACT if request.clients else checked_by_members(request)
+    return max(checks, key=list(Checked).index, default=nothing_made)
 
 
 def _checked(node: ModelNode, request: Request) -> Checked:
-    if node.is_withdrawn or (node.redaction is not None and node.redaction.untrained):
+    if node.redaction is not None and node.redaction.untrained:
         return Checked.EXACT
     return checked_by_members(request) if node.spot_check is None else Checked.SPOT_CHECKED

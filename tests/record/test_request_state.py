@@ -414,3 +414,6 @@ def test_a_request_is_spot_checked_where_all_its_versions_were() -> None:
     assert checked_in(SEQUENTIAL, [checked, version(None)]) is Checked.MEASURED
     assert checked_in(SEQUENTIAL, [withdrawn]) is Checked.MEASURED
     assert checked_in(PARALLEL, [version(None)]) is Checked.RECOMPUTED
+    leaving = SEQUENTIAL.model_copy(update={"classes": (), "clients": (1,)})
+    assert checked_in(leaving, [withdrawn]) is Checked.EXACT
+    assert checked_in(leaving, [withdrawn, version(None)]) is Checked.ATTESTED

@@ -13,7 +13,7 @@ from blockful_py.record.certificates.document import CertificateStatement
 from blockful_py.record.model_node import Request
 from blockful_py.record.shown import shown
 from blockful_py.types import Checked, Paradigm, References
-from blockful_py.unlearning.registry import METHODS
+from blockful_py.unlearning.registry import FOR_SUMS, METHODS
 from blockful_py.verdicts import methods
 from tests.record.conftest import Scene
 from tests.unlearning.audit.test_exactness import EXACT
@@ -150,7 +150,7 @@ def test_the_warning_is_the_one_that_a_party_gets_at_filing(
 
 def test_the_names_are_those_of_methods_and_the_exact_ones_are_tested() -> None:
     named = {methods.RETRAIN_AHEAD, methods.RETRAIN, methods.CLEAN_LINE, methods.CLEAN_INCREMENTS}
-    assert named <= METHODS.keys()
-    kept = References.KEPT
-    assert {name for name in METHODS if methods.exact_words(name, kept, True)} == EXACT
-    assert {name for name in METHODS if methods.exact_words(name, kept, False)} == EXACT | {"retrain"}
+    assert {*named, methods.SUBTRACT} <= METHODS.keys()
+    kept, exact = References.KEPT, EXACT | FOR_SUMS
+    assert {name for name in METHODS if methods.exact_words(name, kept, True)} == exact
+    assert {name for name in METHODS if methods.exact_words(name, kept, False)} == exact | {"retrain"}
