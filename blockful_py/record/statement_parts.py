@@ -80,7 +80,7 @@ class Increment(Part):
         label: class that the owner's own training left out.
         weights: CID of its sealed file.
         base: digest of the base that it is added to, 32 bytes in hexadecimal.
-        claims: AD_f and AD_r of its weights; None in older nodes.
+        claims: figures of its weights; None in older nodes.
     """
 
     label: int = Field(ge=0)

@@ -13,7 +13,7 @@ from blockful_py.errors import LearningError
 Array = NDArray[np.float64]
 
 RIDGE = 1000.0
-"""lambda, in squared features; chosen once, with other seeds than the results' (docs)."""
+"""lambda, in squared features; chosen with seed 41, on digits also with 5 and 6, which results have too."""
 
 HEAD_BITS = 30
 """Bits of a head's largest number; products with 4,097 features below 2^8 stay exact in float64."""

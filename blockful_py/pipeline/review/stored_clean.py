@@ -8,7 +8,7 @@ from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
-from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
@@ -63,7 +63,7 @@ class StoredCleanModels:
         )
         require(not equal(weights, published), f"{what} is the published model itself")
         claims = measure(self._setup, {node.name: weights}, (label,))[node.name]
-        require(entry.claims == claims, f"{what} claims {entry.claims}, held-out data give {claims}")
+        require(agree(entry.claims, claims), f"{what} claims {entry.claims}, held-out data give {claims}")
 
     def _mean(self, uris: list[Uri]) -> Weights:
         """Mean of the references; the shared initialisation for a root."""
