@@ -259,6 +259,11 @@ class Redaction(fields.Part):
     untrained: bool = False
     chosen_by: Request | None = None
 
+    @property
+    def states_review(self) -> bool:
+        """Whether it states how members reviewed its weights, other than the request does."""
+        return self.untrained or self.spot_check is not None
+
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)

@@ -27,7 +27,8 @@ from blockful_py.pipeline.review.claims import AUC_TOLERANCE
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
 from blockful_py.record.model_node import Redaction, Start
-from blockful_py.record.statement_parts import Claimed
+from blockful_py.record.statement_parts import Claimed, SpotCheck
+from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ArchiveReason, Uri
 from tests.colluders import Blind, Conspiracy
@@ -319,6 +320,22 @@ def test_a_version_before_that_a_member_cannot_read_holds_nothing_up(
     better = replace(proposed[0], redaction=proposed[0].redaction.model_copy(update={"claims": claims}))
     with pytest.raises(RefusedError, match="held-out data give"):
         reviewer._measure([better], weights, request, catalogue)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"untrained": True},
+        {"spot_check": SpotCheck(disclosure=cid_string(file_uri(b"")), intervals=9, challenged=9)},
+    ],
+)
+def test_a_recomputed_version_states_no_other_review(plan: Plan, stated: dict[str, object]) -> None:
+    """A certificate names the review by it, and would call the model exact."""
+    node = plan.nodes["t"]
+    assert node.redaction is not None
+    altered = node.model_copy(update={"redaction": node.redaction.model_copy(update=stated)})
+    refused = plan.refused(plan.draft(t=altered))
+    assert "t would be recomputed, and states another review" in refused
 
 
 def test_classes_that_no_earlier_request_removed_are_not_left_out_of_ad_r(plan: Plan) -> None:

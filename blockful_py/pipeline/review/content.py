@@ -25,13 +25,10 @@ from blockful_py.errors import (
     BlockfulError,
     EarlyError,
     InvalidSignatureError,
-    LearningError,
     RefusedError,
 )
 from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_sealed
-from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.form import form_of
-from blockful_py.learning.selection import Selection
 from blockful_py.learning.sums import require_inherited
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
@@ -42,8 +39,8 @@ from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
+from blockful_py.pipeline.review.new_statements import NewStatements, Proposed
 from blockful_py.pipeline.review.spot_checks import SpotChecks
-from blockful_py.pipeline.review.statements import chosen_references, renewed_references
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
 from blockful_py.pipeline.review.sums import recomputed_sums
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
@@ -53,7 +50,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -66,15 +63,6 @@ BEFORE = ("before", "samples", "ad_f_before", "logit_auc_before")
 """Claims about the version before."""
 GIVEN_UP_SECONDS = 3600
 """Seconds after which reviews no longer wait for a decision that is only on the archive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """A target with its new node."""
-
-    target: Target
-    node: ModelNode
-    redaction: Redaction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +125,7 @@ class ContentReviewer:
             sources.attested,
         )
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
+        self._statements = NewStatements(self._live, sources.setup)
         self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:
@@ -283,7 +272,7 @@ class ContentReviewer:
         )
         self._require_unnamed([each.node for each in proposed])
         for each in proposed:
-            self._check_statement(each, catalogue, affected)
+            self._statements.review(each, catalogue, affected)
         current = [placed.node for name, placed in catalogue.models.items() if name in affected]
         nodes = (*current, *(each.node for each in proposed))
         self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
@@ -330,6 +319,8 @@ class ContentReviewer:
             gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if is_recomputable(method, Paradigm(request.paradigm)):
+            others = sorted(each.node.name for each in proposed if each.redaction.states_review)
+            require(not others, f"{', '.join(others)} would be recomputed, and states another review")
             self._recompute(method, request, proposed, catalogue)
             return
         if request.paradigm == Paradigm.PARALLEL:
@@ -396,83 +387,6 @@ class ContentReviewer:
                 target.version > 1 or (target.position, 0, target.old_uri) in archived,
                 f"version 0 of the model at {target.position} is not in the archive",
             )
-
-    def _check_statement(self, proposed: Proposed, catalogue: Catalogue, affected: AbstractSet[str]) -> None:
-        node, target = proposed.node, proposed.target
-        signer = node.signer(self._live.chain_id, self._live.address)
-        require(signer == target.owner, f"model {node.name} is not signed by its owner")
-        current = catalogue[node.name].node.statement
-        request = proposed.redaction.request
-        removed = catalogue[node.name].node.removed_beside(request.classes)
-        require(
-            proposed.redaction.left_out == removed,
-            f"model {node.name} leaves out classes {list(proposed.redaction.left_out)} of AD_r, its record "
-            f"says {list(removed)}",
-        )
-        chosen_by = None if request.chooses_again else catalogue[node.name].node.chosen_by
-        require(
-            proposed.redaction.chosen_by == chosen_by,
-            f"model {node.name} names another request as the one by which it chose its references",
-        )
-        if request.chooses_again and not node.is_withdrawn:
-            self._check_choice(proposed, catalogue, affected)
-        else:
-            places = [reference.place() for reference in node.statement.references]
-            kept = [reference.place() for reference in current.references]
-            require(sorted(places) == sorted(kept), f"model {node.name} lists other references")
-        require(
-            (node.statement.training, node.statement.samples) == (current.training, current.samples),
-            f"model {node.name} states another recipe of training, or other samples",
-        )
-        if node.statement != current and not request.chooses_again:
-            renewed = renewed_references(current, catalogue, affected)
-            for stated, asked in zip(node.statement.references, renewed, strict=True):
-                require(
-                    stated.version == asked.version,
-                    f"model {node.name} was trained from version {stated.version} of {stated.name}, which is "
-                    f"at version {asked.version}",
-                )
-            require(
-                node.statement.references == renewed,
-                f"model {node.name} states accuracies of references that are replaced, or others than before",
-            )
-        require(
-            catalogue[node.name].position == target.position and proposed.redaction.version == target.version,
-            f"model {node.name} is proposed for another place or version",
-        )
-
-    def _check_choice(self, proposed: Proposed, catalogue: Catalogue, affected: AbstractSet[str]) -> None:
-        """Requires a new signed statement that names as many candidates as eq. 1 chooses.
-
-        Nobody else has the owner's test data, so its scores, and thereby which candidates are best, are its
-        word, as at publication.
-        """
-        node, name = proposed.node, proposed.node.name
-        require(
-            parse_cid(node.statement.weights) == node.weights,
-            f"model {name} chose references again, and its owner has not signed the new weights",
-        )
-        chosen = [ScoredModel(each.name, each.accuracy) for each in node.statement.in_use]
-        selection = Selection.of(self._sources.setup.federation)
-        if selection is None:
-            raise RefusedError("eq. 1 did not choose this federation's references")
-        try:
-            candidates = selection.candidates(name, catalogue.with_weights)
-        except LearningError as error:
-            raise RefusedError(str(error)) from None
-        strangers = sorted({each.name for each in chosen} - set(candidates))
-        require(not strangers, f"model {name} chose {', '.join(strangers)}, which it had not drawn")
-        least = min(self._sources.setup.federation.scenario.references, len(candidates))
-        require(
-            least <= len(chosen) <= max(least, selection.forced(name)),
-            f"model {name} chose {len(chosen)} references, eq. 1 chooses {least}",
-        )
-        current = catalogue[name].node.statement
-        expected = chosen_references(current, catalogue, proposed.redaction.request, affected, chosen)
-        require(
-            {*node.statement.references} == {*expected} and len(node.statement.references) == len(expected),
-            f"model {name} states its references otherwise than it chose them",
-        )
 
     def _recompute(
         self, method: Method, request: Request, proposed: Sequence[Proposed], catalogue: Catalogue
