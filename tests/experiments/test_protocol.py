@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 import torch
+from sklearn.datasets import load_wine
 
-from blockful_lab.experiments.protocol import Cell, Scale, prepare
+from blockful_lab.experiments.protocol import Cell, Scale, lay_out, prepare
 from blockful_py.errors import SettingsError
 from blockful_py.forget import Level
+from blockful_py.learning.data import Dataset, Samples
 from blockful_py.learning.datasets import load_dataset
+from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import equal
+from blockful_py.settings import DataOptions
 
 CELL = Cell("digits", "few_hold", Level.CLASS, 5, Scale.SMALL)
 
@@ -54,3 +58,19 @@ def test_unknown_names_are_refused() -> None:
         prepare(replace(CELL, data="mnist"))
     with pytest.raises(SettingsError, match="Known: few_hold, all_hold"):
         replace(CELL, situation="some_hold")
+
+
+def wines(seed: int, options: DataOptions) -> Dataset:
+    """Numbers, in place of images: three growers' wines, scaled by their largest values."""
+    x, y = load_wine(return_X_y=True)
+    everything = Samples(torch.from_numpy(x / x.max(0)).float(), torch.from_numpy(y))
+    order = torch.randperm(len(everything), generator=generator(seed, "wines"))
+    train, test, proxy = (everything.at(rows) for rows in order.split([110, 48, 20]))
+    return Dataset("wines", 3, train, test, proxy)
+
+
+def test_numbers_are_learned_by_the_network_for_tables() -> None:
+    cell = Cell("tests.experiments.test_protocol:wines", "all_hold", Level.CLASS, 5, Scale.SMALL)
+    laid = lay_out(cell)
+    assert (laid.settings.architecture.name, laid.settings.architecture.input_shape) == ("mlp", (13,))
+    assert lay_out(replace(cell, data="digits")).settings.architecture.name == "cnn"

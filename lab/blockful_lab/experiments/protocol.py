@@ -131,7 +131,7 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
         options: where the data set is; the usual place unless given.
 
     Raises:
-        SettingsError, LearningError: the data set is not available, or has no images.
+        SettingsError, LearningError: the data set is not available, or has neither images nor numbers.
     """
     laid = lay_out(cell, options)
     recipe = _recipe(cell.data, cell.seed, cell.scale, options)
@@ -146,7 +146,7 @@ def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
     users = partition(data, Division(federation, HOLDERS, (cell.label_in(data),)), cell.seed)
     settings = FederationSpec(
-        Architecture.of("cnn", data),
+        Architecture.of("cnn" if len(data.input_shape) == 3 else "mlp", data),
         federation,
         TrainingSettings(epochs=1, learning_rate=RATE),
         seed=cell.seed,
