@@ -14,8 +14,6 @@ CHECKED = {
     Checked.EXACT: "Before they voted, members computed every new version themselves from the published ones "
     "and got the same.",
     Checked.RECOMPUTED: "Before they voted, members computed every new version themselves and got the same.",
-    Checked.EXACT: "Before they voted, members computed every new version themselves from the published ones "
-    "and got the same.",
     Checked.MEASURED: "Before they voted, members tested every new version on public data. They did not see "
     "how its owner made it.",
     Checked.SPOT_CHECKED: "Before they voted, members tested every new version on public data, and repeated "

@@ -37,7 +37,6 @@ SITUATIONS = {
 CHECKED = {
     Checked.EXACT: "each member computed the weights itself, from the published ones alone",
     Checked.RECOMPUTED: "each member computed the weights itself, from data announced by the starts' owners",
-    Checked.EXACT: "each member computed the weights itself, from the published ones alone",
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
     Checked.SPOT_CHECKED: "members measured on public data, and recomputed randomly drawn parts of each "
     "owner's training",

@@ -36,7 +36,7 @@ class Trained:
 
     def unlearn(self, task: UnlearningTask) -> Any:
         self.asked.append(task.seed)
-        return SimpleNamespace(weights={"r1": self._seeds[task.seed - self._first]})
+        return SimpleNamespace(weights={"r1": self._seeds[task.seed - self._first]}, increments=None)
 
 
 @pytest.fixture(scope="module")
