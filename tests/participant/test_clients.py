@@ -120,6 +120,24 @@ def test_a_training_that_nobody_can_check_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("name", "method", "above"), [("a", "retrain", ()), ("z", "retrain_ahead", ("a", "b"))]
+)
+def test_the_mean_of_references_that_may_know_a_class_is_not_called_exact(
+    published: Machines, monkeypatch: pytest.MonkeyPatch, name: str, method: str, above: tuple[str, ...]
+) -> None:
+    """Nor the mean of clean models of ancestors, which nobody checked."""
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    with published.participants[name].run() as party:
+        number = party.request((name,), Forget.of_classes([5]), Paradigm.SEQUENTIAL, method)
+    for ancestor in above:
+        with published.participants[ancestor].run() as party:
+            party.take_part(number)
+    monkeypatch.setattr(OwnParts, "_must_show", lambda *_: True)
+    with pytest.raises(QuorumError, match=f"does not show that {name} has forgotten class 5"):
+        take(published, name, number)
+
+
+@pytest.mark.parametrize(
     ("method", "paradigm"),
     [
         ("retrain_ahead", Paradigm.PARALLEL),

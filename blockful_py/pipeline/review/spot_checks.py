@@ -125,8 +125,8 @@ class SpotChecks:
         `status`: state of the admitted request; None in a laboratory, where nobody commits.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
-        fall back to a result that is only measured.  For a client or samples, a
-        version without a checked training must be the mean of its references' new weights.
+        fall back to a result that is only measured.  For a client or samples, a version without a checked
+        training must be the mean of its references' new weights.
         """
         placed, said = catalogue[node.name], node.spot_check
         committed = None
@@ -158,15 +158,22 @@ class SpotChecks:
     def _review_without(
         self, node: ModelNode, result: Weights, request: Request, status: RequestStanding | None
     ) -> None:
-        """Checks a version whose training is not checked."""
+        """Checks a version whose training is not checked.
+
+        The mean of references shows only that data was forgotten which no reference knows any more.
+        """
         untrained = node.redaction is not None and node.redaction.untrained
+        by_owner = status is not None and request.forget.level is not Level.CLASS
+        require(
+            not untrained or (by_owner and not by_waves(request)),
+            f"the mean of its references does not show that {node.name} has forgotten {request.forget}",
+        )
         if status is not None and untrained:
             with refusing(f"the references of {node.name}"):
                 mean = self._start(status, node.name)
             require(equal(result, mean), f"{node.name} is not the mean of its references' new weights")
             return
-        require(not untrained, "in a laboratory no model is the mean of its references")
-        if status is not None and request.forget.level is not Level.CLASS and not self._attested:
+        if by_owner and not self._attested:
             raise RefusedError(
                 f"nothing shows what {node.name} has forgotten: its owner lets members check its training, "
                 "or takes the mean of its references' new weights"
