@@ -180,6 +180,11 @@ def require_carried_out(settings: Settings) -> None:
             settings.unlearning.references != "kept",
             "unlearning.references: among machines owners do not wait for all candidates of eq. 1",
         ),
+        (
+            settings.unlearning.clients or settings.unlearning.samples,
+            "unlearning.clients and unlearning.samples: a participant asks for its own data itself "
+            "(`blockful participant request`)",
+        ),
     ):
         if asked:
             raise SettingsError(f"{why}; leave it out, or use a laboratory (`blockful train`).")
