@@ -138,9 +138,10 @@ class RequestStanding:
     def auxiliary(self) -> tuple[str, ...]:
         """The unaffected ancestors whose owners hand in clean models, in topological order.
 
-        These are never published: they serve the parts below them, and are destroyed with the request.
+        These are never published: they serve the parts below them, and are destroyed with the request.  None
+        for clients and samples, whose owners' models are all starts: the data has reached no ancestor.
         """
-        if not self.is_by_waves:
+        if not self.is_by_waves or self.request.forget.owners():
             return ()
         ancestors, asked = self.record.graph.ancestors(self.affected), self.record.with_weights.keys()
         return tuple(name for name in ancestors if name in asked - self.settled)
@@ -247,9 +248,9 @@ class RequestStanding:
     def emptied(self) -> frozenset[str]:
         """The models of leaving clients that inherit from no model with weights.
 
-        Empty in the parallel paradigm and by waves, and where members withdraw no model.
+        Empty where members withdraw no model.
         """
-        if self.is_parallel or self.is_by_waves or not self._withdraws:
+        if not self._withdraws:
             return frozenset()
         clients, gone = {*self.request.clients}, set[str]()
         for name in self.affected:

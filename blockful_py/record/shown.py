@@ -50,7 +50,8 @@ def shown(statement: CertificateStatement) -> Shown:
     taught_outside = None if unchanged and not by_owner else False  # admission: the owners' models are starts
     exact = exact_words(method, request.references, taught_outside)
     said = caveat(method, request.forget.level, taught_outside)
-    words = (_reviewed(review, nodes, exact), _exactness(method, review, exact), _others(statement))
+    unseen = method in BY_WAVES and not by_owner
+    words = (_reviewed(review, nodes, exact), _exactness(method, review, exact, unseen), _others(statement))
     warnings = () if said is None else (warning(method, said),)
     return Shown(review, " ".join(filter(None, words)), warnings)
 
@@ -84,11 +85,12 @@ def _capital(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}"
 
 
-def _exactness(method: str, review: Checked, exact: str | None) -> str | None:
+def _exactness(method: str, review: Checked, exact: str | None, unseen: bool) -> str | None:
+    """Limits of the check; `unseen`: the parts started from clean models of ancestors."""
     if exact is None or review is Checked.EXACT:
         return None
     if review is Checked.SPOT_CHECKED:
-        ahead = " Nobody checked the clean models that it starts from." if method in BY_WAVES else ""
+        ahead = " Nobody checked the clean models that it starts from." if unseen else ""
         return f"This holds if the rest was done in the same way.{ahead}"
     return f"If its owners carried it out as written, {method} is {exact}; nobody saw them do it."
 

@@ -41,8 +41,8 @@ class Waves(Generic[Part]):
 
     Attributes:
         since: block from which the owner's time for its part counts.
-        parts: the part that its owner handed in: the first of a punctual model, which others may have built
-            on, else the newest.
+        parts: the part that its owner handed in once its references had their parts: the first of a punctual
+            model, which others may have built on, else the newest.
     """
 
     since: Mapping[str, int]
@@ -75,11 +75,11 @@ def waves_of(
         if name not in owners:
             continue
         owner = owners[name]
-        above = (done[each] for each in graph.references(name) if each in done)
-        since[name] = max([begins[owner], last.get(owner, 0), *above])
+        above = max((done[each] for each in graph.references(name) if each in done), default=0)
+        since[name] = max(begins[owner], last.get(owner, 0), above)
         until = since[name] + blocks
         most = until if name in punctual else math.inf
-        timely = [each for each in handed_in.get(name, ()) if each.block_number <= most]
+        timely = [each for each in handed_in.get(name, ()) if above < each.block_number <= most]
         if timely:
             parts[name] = timely[0 if name in punctual else -1]
         done[name] = answered.get(name, parts[name].block_number if timely else until)

@@ -24,7 +24,7 @@ SHOWN = (
     "an owner that lets members check its training trains again, and any other model "
     "becomes the mean of its references' new versions"
 )
-"""Reason for `retrain` of clients and samples among machines."""
+"""Reason for retraining of clients and samples among machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Circumstances:
         attested: members also sign results that only the owners can vouch for.
         machines: owners are participants on machines of their own.
         emptied: models without references whose owner asks to forget all of its data.
-        withdraws: members withdraw models whose owners miss their part.
+        withdraws: members withdraw models whose owners miss their part; among machines alone.
         references: of the models that the request retrains.
         sums: models are sums (`learning.sums`).
     """
@@ -91,8 +91,9 @@ def choose(now: Circumstances) -> Choice:
         return Choice(own, "it trains with the noise that the models were trained with")
     if now.level is Level.CLASS or now.attested:
         return Choice(RetrainAhead.name, NEAREST if now.past_graph else f"{now.references.exact}: {EXACT}")
-    if now.machines and now.paradigm is Paradigm.SEQUENTIAL:
-        return Choice(own, f"{now.references.exact}: {SHOWN}")
+    if now.machines:
+        shown = RetrainAhead if now.paradigm is Paradigm.PARALLEL else Retrain
+        return Choice(shown.name, f"{now.references.exact}: {SHOWN}")
     return Choice(own, "at this level members sign only results that they can compute themselves")
 
 
@@ -100,21 +101,16 @@ def advise(method: str, now: Circumstances) -> Advice:
     """Advice on a request's method, whether chosen or named."""
     choice = choose(now)
     said = caveat(method, now.level, now.taught_outside, now.past_graph)
-    return Advice(choice.reason if method == choice.method else None, said, _loss(now))
+    return Advice(choice.reason if method == choice.method else None, said, _loss(method, now))
 
 
-def _loss(now: Circumstances) -> str | None:
+def _loss(method: str, now: Circumstances) -> str | None:
     if not now.emptied:
         return None
     names = ", ".join(now.emptied)
-    if now.machines and now.withdraws and choose(now).method == Retrain.name:
+    if now.withdraws and method in (Retrain.name, RetrainAhead.name):
         return f"{names} was trained on this data alone, and is withdrawn"
-    instead = (
-        "To have it withdrawn instead, file the request as sequential and refuse its part: refused_levels = "
-        '["client"] in limits.toml'
-        if now.withdraws
-        else "Build no further model on it"
-    )
+    instead = f"{RetrainAhead.name} withdraws it" if now.withdraws else "Build no further model on it"
     return (
         f"{names} was trained on this data alone, and is left with initial weights or "
         f"noise, no better than chance. {instead}"

@@ -61,13 +61,22 @@ def test_a_part_is_due_once_the_parts_of_all_references_are_there() -> None:
     for request in BOTH:
         at = status(request=request, handed_in=[part("a", "a")])
         assert [at.due(OWNERS[name]) for name in "abc"] == [(), ("b",), ()]
-    parts = [part("a", "a"), part("b", "b")]
+    parts = [part("a", "a", block_number=101), part("b", "b", block_number=102)]
     at = status(request=TOGETHER, handed_in=parts)
     assert at.due(OWNERS["c"]) == ("c",) and not at.is_complete
-    whole = status(request=TOGETHER, handed_in=[*parts, part("c", "c")])
+    whole = status(request=TOGETHER, handed_in=[*parts, part("c", "c", block_number=103)])
     assert whole.is_complete and whole.newest_parts.keys() == {"b", "c"}
     replaced = catalogue(b=changed(B, ONE_BY_ONE))
     assert status(replaced, ONE_BY_ONE, handed_in=parts[:1]).due(OWNERS["c"]) == ("c",)
+
+
+def test_a_part_older_than_a_part_above_is_due_again() -> None:
+    parts = [part("a", "a", block_number=101), part("b", "b", block_number=102)]
+    early = part("c", "c", block_number=102)
+    assert status(request=TOGETHER, handed_in=[*parts, early]).due(OWNERS["c"]) == ("c",)
+    made, anew = part("c", "c", block_number=103), part("b", "b", b"anew", block_number=104)
+    at = status(request=TOGETHER, handed_in=[*parts, made, anew], now=105)
+    assert at.newest_parts == {"b": anew.uri} and at.due(OWNERS["c"]) == ("c",)
 
 
 def test_a_commitment_to_a_training_is_no_part() -> None:
@@ -178,12 +187,17 @@ def test_a_clean_model_is_none_once_a_version_above_it_was_replaced() -> None:
         assert status(record, request).auxiliary == ("a", "b")
 
 
+def test_samples_and_clients_have_reached_no_ancestor_of_the_starts() -> None:
+    for what in ({"samples": ("2:0",)}, {"clients": (2,)}):
+        for request in BOTH:
+            asked = request.model_copy(update={"classes": (), **what})
+            assert status(request=asked).auxiliary == ()
+
+
 def test_stored_clean_models_serve_requests_for_their_class_alone() -> None:
     record = catalogue(a=named(A, 3, 5))
     for request in BOTH:
         assert status(record, request.model_copy(update={"classes": (3, 5)})).auxiliary == ("a",)
-        samples = {"classes": (), "samples": ("2:0",)}
-        assert status(record, request.model_copy(update=samples)).auxiliary == ("a",)
         before = catalogue(a=named(A, 3), c=changed(C, OTHER))
         assert status(before, request).auxiliary == ("a",)
     assert status(record, SEQUENTIAL.model_copy(update={"starts": STARTS})).settled == set()

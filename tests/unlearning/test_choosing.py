@@ -110,17 +110,17 @@ def test_a_client_who_leaves_a_root_with_initial_weights_is_offered_its_withdraw
     emptied = replace(CLIENT, emptied=("r1",), withdraws=True)
     said = str(advise("gradient_ascent", emptied).loss)
     assert said.startswith("r1 was trained on this data alone, and is left with initial weights")
-    assert 'refused_levels = ["client"]' in said
-    assert "refused_levels" not in str(advise("gradient_ascent", replace(emptied, withdraws=False)).loss)
+    assert said.endswith("retrain_ahead withdraws it")
+    assert "Build no" in str(advise("gradient_ascent", replace(emptied, withdraws=False)).loss)
     assert advise("gradient_ascent", CLIENT).loss is None
-    in_turn = replace(emptied, machines=True, paradigm=Paradigm.SEQUENTIAL)
-    assert advise("retrain", in_turn).loss == "r1 was trained on this data alone, and is withdrawn"
+    for method in ("retrain", "retrain_ahead"):
+        assert advise(method, emptied).loss == "r1 was trained on this data alone, and is withdrawn"
 
 
-def test_clients_and_samples_are_forgotten_exactly_in_turn_among_machines() -> None:
+def test_clients_and_samples_are_forgotten_exactly_among_machines() -> None:
     for level in (Level.CLIENT, Level.SAMPLE):
         asked = Circumstances(level, Paradigm.SEQUENTIAL, False, False, False, False, machines=True)
         assert choose(asked).method == "retrain" and choose(asked).reason.startswith("exact given the graph")
         assert advise("retrain", asked).caveat is None
-        assert choose(replace(asked, paradigm=Paradigm.PARALLEL)).method == "gradient_ascent"
+        assert choose(replace(asked, paradigm=Paradigm.PARALLEL)).method == "retrain_ahead"
         assert "compute themselves" in choose(replace(asked, machines=False)).reason

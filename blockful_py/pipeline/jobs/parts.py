@@ -85,34 +85,35 @@ class OwnParts:
         task = self._task(status, references, method, name, checkable)
         if name in status.auxiliary and references.as_published and not task.is_taught(name):
             return self._hand_in_published(status, catalogue[name])
-        if self._must_show(request, method) and (checkable is None or not task.keeps(name)):
-            return self._replace_by_mean(task, catalogue, name, request)
-        weights = self._unlearned(task, method, catalogue[name].node, request)
+        untrained = self._must_show(request, method) and (checkable is None or not task.keeps(name))
+        if untrained:
+            weights = self._mean(task, name)
+        else:
+            weights = self._unlearned(task, method, catalogue[name].node, request)
         if status.is_parallel or name in status.auxiliary:
-            return self._hand_in(status, catalogue, name, weights)
+            return self._hand_in(status, catalogue, name, weights, untrained)
         shown = None if checkable is None else checkable.disclose(status.number, task.forgets(name))
-        disclosures = {} if shown is None else {name: shown}
-        done = self._redactor.replace(catalogue, {name: weights}, request, (name,), disclosures=disclosures)
+        done = self._redactor.replace(
+            *(catalogue, {name: weights}, request, (name,)),
+            disclosures={} if shown is None else {name: shown},
+            untrained=(name,) * untrained,
+        )
         return done.nodes[name]
 
     def _must_show(self, request: Request, method: Method) -> bool:
         """Whether members take no part that is only measured, nor the owner's word."""
         attested = self._context.run.settings.committee.attested
         by_class = request.forget.level is Level.CLASS
-        return is_shown(method, Paradigm(request.paradigm)) and not (by_class or attested)
+        return is_shown(method) and not (by_class or attested)
 
-    def _replace_by_mean(
-        self, task: UnlearningTask, catalogue: Catalogue, name: str, request: Request
-    ) -> ModelNode:
-        """Has a model replaced by the mean of its references' new weights, without a training."""
+    def _mean(self, task: UnlearningTask, name: str) -> Weights:
+        """The mean of a model's new references, which takes its place without a training."""
         if task.keeps(name):
             _log.warning(
                 "%s becomes the mean of its references: nobody may check its owner's training (--disclose)",
                 name,
             )
-        weights = {name: aggregate_of(task, name, {})}
-        done = self._redactor.replace(catalogue, weights, request, (name,), untrained=(name,))
-        return done.nodes[name]
+        return aggregate_of(task, name, {})
 
     def _references(self, status: RequestStanding, name: str) -> CleanReferences:
         """Waits for unusable parts of references while half of this owner's time is left."""
@@ -122,10 +123,13 @@ class OwnParts:
         return CleanReferences.of(status, name, context.weights, context.stores.live, live, patient)
 
     def _hand_in(
-        self, status: RequestStanding, catalogue: Catalogue, name: str, weights: Weights
+        self, status: RequestStanding, catalogue: Catalogue, name: str, weights: Weights, untrained: bool
     ) -> ModelNode:
         placed, journal = catalogue[name], self._context.journal
-        sealed, node = self._redactor.make(catalogue, {name: weights}, status.request, (name,))[name]
+        made = self._redactor.make(
+            catalogue, {name: weights}, status.request, (name,), untrained=(name,) * untrained
+        )
+        sealed, node = made[name]
         data, live = node.to_bytes(), self._context.stores.live
         cids = missing_files(live, [sealed.uri, file_uri(data)])
         store, keys = journal.plan(

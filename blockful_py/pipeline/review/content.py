@@ -39,7 +39,7 @@ from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
-from blockful_py.pipeline.review.new_statements import NewStatements, Proposed
+from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_parts_taken
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
 from blockful_py.pipeline.review.sums import recomputed_sums
@@ -325,6 +325,7 @@ class ContentReviewer:
             return
         if request.paradigm == Paradigm.PARALLEL:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
+            require_parts_taken(proposed, status)
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)

@@ -19,6 +19,7 @@ from blockful_py.unlearning.method import Method, Need, Review
 from blockful_py.unlearning.recompute import is_recomputable
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.retrain import Retrain
+from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.subtract import Subtract
 
 TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER})
@@ -75,12 +76,12 @@ def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
     return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
 
 
-def is_shown(method: Method, paradigm: Paradigm) -> bool:
-    """Whether each owner among machines can show members that its part has forgotten, on its own.
+def is_shown(method: Method) -> bool:
+    """Whether each owner among machines can show that its part has forgotten a client or samples.
 
-    It lets them check its training, or takes the mean of its references' new weights (`SpotChecks`).
+    It lets members check its training, or takes the mean of its references' new weights (`SpotChecks`).
     """
-    return method.name == Retrain.name and paradigm is Paradigm.SEQUENTIAL
+    return method.name in (Retrain.name, RetrainAhead.name)
 
 
 def require_review(
@@ -97,13 +98,13 @@ def require_review(
             f"method {method.name!r} is a control for audits: no member signs its results; "
             "choose another method, e.g. clean_increments."
         )
-    shown = attested or (machines and is_shown(method, paradigm))
+    shown = attested or (machines and is_shown(method))
     if not shown and how_checked(method, forget, paradigm) is Checked.ATTESTED:
-        others = " or retrain (sequential)" * machines
+        able = "retrain_ahead, gradient_ascent (parallel)" if machines else "gradient_ascent (parallel)"
         raise UnlearningError(
             f"no public data shows whether a model has forgotten {forget}, so members sign only what they "
-            f"recompute, and {method.name!r} ({paradigm}) they cannot: choose gradient_ascent (parallel)"
-            f"{others}, or a committee that takes the owners' word (committee.attested=true)."
+            f"can check, and {method.name!r} ({paradigm}) they cannot: choose {able}, or a committee that "
+            "takes the owners' word (committee.attested=true)."
         )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from blockful_py.pipeline.review.fetched import require
 from blockful_py.pipeline.review.statements import chosen_references, renewed_references
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, Redaction
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.cid import parse_cid
 
 
@@ -115,3 +117,19 @@ class NewStatements:
             {*node.statement.references} == {*expected} and len(node.statement.references) == len(expected),
             f"model {name} states its references otherwise than it chose them",
         )
+
+
+def require_parts_taken(proposed: Sequence[Proposed], status: RequestStanding | None) -> None:
+    """Checks that a decision by waves takes the newest parts, from which the parts below start.
+
+    Raises RefusedError.  `status`: as for `SpotChecks.review`.
+    """
+    if status is None or not status.is_by_waves:
+        return
+    parts = status.newest_parts
+    other = sorted(
+        each.node.name
+        for each in proposed
+        if each.node.name in status.missing and parts.get(each.node.name) != each.target.uri
+    )
+    require(not other, f"the new version of {', '.join(other)} is not its owner's newest part")

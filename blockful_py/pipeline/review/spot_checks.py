@@ -165,7 +165,7 @@ class SpotChecks:
         untrained = node.redaction is not None and node.redaction.untrained
         by_owner = status is not None and request.forget.level is not Level.CLASS
         require(
-            not untrained or (by_owner and not by_waves(request)),
+            not untrained or by_owner,
             f"the mean of its references does not show that {node.name} has forgotten {request.forget}",
         )
         if status is not None and untrained:

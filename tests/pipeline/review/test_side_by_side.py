@@ -60,7 +60,7 @@ def review(method: Method, forget: Forget, paradigm: Paradigm, machines: bool) -
         require_review(method, forget, paradigm, True, machines)
     except UnlearningError:
         return "no"
-    if machines and is_shown(method, paradigm) and forget.level is not Level.CLASS:
+    if machines and is_shown(method) and forget.level is not Level.CLASS:
         return "shown"
     return how_checked(method, forget, paradigm).value
 
