@@ -240,15 +240,15 @@ def _handed_in(view: MemberView) -> Limits:
     """
     if view.contracts.followers is None:
         return {}
-    most, files = _most_of_weights(view), dict[Uri, int]()
+    most, files = _most_of_weights(view), list[Limits]()
     for status in view.docket.admitted():
         parts = status.parts if status.stage.is_open else status.auxiliary_parts
         for uri in parts.values():
             with suppress(BlockfulError):
                 node = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES))
-                files[uri] = MAX_NODE_BYTES
-                files |= dict.fromkeys(node.sealed[:1] if status.stage.is_open else (), most)
-    return files
+                of_node = {uri: MAX_NODE_BYTES}
+                files.append(_of_version(uri, node, most) if status.stage.is_open else of_node)
+    return _merged(*files)
 
 
 def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:

@@ -306,7 +306,12 @@ class MemberOffice:
         return KeyCustody(folder.vault, encryption_secret(folder.voting_secret), view.messages, view)
 
     def read_key(self, reader: Address, wanted: ReadRequest) -> WrappedKey:
-        return WrappedKey(self.view().access.wrapped(reader, wanted, VaultKeyring(self._folder.vault)))
+        """The wrapped key of a file that a reader may read; a part's, by waves, once its check has passed."""
+        view = self.view()
+        wrapped = view.access.wrapped(reader, wanted, VaultKeyring(self._folder.vault))
+        if wanted.request:
+            view.reviewer.review_part(wanted.request, wanted.position)
+        return WrappedKey(wrapped)
 
     def block_custody(self) -> BlockCustody:
         if self._block_custody is None:

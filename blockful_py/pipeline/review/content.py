@@ -38,6 +38,7 @@ from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
+from blockful_py.pipeline.review.known_checks import KnownChecks
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed
 from blockful_py.pipeline.review.spot_checks import SpotChecks
@@ -54,7 +55,7 @@ from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, pa
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
+from blockful_py.types import Address, ArchiveReason, Paradigm, Position, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.subtract import Subtract, require_kind
@@ -76,6 +77,7 @@ class ReviewSources:
         docket: the filed requests in a federation of machines, whose owners are registered participants;
             None in a laboratory.
         known: weights that the member has read.
+        checks: spot checks that it has done.
     """
 
     contracts: Contracts
@@ -87,6 +89,7 @@ class ReviewSources:
     methods: frozenset[str] = frozenset()
     docket: Docket | None = None
     known: KnownWeights = field(default_factory=KnownWeights)
+    checks: KnownChecks = field(default_factory=KnownChecks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ class ContentReviewer:
             self._weights,
             self._live,
             sources.attested,
+            sources.checks,
         )
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
         self._statements = NewStatements(self._live, sources.setup)
@@ -325,11 +329,29 @@ class ContentReviewer:
             return
         if request.paradigm == Paradigm.PARALLEL:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
+        if status is not None and not status.is_parallel:
+            waiting = sorted(names - {*status.after_references(names)})
+            if waiting:
+                raise EarlyError(f"references of {', '.join(waiting)} are still to answer the request")
+        if status is not None and status.is_parallel:
+            parts = status.newest_parts
+            others = sorted(
+                each.node.name for each in proposed if each.target.uri != parts.get(each.node.name)
+            )
+            require(not others, f"the parts of {', '.join(others)} are not the ones that were handed in")
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
-                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue, status)
+                self._spot_checks.review(each.node, weights[each.node.name], request, status)
+
+    def review_part(self, request: int, position: Position) -> None:
+        """Checks a part by waves before others build on it.  Raises RefusedError if it fails."""
+        if self._sources.docket is not None:
+            status = self._sources.docket[request]
+            for name in status.parts:
+                if status.record[name].position == position:
+                    self._spot_checks.review_part(status, name)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
