@@ -27,7 +27,7 @@ class CleanReferences:
         weights: state dicts by name, in the graph's order; a reference that nobody can give is left out.
         as_published: whether all references are there, and the data has reached none of them.
         from_initial: whether each was trained for the request, and checked down to the initial weights.
-        left_out: names of those whose parts are not used because they are unusable.
+        left_out: names of references whose parts are unusable.
     """
 
     weights: dict[str, Weights]
