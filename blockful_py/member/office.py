@@ -37,8 +37,8 @@ from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.admission import RequestAdmission
-from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import EVENTS

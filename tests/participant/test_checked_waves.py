@@ -11,8 +11,11 @@ import pytest
 
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.vault import Vault
-from blockful_py.errors import QuorumError, RefusedError, UnlearningError
+from blockful_py.errors import QuorumError, RefusedError, RunError, UnlearningError
 from blockful_py.forget import Forget
+from blockful_py.keys.sealing import SealedFile
+from blockful_py.pipeline.jobs.parts import OwnParts
+from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.commitments import commitment_to
@@ -27,7 +30,6 @@ from tests.limits import ANY_SIZE
 from tests.member.leaders import until
 from tests.member.processes import WORDS
 from tests.participant.conftest import Machines
-from tests.participant.test_lying import hand_in
 from tests.participant.test_spot_checks import Forger, discloses
 from tests.participant.test_waves import do_parts, is_carried_out, wait_out
 
@@ -154,27 +156,27 @@ def refused(machines: Machines, number: int, match: str) -> None:
         party.lead(number)
 
 
-def test_a_forged_part_is_refused_and_its_commitment_stays(published: Machines) -> None:
+def crash(*arguments: Any, **options: Any) -> None:
+    raise RunError("a crash after the commitment")
+
+
+def test_a_commitment_cannot_be_taken_back(published: Machines) -> None:
+    """Neither for another training, nor for a part that members only measure."""
     number = asked(published, "z", 6)
     for name in ("a", "b"):
         take(published, name, number)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(RunError, match="a crash after the commitment"):
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        patch.setattr(OwnParts, "_hand_in", crash)
         take(published, "z", number)
-    refused(published, number, "does not lead to the committed state")
     with published.participants["z"].run() as party:
-        registry, position = (
-            party.federation.contracts.participants,
-            party.federation.catalogue()["z"].position,
-        )
-        registry.hand_in(number, position, commitment_to(b"another"))
-        with pytest.raises(UnlearningError, match="has committed to another training for this request"):
-            hand_in(party, number, "z")
+        position = party.federation.catalogue()["z"].position
+        party.federation.contracts.participants.hand_in(number, position, commitment_to(b"another"))
+    with pytest.raises(UnlearningError, match="has committed to another training for this request"):
+        take(published, "z", number)
     discloses(published.participants["z"].folder.run, 0.0)
-    with published.participants["z"].run() as party:
-        assert hand_in(party, number, "z").spot_check is None
+    assert take(published, "z", number).spot_check is None
     refused(published, number, "the owner of z discloses nothing of the training that it committed to")
-    discloses(published.participants["z"].folder.run, 1.0)
     with published.participants["z"].run() as party:
         assert party.stage(number) is RequestStage.OPEN
 
@@ -186,3 +188,41 @@ def test_a_part_that_knows_the_class_is_refused(published: Machines) -> None:
     with knowing():
         take(published, "y", number)
     refused(published, number, "is of class 7, which must be forgotten")
+
+
+def test_nobody_builds_on_a_forged_part(published: Machines) -> None:
+    number = asked(published, "x", 9)
+    for name in ("a", "b", "s", "t"):
+        take(published, name, number)
+    discloses(published.participants["x"].folder.run, 1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        take(published, "x", number)
+    with (
+        published.participants["y"].run() as party,
+        pytest.raises(RefusedError, match="does not lead to the committed state"),
+    ):
+        party.take_part(number)
+
+
+def test_nobody_reads_a_disclosure_by_naming_it_as_ones_part(published: Machines) -> None:
+    """The owner of s would get the key of a file that shows samples of the owner of y."""
+    number, make = asked(published, "s", 8), Redactor.make
+    discloses(published.participants["a"].folder.run, 0.0)
+    with published.participants["a"].run() as party:
+        shown = party.federation.catalogue()["y"].node.spot_check
+        assert shown is not None
+
+    def naming(*arguments: Any) -> dict[str, tuple[SealedFile, ModelNode]]:
+        ((name, (sealed, node)),) = make(*arguments).items()
+        redaction = node.redaction and node.redaction.model_copy(update={"weights": shown.disclosure})
+        return {name: (sealed, node.model_copy(update={"redaction": redaction}))}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Redactor, "make", naming)
+        take(published, "a", number)
+    with (
+        published.participants["s"].run() as party,
+        pytest.raises(RefusedError, match="the part of a: "),
+    ):
+        party.take_part(number)

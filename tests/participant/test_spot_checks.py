@@ -21,6 +21,7 @@ from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, sign_statement
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
@@ -129,6 +130,20 @@ def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
 def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> None:
     number = asked(published, "s", 6)
     assert take(published, "s", number).spot_check is None
+
+
+def test_no_model_is_replaced_before_its_references(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its start would still know the data, however well its training is checked."""
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    with published.participants["s"].run() as party:
+        (status,) = (each for each in party.federation.context.docket.admitted() if "x" in each.missing)
+    with monkeypatch.context() as patch:
+        patch.setattr(RequestStanding, "due", lambda status, account: ("y",))
+        with pytest.raises(QuorumError, match="references of y are still to answer the request"):
+            take(published, "y", status.number)
+    assert [take(published, name, status.number).name for name in ("x", "y")] == ["x", "y"]
 
 
 def test_an_owner_commits_to_samples_before_anybody_asks(

@@ -6,7 +6,8 @@ from __future__ import annotations
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.pipeline.coordination.motions import AgreedMotions
-from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.types import Position
 
