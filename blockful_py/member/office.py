@@ -199,7 +199,8 @@ class MemberView(OpenedRun):
             return frozenset()
         store, files = self.stores.live, set[Uri]()
         for status in self.docket.admitted():
-            here = status.parts.values() if status.stage.is_open == are_open else ()
+            parts = (*status.parts.values(), *(() if are_open else status.unused_parts))
+            here = parts if status.stage.is_open == are_open else ()
             for uri in filter(store.has, here):
                 with suppress(BlockfulError):  # no node names no file
                     files.update(parse_node(store.read(uri, MAX_NODE_BYTES)).sealed)

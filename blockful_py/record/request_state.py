@@ -24,6 +24,9 @@ from blockful_py.record.shown import STARTS_ONLY, by_waves, checked_by_members
 from blockful_py.record.waves import PartHandedIn, Waves, waves_of
 from blockful_py.types import Address, Checked, Paradigm, Position, RequestState, Uri
 
+MOST_UNUSED = 4
+"""Number of unused parts of a model by whose nodes members find the keys to destroy with a request."""
+
 
 class Filed(Protocol):
     """A request on the chain; block numbers count blocks of the live chain's node."""
@@ -316,6 +319,13 @@ class RequestStanding:
     def parts(self) -> dict[str, Uri]:
         """The handed-in nodes of affected and auxiliary models."""
         return {**self.newest_parts, **self.auxiliary_parts}
+
+    @property
+    def unused_parts(self) -> tuple[Uri, ...]:
+        """Parts of auxiliary models that do not count, as late or further ones; MOST_UNUSED of each."""
+        counted, parts = self.auxiliary_parts, self._handed_in(self.auxiliary)
+        newest = ((name, each.uri) for name, listed in parts.items() for each in listed[-MOST_UNUSED:])
+        return tuple(uri for name, uri in newest if uri != counted.get(name))
 
     def parts_above(self, account: Address) -> dict[Position, Uri]:
         """The handed-in nodes, by position, that the parts owed by an account start from."""

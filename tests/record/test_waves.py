@@ -142,7 +142,9 @@ def test_a_late_clean_model_does_not_count() -> None:
     for request in BOTH:
         at = status(request=request, now=end + 2, handed_in=[part("a", "a", block_number=end + 1)])
         assert at.auxiliary_parts == {}
+        assert at.unused_parts == (part("a", "a").uri,)
         in_time = status(request=request, now=end + 2, handed_in=[part("a", "a", block_number=end)])
+        assert in_time.unused_parts == ()
         assert in_time.auxiliary_parts.keys() == {"a"} and in_time.due_since("b") == end
 
 
