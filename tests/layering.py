@@ -51,7 +51,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     f"{PACKAGE}.record": (
         frozenset({"audit", "docket", "file_change", "request_file", "training_trace"}),
         frozenset({"request_state"}),
-        frozenset({"parts"}),
+        frozenset({"commitments", "parts"}),
         frozenset({"archive_memory", "checkpoint"}),
         frozenset({"catalogue"}),
         frozenset({"archive_reader", "known_transactions"}),

@@ -236,19 +236,22 @@ def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
 def _handed_in(view: MemberView) -> Limits:
     """The parts of requests that are not executed yet, as far as they can be read here.
 
-    Nodes of auxiliary models stay: by them a member finds the keys to destroy once a request is over.
+    Nodes of auxiliary models stay: by them a member finds the keys to destroy once a request is over.  Parts
+    that do not count are not fetched for it.
     """
     if view.contracts.followers is None:
         return {}
-    most, files = _most_of_weights(view), dict[Uri, int]()
+    most, files = _most_of_weights(view), list[Limits]()
     for status in view.docket.admitted():
         parts = status.parts if status.stage.is_open else status.auxiliary_parts
+        unused = filter(view.stores.live.has, status.unused_parts)
+        files.append(dict.fromkeys(unused, MAX_NODE_BYTES))
         for uri in parts.values():
             with suppress(BlockfulError):
                 node = parse_node(view.stores.live.read(uri, MAX_NODE_BYTES))
-                files[uri] = MAX_NODE_BYTES
-                files |= dict.fromkeys(node.sealed[:1] if status.stage.is_open else (), most)
-    return files
+                of_node = {uri: MAX_NODE_BYTES}
+                files.append(_of_version(uri, node, most) if status.stage.is_open else of_node)
+    return _merged(*files)
 
 
 def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:

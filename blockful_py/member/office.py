@@ -37,8 +37,8 @@ from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.admission import RequestAdmission
-from blockful_py.pipeline.review.content import ReviewSources
 from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.contracts import EVENTS
@@ -199,7 +199,8 @@ class MemberView(OpenedRun):
             return frozenset()
         store, files = self.stores.live, set[Uri]()
         for status in self.docket.admitted():
-            here = status.parts.values() if status.stage.is_open == are_open else ()
+            parts = (*status.parts.values(), *(() if are_open else status.unused_parts))
+            here = parts if status.stage.is_open == are_open else ()
             for uri in filter(store.has, here):
                 with suppress(BlockfulError):  # no node names no file
                     files.update(parse_node(store.read(uri, MAX_NODE_BYTES)).sealed)
@@ -306,7 +307,12 @@ class MemberOffice:
         return KeyCustody(folder.vault, encryption_secret(folder.voting_secret), view.messages, view)
 
     def read_key(self, reader: Address, wanted: ReadRequest) -> WrappedKey:
-        return WrappedKey(self.view().access.wrapped(reader, wanted, VaultKeyring(self._folder.vault)))
+        """The wrapped key of a file that a reader may read; a part's, by waves, once its check has passed."""
+        view = self.view()
+        wrapped = view.access.wrapped(reader, wanted, VaultKeyring(self._folder.vault))
+        if wanted.request:
+            view.reviewer.review_part(wanted.request, wanted.position)
+        return WrappedKey(wrapped)
 
     def block_custody(self) -> BlockCustody:
         if self._block_custody is None:

@@ -14,14 +14,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.commitments import is_commitment
+from blockful_py.record.model_node import Request
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.shown import STARTS_ONLY, by_waves, checked_by_members
 from blockful_py.record.waves import PartHandedIn, Waves, waves_of
 from blockful_py.types import Address, Checked, Paradigm, Position, RequestState, Uri
+
+MOST_UNUSED = 4
+"""Number of unused parts of a model by whose nodes members find the keys to destroy with a request."""
 
 
 class Filed(Protocol):
@@ -53,9 +57,6 @@ class Filed(Protocol):
 
     @property
     def deadline(self) -> int: ...
-
-
-Commitment = TypeVar("Commitment", bound=PartHandedIn)
 
 
 class RequestStage(StrEnum):
@@ -232,11 +233,11 @@ class RequestStanding:
         """The models of an account whose parts can be done now; withdrawn ones can come back."""
         if self.is_parallel:
             taken = self.stage.is_open and self.now < self.filed.deadline
-            return self._after_references(self.owed(account)) if taken else ()
+            return self.after_references(self.owed(account)) if taken else ()
         if self.stage in (RequestStage.FILED, RequestStage.LAPSED, RequestStage.DISMISSED):
             return ()
         back = self._owned((name for name in self.withdrawn if name not in self.emptied), account)
-        return self._after_references((*self.owed(account), *back))
+        return self.after_references((*self.owed(account), *back))
 
     def owed(self, account: Address) -> tuple[str, ...]:
         """The models of an account whose parts the request waits for, now or later."""
@@ -266,12 +267,17 @@ class RequestStanding:
         """
         if not self._withdraws or not self.stage.is_open:
             return ()
-        late = self._after_references(self._unanswered)
+        late = self.after_references(self._unanswered)
         return tuple(
             name
             for name in late
             if name in self.missing and (name in self.emptied or self.now > self.due_until(name))
         )
+
+    def after_references(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The models whose references the request does not wait for."""
+        waiting = set(self._unanswered) if self.is_by_waves or not self.is_parallel else set[str]()
+        return tuple(name for name in names if not waiting.intersection(self.record.graph.references(name)))
 
     def presses(self, names: Iterable[str]) -> bool:
         """Whether the owner of one of these models has less than half of its time left for its part."""
@@ -302,8 +308,8 @@ class RequestStanding:
     def newest_parts(self) -> dict[str, Uri]:
         """The latest handed-in node of each model that the request has not replaced yet.
 
-        Empty for a sequential request, where owners hand in only commitments to their trainings.  Ignores
-        parts handed in before another request replaced the model, since their version is gone.
+        Empty for a sequential request.  Ignores parts handed in before another request replaced the model,
+        since their version is gone.
         """
         left = set(self.missing) & self.with_parts if self.is_parallel else ()
         if self.is_by_waves:
@@ -314,6 +320,13 @@ class RequestStanding:
     def parts(self) -> dict[str, Uri]:
         """The handed-in nodes of affected and auxiliary models."""
         return {**self.newest_parts, **self.auxiliary_parts}
+
+    @property
+    def unused_parts(self) -> tuple[Uri, ...]:
+        """Parts of auxiliary models that do not count, as late or further ones; MOST_UNUSED of each."""
+        counted, parts = self.auxiliary_parts, self._handed_in(self.auxiliary)
+        newest = ((name, each.uri) for name, listed in parts.items() for each in listed[-MOST_UNUSED:])
+        return tuple(uri for name, uri in newest if uri != counted.get(name))
 
     def parts_above(self, account: Address) -> dict[Position, Uri]:
         """The handed-in nodes, by position, that the parts owed by an account start from."""
@@ -326,6 +339,15 @@ class RequestStanding:
     def auxiliary_parts(self) -> dict[str, Uri]:
         """The first part of each auxiliary model: its published node if the data has not reached it."""
         return {name: part.uri for name, part in self._waves.parts.items() if name in self.auxiliary}
+
+    def hands_in(self, name: str) -> bool:
+        """Whether the owner of a model hands its part in, rather than have its model replaced itself."""
+        return self.is_parallel or name in self.auxiliary
+
+    def before_part(self, name: str) -> Sequence[PartHandedIn]:
+        """The hand-ins before the one that counts as a model's part by waves; all of them without one."""
+        part = self._waves.parts.get(name)
+        return self.handed_in if part is None else self.handed_in[: self.handed_in.index(part)]
 
     def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:
         """Later models that still build on data to be forgotten, and that the request does not reach.
@@ -389,7 +411,7 @@ class RequestStanding:
     def _waves(self) -> Waves[PartHandedIn]:
         """Parts and times if the request goes by waves; no parts otherwise."""
         names = self.with_parts if self.is_by_waves else frozenset[str]()
-        handing_in = names if self.is_parallel else self.auxiliary  # others may hand in commitments
+        handing_in = [name for name in names if self.hands_in(name)]
         owners = {name: self.record[name].node.statement.owner for name in names}
         last = self._last_answers
         answers = {name: self.record[name].answer_to(self.request) for name in self.affected}
@@ -412,7 +434,7 @@ class RequestStanding:
         }
         parts: dict[str, list[PartHandedIn]] = {}
         for each in self.handed_in:
-            name = wanted.get((each.position, "0x" + each.by.hex()))
+            name = None if is_commitment(each) else wanted.get((each.position, "0x" + each.by.hex()))
             if name is not None and each.block_number > self.record[name].since:
                 parts.setdefault(name, []).append(each)
         return parts
@@ -465,27 +487,3 @@ class RequestStanding:
     def _owned(self, names: Iterable[str], account: Address) -> tuple[str, ...]:
         owner = "0x" + account.hex()
         return tuple(name for name in names if self.record[name].node.statement.owner == owner)
-
-    def _after_references(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The models whose references the request does not wait for."""
-        waiting = set(self._unanswered) if self.is_by_waves or not self.is_parallel else set[str]()
-        return tuple(name for name in names if not waiting.intersection(self.record.graph.references(name)))
-
-
-def first_commitment(catalogue: Catalogue, name: str, handed_in: Iterable[Commitment]) -> Commitment | None:
-    """The first commitment to the training of a model's next version; None without one.
-
-    Later ones are ignored, even for other requests: after the first, the owner knows which intervals it must
-    disclose.  A replacement of the model or of a reference begins another training.
-
-    `handed_in`: by any account, for sequential requests; within a block, in an order that all members share.
-    """
-    placed: PlacedNode = catalogue[name]
-    since = max(catalogue[each].since for each in (name, *catalogue.graph.references(name)))
-    by = (placed.position, placed.node.statement.owner)
-    own = (
-        each
-        for each in handed_in
-        if (each.position, "0x" + each.by.hex()) == by and each.block_number > since
-    )
-    return min(own, key=lambda each: each.block_number, default=None)

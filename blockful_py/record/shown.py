@@ -50,8 +50,8 @@ def shown(statement: CertificateStatement) -> Shown:
     taught_outside = None if unchanged and not by_owner else False  # admission: the owners' models are starts
     exact = exact_words(method, request.references, taught_outside)
     said = caveat(method, request.forget.level, taught_outside)
-    unseen = method in BY_WAVES and not by_owner
-    words = (_reviewed(review, nodes, exact), _exactness(method, review, exact, unseen), _others(statement))
+    begun = nodes if method in BY_WAVES and not by_owner else ()
+    words = (_reviewed(review, nodes, exact), _exactness(method, review, begun, exact), _others(statement))
     warnings = () if said is None else (warning(method, said),)
     return Shown(review, " ".join(filter(None, words)), warnings)
 
@@ -85,14 +85,24 @@ def _capital(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}"
 
 
-def _exactness(method: str, review: Checked, exact: str | None, unseen: bool) -> str | None:
-    """Limits of the check; `unseen`: the parts started from clean models of ancestors."""
+def _exactness(method: str, review: Checked, begun: Sequence[ModelNode], exact: str | None) -> str | None:
+    """Limits of the check; `begun`: the new models that started from clean models of ancestors."""
     if exact is None or review is Checked.EXACT:
         return None
     if review is Checked.SPOT_CHECKED:
-        ahead = " Nobody checked the clean models that it starts from." if unseen else ""
+        ahead = f" {_started(begun)}" if begun else ""
         return f"This holds if the rest was done in the same way.{ahead}"
     return f"If its owners carried it out as written, {method} is {exact}; nobody saw them do it."
+
+
+def _started(nodes: Sequence[ModelNode]) -> str:
+    """Whether the clean models that the new ones start from were checked, which no request publishes."""
+    if all(node.spot_check.from_initial for node in nodes if node.spot_check is not None):
+        return (
+            "The clean models that they start from were checked too, down to the initial weights, in the "
+            "share that each owner discloses."
+        )
+    return "Not all clean models that they start from were checked."
 
 
 def _others(statement: CertificateStatement) -> str | None:

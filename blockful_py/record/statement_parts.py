@@ -107,11 +107,21 @@ class SpotCheck(Part):
         disclosure: CID of the sealed file that discloses it to members.
         intervals: number of intervals of the training.
         challenged: number of intervals that were drawn and recomputed.
+        from_initial: whether all trainings for the request that its start rests on were checked too, down to
+            the initial weights.  Members compute this as well.
     """
 
     disclosure: str
     intervals: int = Field(ge=1, le=1 << 16)
     challenged: int = Field(ge=1)
+    from_initial: bool = False
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if not self.from_initial:
+            document.pop("from_initial", None)
+        return document
 
     @model_validator(mode="after")
     def _some_of_them(self) -> SpotCheck:
@@ -126,8 +136,11 @@ class SpotCheck(Part):
 
     def __str__(self) -> str:
         percent = math.floor(100 * self.chance)
+        start = "so were all trainings for the request that it starts from"
+        if not self.from_initial:
+            start = "not all that it starts from was checked"
         return (
             f"{self.challenged} of {self.intervals} intervals of the training, drawn after its owner had "
             "committed to all, were computed again; a forged training is caught with a probability of "
-            f"{percent} % or more"
+            f"{percent} % or more; {start}"
         )

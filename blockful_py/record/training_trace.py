@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, field_validator, model_validator
 
 from blockful_py.record.fields import Part, Small, parsed
-from blockful_py.record.model_node import Request, request_key
+from blockful_py.record.model_node import ModelName, Request, request_key
 
 FORMAT: Final = "blockful-trace/1"
 MAX_TRACE_BYTES = 1 << 20
@@ -27,6 +27,7 @@ class Trace(Part):
     Attributes:
         samples: the commitment to the owner's samples, from its statement.
         kept: rows of the samples used in training, ascending.
+        without: references, by name, whose clean models the owner could not use, in the graph's order.
         challenged: number of intervals to disclose.
         states: digests before the first interval and after each.
     """
@@ -34,6 +35,7 @@ class Trace(Part):
     format: Literal["blockful-trace/1"]
     samples: Digest
     kept: Annotated[tuple[Small, ...], Field(min_length=1)]
+    without: tuple[ModelName, ...] = ()
     challenged: Annotated[int, Field(ge=1)]
     states: Annotated[tuple[StateDigest, ...], Field(min_length=2, max_length=MAX_INTERVALS + 1)]
 

@@ -15,7 +15,8 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.model_node import ModelNode, Request

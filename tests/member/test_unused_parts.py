@@ -28,15 +28,19 @@ OVER = (RequestStage.CARRIED_OUT, RequestStage.LAPSED)
 OPEN = (RequestStage.OPEN, RequestStage.PARTLY)
 
 
-def view_of(*requests: Part, replaced: Iterable[Uri] = ()) -> MemberView:
-    """A member's view of requests with one part each, and of a replaced version that sealed some files."""
+def view_of(*requests: Part, replaced: Iterable[Uri] = (), late: Iterable[Uri] = ()) -> MemberView:
+    """A member's view of requests with one part each, and of a replaced version that sealed some files.
+
+    `late`: parts of each request that do not count.
+    """
     versions = [ReplacedVersion("c", Position(1, 0), 0, uri, 0) for uri in replaced]
     view = SimpleNamespace(
         run=SimpleNamespace(party="party", journal=Path("no journal")),
         stores=SimpleNamespace(live=SimpleNamespace(has=FILES.__contains__, read=lambda uri, _: FILES[uri])),
         docket=SimpleNamespace(
             admitted=lambda: [
-                SimpleNamespace(stage=stage, parts={"x": file_uri(data)}) for stage, data in requests
+                SimpleNamespace(stage=stage, parts={"x": file_uri(data)}, unused_parts=late)
+                for stage, data in requests
             ]
         ),
         versions=SimpleNamespace(all=lambda: versions, require_another_look=lambda _: None),
@@ -56,6 +60,13 @@ def destroyed(view: MemberView, current: Iterable[Uri] = ()) -> set[bytes]:
 @pytest.mark.parametrize("over", OVER)
 def test_parts_of_a_request_that_is_over_are_no_longer_used(over: RequestStage) -> None:
     assert destroyed(view_of((over, OWN), (over, NO_NODE))) == {SEALED.digest}
+
+
+@pytest.mark.parametrize("over", OVER)
+def test_a_part_that_came_late_is_no_longer_used_either(over: RequestStage) -> None:
+    """Its owner may have disclosed samples with it."""
+    assert destroyed(view_of((over, NO_NODE), late=[file_uri(OWN)])) == {SEALED.digest}
+    assert destroyed(view_of((RequestStage.OPEN, NO_NODE), late=[file_uri(OWN)])) == set()
 
 
 @pytest.mark.parametrize("stage", OPEN)

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
 from blockful_py.learning.weights import aggregate, equal
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.request_state import RequestStage
 from blockful_py.record.shown import checked_in, shown
@@ -30,6 +33,10 @@ def rules() -> Mapping[str, Any]:
 
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
+    """Only t lets members check its trainings."""
+    run = RunDirectory.open(machines.participants["t"].folder.run)
+    assert run.party is not None
+    run.renewed(run.settings, replace(run.party, discloses=0.5))
     for name in GRAPH:
         with machines.participants[name].run() as party:
             party.train_next()
@@ -45,8 +52,7 @@ def is_carried_out(party: PartyRun, number: int) -> bool:
     return party.stage(number) is RequestStage.CARRIED_OUT
 
 
-def test_a_client_leaves_under_one_certificate_that_is_exact(published: Machines) -> None:
-    """Nobody may check a training, so each model is the mean of its references' new versions."""
+def test_a_client_leaves_under_one_certificate_that_is_exact_and_checked(published: Machines) -> None:
     number = request(published, "b")
     with published.participants["b"].run() as party:
         assert party.filed(number).method == "retrain_ahead {}"
@@ -61,23 +67,22 @@ def test_a_client_leaves_under_one_certificate_that_is_exact(published: Machines
         catalogue = party.federation.catalogue()
         assert equal(weights(party, "z"), weights(party, "a"))
         assert equal(weights(party, "y"), aggregate([weights(party, "t"), weights(party, "x")]))
-        assert all(node.redaction and node.redaction.untrained for node in nodes_of(party, "tzy"))
+        redactions = {name: catalogue[name].node.redaction for name in "tzy"}
+        assert [name for name, each in redactions.items() if each and each.untrained] == ["z", "y"]
+        assert redactions["t"] and redactions["t"].spot_check
         certificate = party.certificate(number)
         assert party.federation.verify().passed and party.federation.audit().passed
     record = check_certificate(certificate).record
-    assert checked_in(certificate.statement.request, record.nodes.values()) is Checked.EXACT
-    assert shown(certificate.statement).kind.startswith("Exact given the graph, recomputed")
+    assert checked_in(certificate.statement.request, record.nodes.values()) is Checked.SPOT_CHECKED
+    kind = shown(certificate.statement).kind
+    assert kind.startswith("Exact given the graph, spot-checked") and "the 2 that nobody trained" in kind
     assert catalogue["b"].node.is_withdrawn
 
 
-def nodes_of(party: PartyRun, names: str) -> list[Any]:
-    return [party.federation.catalogue()[name].node for name in names]
-
-
-def test_members_refuse_what_is_not_the_mean_of_the_newest_parts(
+def test_a_false_mean_serves_nobody_and_is_made_again_after_a_newer_part(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once s hands in anew, the parts of x, a published model in place of the mean, and y are due again."""
+    """x hands in its published model as the mean: y's owner gets no key of it."""
     with published.participants["s"].run() as party:
         number = request(published, "s", Forget.of_samples([(user(party), 1)]))
     take(published, "s", number)
@@ -86,10 +91,8 @@ def test_members_refuse_what_is_not_the_mean_of_the_newest_parts(
     with monkeypatch.context() as patch:
         patch.setattr(OwnParts, "_mean", lambda *_: published_weights)
         take(published, "x", number)
-    take(published, "y", number)
-    with published.participants["x"].run() as party:
-        until(lambda: any("x is not the mean of" in alarm.reason for alarm in party.federation.alarms()))
-        assert not is_carried_out(party, number)
+    with pytest.raises(BlockfulError, match="x is not the mean of its references' new weights"):
+        take(published, "y", number)
     with published.participants["s"].run() as party:
         hand_in(party, number, "s")
         assert party.federation.context.docket[number].newest_parts.keys() == {"s"}
@@ -97,5 +100,8 @@ def test_members_refuse_what_is_not_the_mean_of_the_newest_parts(
         take(published, name, number)
     with published.participants["a"].run() as party:
         until(lambda: is_carried_out(party, number))
-        mean = aggregate([weights(party, "t"), weights(party, "x")])
-        assert equal(weights(party, "y"), mean)
+        assert equal(weights(party, "y"), aggregate([weights(party, "t"), weights(party, "x")]))
+        certificate = party.certificate(number)
+    record = check_certificate(certificate).record
+    assert checked_in(certificate.statement.request, record.nodes.values()) is Checked.EXACT
+    assert shown(certificate.statement).kind.startswith("Exact given the graph, recomputed")

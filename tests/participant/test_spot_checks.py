@@ -19,7 +19,9 @@ from blockful_py.learning.training import Fitted
 from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, sign_statement
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
@@ -111,7 +113,8 @@ def test_trainings_by_waves_are_checked_from_the_clean_references_on(published: 
     """What b's owner hands in as an ancestor's is no commitment to the model's next version."""
     number = asked(published, "t", 8, "retrain_ahead")
     parts = [take(published, name, number) for name in ("a", "b", "s", "x", "t", "y")]
-    assert [node.name for node in parts if node.spot_check] == ["t", "y"]
+    checks = {node.name: node.spot_check.from_initial for node in parts if node.spot_check}
+    assert checks == {"b": True, "t": True, "y": False}
     number = asked(published, "b", 8)
     assert all(take(published, name, number).spot_check for name in ("b", "t", "z", "y"))
 
@@ -127,6 +130,20 @@ def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
 def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> None:
     number = asked(published, "s", 6)
     assert take(published, "s", number).spot_check is None
+
+
+def test_no_model_is_replaced_before_its_references(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its start would still know the data, however well its training is checked."""
+    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
+    with published.participants["s"].run() as party:
+        (status,) = (each for each in party.federation.context.docket.admitted() if "x" in each.missing)
+    with monkeypatch.context() as patch:
+        patch.setattr(RequestStanding, "due", lambda status, account: ("y",))
+        with pytest.raises(QuorumError, match="references of y are still to answer the request"):
+            take(published, "y", status.number)
+    assert [take(published, name, status.number).name for name in ("x", "y")] == ["x", "y"]
 
 
 def test_an_owner_commits_to_samples_before_anybody_asks(
@@ -169,10 +186,12 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
     another = asked(published, "b", 9)
     with published.participants["z"].run() as party:
         registry = party.federation.context.contracts.participants
-        (filed,) = (each for each in registry.filed_requests() if each.number == number)
         for each in (number, another):
-            registry.hand_in(each, party.federation.catalogue()["z"].position, filed.uri)
-    with pytest.raises(UnlearningError, match="has committed to another training of its next version"):
+            position = party.federation.catalogue()["z"].position
+            registry.hand_in(each, position, commitment_to(b"another"))
+    with pytest.raises(
+        UnlearningError, match="has committed to another training for this request or its next"
+    ):
         take(published, "z", number)
     discloses(published.participants["z"].folder.run, 0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):

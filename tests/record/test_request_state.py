@@ -13,7 +13,9 @@ import pytest
 
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.commitments import commitment_to, first_commitment, is_commitment
 from blockful_py.record.model_node import (
+    MAX_NODE_BYTES,
     ModelNode,
     PlacedNode,
     Redaction,
@@ -25,9 +27,10 @@ from blockful_py.record.model_node import (
     sign_statement,
 )
 from blockful_py.record.parts import request_to_bytes
-from blockful_py.record.request_state import RequestStage, RequestStanding, Rules, first_commitment
+from blockful_py.record.request_state import RequestStage, RequestStanding, Rules
 from blockful_py.record.shown import checked_in
 from blockful_py.record.statement_parts import Claimed, SpotCheck
+from blockful_py.record.training_trace import MAX_TRACE_BYTES
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Checked, Codec, Position, RequestState, Uri
@@ -81,6 +84,10 @@ class HandedIn:
 
 def part(name: str, by: str, data: bytes = b"part", block_number: int = 101) -> HandedIn:
     return HandedIn(START[name].position, OWNERS[by], uri_of(data, Codec.RAW), block_number)
+
+
+def commitment(name: str, by: str, trace: bytes = b"trace", block_number: int = 101) -> HandedIn:
+    return HandedIn(START[name].position, OWNERS[by], commitment_to(trace), block_number)
 
 
 def node_of(name: str, owner: str | None = None, references: tuple[Reference, ...] = ()) -> ModelNode:
@@ -385,8 +392,12 @@ def test_a_request_that_another_followed_is_not_carried_out_again() -> None:
 
 
 def test_only_an_owners_first_commitment_counts_since_its_versions_stand() -> None:
-    first, second = part("c", "c", b"first"), part("c", "c", b"second", 102)
-    others = [part("c", "a", block_number=90), part("a", "c", block_number=90)]
+    first, second = commitment("c", "c", b"first"), commitment("c", "c", b"second", 102)
+    others = [
+        commitment("c", "a", block_number=90),
+        commitment("a", "c", block_number=90),
+        part("c", "c", block_number=90),
+    ]
     assert first_commitment(START, "c", [second, *others, first]) == first
     assert first_commitment(START, "c", others) is None
     assert first_commitment(catalogue(c=changed(C, OTHER)), "c", [first, second]) == second
@@ -395,10 +406,15 @@ def test_only_an_owners_first_commitment_counts_since_its_versions_stand() -> No
     assert first_commitment(catalogue(c=changed(C, OTHER, block_number=102)), "c", [first, second]) is None
 
 
-def test_a_commitment_is_no_part() -> None:
-    handed_in = [part("a", "a")]
-    assert status(handed_in=handed_in).newest_parts == {}
-    assert status(request=PARALLEL, handed_in=handed_in).newest_parts.keys() == {"a"}
+def test_a_commitment_is_no_part_and_a_node_is_no_commitment() -> None:
+    """Their codecs tell: a node has at most as many bytes as a block."""
+    largest = file_uri(bytes(MAX_NODE_BYTES))
+    assert not is_commitment(replace(part("a", "a"), uri=largest))
+    assert is_commitment(commitment("a", "a", bytes(MAX_TRACE_BYTES)))
+    node, trace = part("a", "a"), commitment("a", "a", block_number=102)
+    assert status(handed_in=[node]).newest_parts == {}
+    assert status(request=PARALLEL, handed_in=[trace]).newest_parts == {}
+    assert status(request=PARALLEL, handed_in=[node, trace]).newest_parts == {"a": node.uri}
 
 
 def test_a_request_is_spot_checked_where_all_its_versions_were() -> None:

@@ -53,6 +53,7 @@ def test_a_trace_has_one_spelling() -> None:
         changed(more=1),
         changed(samples="0" * 63),
         changed(kept=[]),
+        changed(without=["a/b"]),
         changed(kept=[2, 0]),
         changed(kept=[0, 0]),
         changed(kept=[-1]),
@@ -80,6 +81,9 @@ def test_a_spot_check_states_the_least_chance_and_rounds_it_down() -> None:
     said = SpotCheck(disclosure="b", intervals=3, challenged=2)
     assert said.chance == pytest.approx(2 / 3)
     assert "2 of 3 intervals" in str(said)
-    assert "66 % or more" in str(said)
+    assert "66 % or more; not all that it starts from was checked" in str(said)
+    whole = said.model_copy(update={"from_initial": True})
+    assert "so were all trainings for the request that it starts from" in str(whole)
+    assert "from_initial" in whole.model_dump() and "from_initial" not in said.model_dump()
     with pytest.raises(ValidationError, match="more intervals are challenged than there are"):
         SpotCheck(disclosure="b", intervals=3, challenged=4)

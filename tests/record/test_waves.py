@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.commitments import first_commitment
 from blockful_py.record.model_node import PlacedNode, Start
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.record.statement_parts import Increment
@@ -29,6 +30,7 @@ from tests.record.test_request_state import (
     C,
     catalogue,
     changed,
+    commitment,
     node_of,
     part,
 )
@@ -80,8 +82,49 @@ def test_a_part_older_than_a_part_above_is_due_again() -> None:
 
 
 def test_a_commitment_to_a_training_is_no_part() -> None:
+    for request in BOTH:
+        at = status(request=request, handed_in=[commitment("a", "a")])
+        assert (at.due(OWNERS["a"]), at.due(OWNERS["b"]), at.parts) == (("a",), (), {})
+        both = [
+            commitment("a", "a"),
+            part("a", "a", block_number=102),
+            commitment("b", "b", block_number=103),
+        ]
+        at = status(request=request, handed_in=both, now=104)
+        assert at.auxiliary_parts == {"a": both[1].uri} and at.due(OWNERS["b"]) == ("b",)
     at = status(request=ONE_BY_ONE, handed_in=[part("a", "a"), part("b", "b")])
     assert at.due(OWNERS["b"]) == ("b",)
+
+
+def test_an_owner_that_only_commits_is_as_one_that_does_not_answer() -> None:
+    end = ADMITTED + BLOCKS
+    traces = [commitment("a", "a"), commitment("b", "b", block_number=102)]
+    for request in BOTH:
+        assert status(request=request, now=end + 1, handed_in=traces).due(OWNERS["b"]) == ("b",)
+        assert status(request=request, now=end + BLOCKS + 1, handed_in=traces).unanswered() == ("b",)
+
+
+def test_a_commitment_counts_for_the_part_after_it() -> None:
+    """Otherwise an ancestor's owner could make a part unusable on which others have built."""
+    node, trace = part("a", "a"), commitment("a", "a", block_number=102)
+    for request in BOTH:
+        after = status(request=request, handed_in=[node, trace], now=103)
+        assert first_commitment(START, "a", after.before_part("a")) is None
+        before = status(request=request, handed_in=[replace(trace, block_number=101), node], now=103)
+        assert first_commitment(START, "a", before.before_part("a")) == before.handed_in[0]
+        alone = status(request=request, handed_in=[trace], now=103)
+        assert first_commitment(START, "a", alone.before_part("a")) == trace
+    again = [commitment("b", "b", block_number=103), part("b", "b", b"again", 104)]
+    at = status(request=TOGETHER, handed_in=[node, part("b", "b", block_number=102), *again], now=105)
+    assert first_commitment(START, "b", at.before_part("b")) == again[0]
+
+
+def test_a_newer_part_of_a_reference_begins_no_other_training() -> None:
+    """Its owner could otherwise give a forger any number of draws."""
+    first, second = commitment("c", "c"), commitment("c", "c", b"second", 104)
+    parts = [part("b", "b"), first, part("b", "b", b"newer", 103), second]
+    at = status(request=TOGETHER, handed_in=parts, now=105)
+    assert first_commitment(START, "c", at.before_part("c")) == first
 
 
 def test_who_owes_a_part_reads_the_parts_that_it_starts_from_and_nobody_else() -> None:
@@ -108,7 +151,9 @@ def test_a_late_clean_model_does_not_count() -> None:
     for request in BOTH:
         at = status(request=request, now=end + 2, handed_in=[part("a", "a", block_number=end + 1)])
         assert at.auxiliary_parts == {}
+        assert at.unused_parts == (part("a", "a").uri,)
         in_time = status(request=request, now=end + 2, handed_in=[part("a", "a", block_number=end)])
+        assert in_time.unused_parts == ()
         assert in_time.auxiliary_parts.keys() == {"a"} and in_time.due_since("b") == end
 
 

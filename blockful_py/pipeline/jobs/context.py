@@ -19,7 +19,8 @@ from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
 from blockful_py.pipeline.jobs.history import RequestHistory
 from blockful_py.pipeline.jobs.journaled_sends import JournaledExecutor
 from blockful_py.pipeline.jobs.leader import CommitteeSession, Leader
-from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.accounts import Accounts, OwnAccount, accounts_of, identities_in
 from blockful_py.pipeline.run.contracts import Contracts, clock_for
 from blockful_py.pipeline.run.directory import RunDirectory

@@ -25,7 +25,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import CurrentIncrements
-from blockful_py.pipeline.jobs.redaction import Redactor
+from blockful_py.pipeline.jobs.redaction import Disclosed, Redactor
 from blockful_py.pipeline.jobs.spot_check import CheckableTraining
 from blockful_py.pipeline.jobs.training import load_model, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
@@ -76,26 +76,29 @@ class OwnParts:
     def take(self, status: RequestStanding, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open.
 
-        The owner of an auxiliary model that the data has not reached hands in the published node.
+        The owner of an auxiliary model that the data has not reached hands in the published node, unless it
+        lets members check its training.
         """
         request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
         references = self._references(status, name)
         checkable = CheckableTraining.of(self._context, status, name, method)
         task = self._task(status, references, method, name, checkable)
-        if name in status.auxiliary and references.as_published and not task.is_taught(name):
+        untouched = name in status.auxiliary and references.as_published and not task.is_taught(name)
+        if untouched and checkable is None:
             return self._hand_in_published(status, catalogue[name])
         untrained = self._must_show(request, method) and (checkable is None or not task.keeps(name))
         if untrained:
-            weights = self._mean(task, name)
+            weights, shown = self._mean(task, name), None
         else:
             weights = self._unlearned(task, method, catalogue[name].node, request)
-        if status.is_parallel or name in status.auxiliary:
-            return self._hand_in(status, catalogue, name, weights, untrained)
-        shown = None if checkable is None else checkable.disclose(status.number, task.forgets(name))
+            shown = None if checkable is None else checkable.disclose(references, task.forgets(name))
+        disclosures = {} if shown is None else {name: shown}
+        if status.hands_in(name):
+            return self._hand_in(status, catalogue, name, weights, disclosures, untrained)
         done = self._redactor.replace(
             *(catalogue, {name: weights}, request, (name,)),
-            disclosures={} if shown is None else {name: shown},
+            disclosures=disclosures,
             untrained=(name,) * untrained,
         )
         return done.nodes[name]
@@ -123,23 +126,34 @@ class OwnParts:
         return CleanReferences.of(status, name, context.weights, context.stores.live, live, patient)
 
     def _hand_in(
-        self, status: RequestStanding, catalogue: Catalogue, name: str, weights: Weights, untrained: bool
+        self,
+        status: RequestStanding,
+        catalogue: Catalogue,
+        name: str,
+        weights: Weights,
+        disclosures: Mapping[str, Disclosed],
+        untrained: bool,
     ) -> ModelNode:
         placed, journal = catalogue[name], self._context.journal
         made = self._redactor.make(
-            catalogue, {name: weights}, status.request, (name,), untrained=(name,) * untrained
+            *(catalogue, {name: weights}, status.request, (name,)),
+            disclosures=disclosures,
+            untrained=(name,) * untrained,
         )
         sealed, node = made[name]
+        disclosed = [each.sealed for each in disclosures.values()]
         data, live = node.to_bytes(), self._context.stores.live
-        cids = missing_files(live, [sealed.uri, file_uri(data)])
+        cids = missing_files(live, [sealed.uri, *(each.uri for each in disclosed), file_uri(data)])
         store, keys = journal.plan(
             [PlannedStep(Act.STORE, name, {"cids": cids}), PlannedStep(Act.KEYS, name)]
         )
         with journal.taking(store):
-            live.add(sealed.data)
-            self._context.hand_out([sealed.uri, live.add(data)])
+            files = (sealed.data, *(each.data for each in disclosed), data)
+            self._context.hand_out([live.add(each) for each in files])
         with journal.taking(keys):
             self._context.keys.give({sealed.uri: sealed.key})
+            if disclosed:  # auditors must not see samples
+                self._context.keys.keyring.deliver({each.uri: each.key for each in disclosed})
             self._context.contracts.participants.hand_in(status.number, placed.position, file_uri(data))
         return node
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from blockful_py.chain.participant_registry import HandIn
 from blockful_py.crypto.spot_check import challenged, commitment, salts
 from blockful_py.errors import ContractError, UnlearningError
 from blockful_py.forget import Forget
@@ -15,17 +15,17 @@ from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Disclosed
-from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, Commitments, is_checkable
+from blockful_py.pipeline.review.clean_references import CleanReferences
+from blockful_py.pipeline.review.commitments import Commitments
+from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable
 from blockful_py.pipeline.review.statements import training_of
-from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.commitments import commitment_to
 from blockful_py.record.fields import spelt
-from blockful_py.record.model_node import Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
+from blockful_py.record.waves import PartHandedIn
 from blockful_py.storage.cid import cid_string
-from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Method
 
 
@@ -47,13 +47,7 @@ class CheckableTraining:
     """
 
     def __init__(
-        self,
-        context: FederationContext,
-        catalogue: Catalogue,
-        name: str,
-        request: Request,
-        samples: str,
-        share: float,
+        self, context: FederationContext, status: RequestStanding, name: str, samples: str, share: float
     ) -> None:
         """Prepares the training.
 
@@ -61,12 +55,12 @@ class CheckableTraining:
         intervals that it discloses.
         """
         self._context = context
-        self._catalogue = catalogue
+        self._status = status
         self._name = name
         self._samples = samples
         self._share = share
-        self._user = context.setup.user(catalogue[name].node.statement.user)
-        self.seed = schedule_seed(samples, request)
+        self._user = context.setup.user(status.record[name].node.statement.user)
+        self.seed = schedule_seed(samples, status.request)
         self.recorder = Recorder()
 
     @classmethod
@@ -74,19 +68,20 @@ class CheckableTraining:
         cls, context: FederationContext, status: RequestStanding, name: str, method: Method
     ) -> CheckableTraining | None:
         """The checkable training; None if the owner discloses nothing or others could not recompute it."""
-        request, catalogue = status.request, status.record
-        party, statement, setup = context.run.party, catalogue[name].node.statement, context.setup
+        party, statement, setup = context.run.party, status.record[name].node.statement, context.setup
         if party is None or not party.discloses or statement.samples is None or setup.federation.trainer:
             return None
         on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
         able = on_cpu and is_checkable(setup, training_of(statement))
-        checked = method.name in CHECKED_METHODS and name in status.affected
-        if request.paradigm != Paradigm.SEQUENTIAL or not checked or not able:
+        retrained = status.is_by_waves or not status.is_parallel
+        if method.name not in CHECKED_METHODS or not retrained or not able:
             return None
-        return cls(context, catalogue, name, request, statement.samples, party.discloses)
+        return cls(context, status, name, statement.samples, party.discloses)
 
-    def disclose(self, number: int, forgets: Sequence[Forget]) -> Disclosed | None:
-        """Commits to the recorded training, which left out `forgets`, and discloses the intervals then drawn.
+    def disclose(self, references: CleanReferences, forgets: Sequence[Forget]) -> Disclosed | None:
+        """Commits to the recorded training, and discloses the intervals then drawn.
+
+        It began at the mean of `references`, and left out `forgets`.
 
         Returns None if no sample was left to train on, or after the request's deadline.
 
@@ -99,14 +94,15 @@ class CheckableTraining:
             format=FORMAT,
             samples=self._samples,
             kept=tuple(kept),
+            without=references.left_out,
             challenged=math.ceil(self._share * intervals),
             states=tuple(self.recorder.states),
         )
-        handed_in = self._commit(number, spelt(trace))
-        if handed_in is None:
+        committed = self._commit(spelt(trace))
+        if committed is None:
             return None
-        beacon = self._context.contracts.live.node.block_hash(handed_in.block_number)
-        drawn = challenged(beacon, handed_in.uri.digest, intervals, trace.challenged)
+        beacon = self._context.contracts.live.node.block_hash(committed.block_number)
+        drawn = challenged(beacon, committed.uri.digest, intervals, trace.challenged)
         disclosure = disclosed_training(
             self._context.setup.architecture,
             self.recorder,
@@ -117,26 +113,33 @@ class CheckableTraining:
             drawn,
         )
         sealed = self._context.keys.seal(disclosure.tensors())
-        said = SpotCheck(disclosure=cid_string(sealed.uri), intervals=intervals, challenged=trace.challenged)
+        said = SpotCheck(
+            disclosure=cid_string(sealed.uri),
+            intervals=intervals,
+            challenged=trace.challenged,
+            from_initial=references.from_initial,
+        )
         return Disclosed(sealed, said)
 
-    def _commit(self, number: int, trace: bytes) -> HandIn | None:
-        """The hand-in of the trace, sent if missing; None if it is too late to send one."""
-        participants, uri = self._context.contracts.participants, file_uri(trace)
+    def _commit(self, trace: bytes) -> PartHandedIn | None:
+        """The commitment to the trace, sent if missing; None if it is too late to send one."""
+        status, participants, uri = self._status, self._context.contracts.participants, commitment_to(trace)
         commitments = Commitments(participants, self._context.stores.live)
-        found = commitments.first(self._catalogue, self._name)
+        found = commitments.first(status, self._name)
         if found is None:
             try:
-                participants.hand_in(number, self._catalogue[self._name].position, uri)
+                participants.hand_in(status.number, status.record[self._name].position, uri)
             except ContractError as error:
                 if error.name == "RequestClosed":
                     return None
                 raise
             participants.node.await_settled()
-            found = commitments.first(self._catalogue, self._name)
+            found = commitments.first(
+                replace(status, handed_in=participants.hand_ins(status.number)), self._name
+            )
         if found is None or found.uri != uri:
             raise UnlearningError(
-                f"the owner of {self._name} has committed to another training of its next version: take "
-                "the data, the share and the code that it had then."
+                f"the owner of {self._name} has committed to another training for this request or its next "
+                "version: take the data, the share and the code that it had then."
             )
         return found

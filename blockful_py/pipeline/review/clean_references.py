@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import LiveLedger, Store
-from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, parse_node
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Uri
@@ -25,10 +26,14 @@ class CleanReferences:
     Attributes:
         weights: state dicts by name, in the graph's order; a reference that nobody can give is left out.
         as_published: whether all references are there, and the data has reached none of them.
+        from_initial: whether each was trained for the request, and checked down to the initial weights.
+        left_out: names of references whose parts are unusable.
     """
 
     weights: dict[str, Weights]
     as_published: bool
+    from_initial: bool
+    left_out: tuple[str, ...]
 
     @classmethod
     def of(
@@ -39,6 +44,7 @@ class CleanReferences:
         store: Store,
         live: LiveLedger,
         patient: bool,
+        without: Collection[str] = (),
     ) -> CleanReferences:
         """Reads the handed-in parts of a model's references, or their current versions if they have none.
 
@@ -49,25 +55,35 @@ class CleanReferences:
         Args:
             sealed: reads the weights in the live `store`.
             live: the contract that statements are bound to.
+            without: references whose parts are taken to be unusable.
         """
         record, parts = status.record, status.parts if status.is_by_waves else {}
-        weights, as_published = {}, True
+        weights, as_published, from_initial = {}, True, True
+        left_out: list[str] = []
         for reference in record.trained_from.references(name):
             placed, part = record[reference], parts.get(reference)
             as_published = as_published and part == placed.uri
             if placed.node.is_withdrawn or (part is None and reference in status.auxiliary):
                 continue
-            stored = _stored(status, placed)
+            stored, node = _stored(status, placed), placed.node
             if stored is None and part in (None, placed.uri):
-                weights[reference] = sealed.read(placed.node.weights)
+                weights[reference] = sealed.read(node.weights)
+                from_initial = from_initial and _is_checked(node, status)
+                continue
+            if reference in without:
+                left_out.append(reference)
                 continue
             try:
-                weights[reference] = sealed.read(stored or _handed_in(status, placed, store, live))
+                if stored is None:
+                    node = handed_in(status, placed, store, live)
+                weights[reference] = sealed.read(stored or node.weights)
+                from_initial = from_initial and _is_checked(node, status)
             except BlockfulError as error:
                 if patient:
                     raise
+                left_out.append(reference)
                 _log.warning("%s is trained without %s, whose part is unusable: %s", name, reference, error)
-        return cls(weights, as_published)
+        return cls(weights, as_published, from_initial, tuple(left_out))
 
 
 def _stored(status: RequestStanding, placed: PlacedNode) -> Uri | None:
@@ -78,12 +94,19 @@ def _stored(status: RequestStanding, placed: PlacedNode) -> Uri | None:
     return None if entry is None else parse_cid(entry.weights)
 
 
-def _handed_in(status: RequestStanding, placed: PlacedNode, store: Store, live: LiveLedger) -> Uri:
-    """The weights of a model's part.  Raises FormatError if it is not its owner's for this request."""
+def _is_checked(node: ModelNode, status: RequestStanding) -> bool:
+    """Whether a version was trained for the request, and is checked down to the initial weights."""
+    said, redaction = node.spot_check, node.redaction
+    made_for_it = redaction is not None and redaction.request == status.request
+    return made_for_it and said is not None and said.from_initial
+
+
+def handed_in(status: RequestStanding, placed: PlacedNode, store: Store, live: LiveLedger) -> ModelNode:
+    """The node that is a model's part.  Raises FormatError if it is not its owner's for this request."""
     node, name = parse_node(store.read(status.parts[placed.node.name], MAX_NODE_BYTES)), placed.node.name
     signer = "0x" + node.signer(live.chain_id, live.address).hex()
     if (node.name, signer) != (name, placed.node.statement.owner):
         raise FormatError(f"the part of {name} is not its owner's.")
     if node.redaction is None or node.redaction.request != status.request:
         raise FormatError(f"the part of {name} is of another request.")
-    return node.weights
+    return node

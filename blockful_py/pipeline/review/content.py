@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
@@ -27,34 +27,32 @@ from blockful_py.errors import (
     InvalidSignatureError,
     RefusedError,
 )
-from blockful_py.keys.sealing import FoundKeys, Keyring, SealedWeights, is_sealed
+from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed
 from blockful_py.learning.form import form_of
 from blockful_py.learning.sums import require_inherited
-from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
-from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
-from blockful_py.pipeline.review.fetched import FetchedWeights, KnownWeights, refusing, require
+from blockful_py.pipeline.review.fetched import FetchedWeights, refusing, require
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
-from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_parts_taken
+from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
 from blockful_py.pipeline.review.sums import recomputed_sums
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
-from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.record.catalogue import Catalogue, RecordReaders
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Address, ArchiveReason, Paradigm, Uri
+from blockful_py.types import Address, ArchiveReason, Paradigm, Position, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.subtract import Subtract, require_kind
@@ -63,30 +61,6 @@ BEFORE = ("before", "samples", "ad_f_before", "logit_auc_before")
 """Claims about the version before."""
 GIVEN_UP_SECONDS = 3600
 """Seconds after which reviews no longer wait for a decision that is only on the archive."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReviewSources:
-    """The sources of a review: the member's view of chains and store, its data keys, and public test data.
-
-    Attributes:
-        store: the store of the live chain.
-        attested: whether the member also signs results that only owners attest.
-        methods: import paths of unlearning methods that the member's own settings name.
-        docket: the filed requests in a federation of machines, whose owners are registered participants;
-            None in a laboratory.
-        known: weights that the member has read.
-    """
-
-    contracts: Contracts
-    record: RecordReaders
-    store: Store
-    keyring: Keyring
-    setup: TrainingSetup
-    attested: bool = False
-    methods: frozenset[str] = frozenset()
-    docket: Docket | None = None
-    known: KnownWeights = field(default_factory=KnownWeights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +97,7 @@ class ContentReviewer:
             self._weights,
             self._live,
             sources.attested,
+            sources.checks,
         )
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
         self._statements = NewStatements(self._live, sources.setup)
@@ -325,12 +300,21 @@ class ContentReviewer:
             return
         if request.paradigm == Paradigm.PARALLEL:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
-            require_parts_taken(proposed, status)
+        if status is not None:
+            require_order(proposed, status)
         for some in batches(proposed):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
-                self._spot_checks.review(each.node, weights[each.node.name], request, catalogue, status)
+                self._spot_checks.review(each.node, weights[each.node.name], request, status)
+
+    def review_part(self, request: int, position: Position) -> None:
+        """Checks a part by waves before others build on it.  Raises RefusedError if it fails."""
+        if self._sources.docket is not None:
+            status = self._sources.docket[request]
+            for name in status.parts:
+                if status.record[name].position == position:
+                    self._spot_checks.review_part(status, name)
 
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())

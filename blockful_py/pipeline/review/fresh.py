@@ -6,8 +6,10 @@ from __future__ import annotations
 from blockful_py.committee.motions import Motion
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.pipeline.coordination.motions import AgreedMotions
-from blockful_py.pipeline.review.content import ContentReviewer, ReviewSources
+from blockful_py.pipeline.review.content import ContentReviewer
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.operations import Counter
+from blockful_py.types import Position
 
 
 class FreshReviewer:
@@ -27,6 +29,10 @@ class FreshReviewer:
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         self._reviewer().review_redaction(draft)
+
+    def review_part(self, request: int, position: Position) -> None:
+        """Does as `ContentReviewer.review_part`."""
+        self._reviewer().review_part(request, position)
 
     def review_erasure(self, statement: bytes) -> None:
         self._reviewer().review_erasure(statement)

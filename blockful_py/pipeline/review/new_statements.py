@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from blockful_py.committee.proposals import Target
-from blockful_py.errors import LearningError, RefusedError
+from blockful_py.errors import EarlyError, LearningError, RefusedError
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.selection import Selection
 from blockful_py.learning.training_setup import TrainingSetup
@@ -119,17 +119,18 @@ class NewStatements:
         )
 
 
-def require_parts_taken(proposed: Sequence[Proposed], status: RequestStanding | None) -> None:
-    """Checks that a decision by waves takes the newest parts, from which the parts below start.
+def require_order(proposed: Sequence[Proposed], status: RequestStanding) -> None:
+    """Checks that new versions follow those of their references.
 
-    Raises RefusedError.  `status`: as for `SpotChecks.review`.
+    Raises RefusedError unless a parallel decision takes the newest parts, from which the parts below start,
+    and EarlyError while a reference has yet to answer a sequential request.
     """
-    if status is None or not status.is_by_waves:
+    names = [each.node.name for each in proposed]
+    if not status.is_parallel:
+        waiting = sorted({*names} - {*status.after_references(names)})
+        if waiting:
+            raise EarlyError(f"references of {', '.join(waiting)} are still to answer the request")
         return
     parts = status.newest_parts
-    other = sorted(
-        each.node.name
-        for each in proposed
-        if each.node.name in status.missing and parts.get(each.node.name) != each.target.uri
-    )
-    require(not other, f"the new version of {', '.join(other)} is not its owner's newest part")
+    others = sorted(each.node.name for each in proposed if each.target.uri != parts.get(each.node.name))
+    require(not others, f"the parts of {', '.join(others)} are not the ones that were handed in")

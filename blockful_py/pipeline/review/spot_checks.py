@@ -3,35 +3,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from pydantic import ValidationError
-
-from blockful_py.chain.participant_registry import FiledRequest, HandIn, ParticipantRegistryContract
-from blockful_py.errors import RefusedError, StorageError
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.errors import RefusedError
 from blockful_py.forget import Level
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.intervals import can_be_replayed
-from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
+from blockful_py.learning.spot_check import ClaimedTraining
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.ledger.protocols import LiveLedger, Store
-from blockful_py.pipeline.review.clean_references import CleanReferences
+from blockful_py.pipeline.review.clean_references import CleanReferences, handed_in
+from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fetched import refusing, require
+from blockful_py.pipeline.review.known_checks import KnownChecks
 from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
-from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import MAX_REQUEST_BYTES
-from blockful_py.record.request_state import RequestStanding, first_commitment
-from blockful_py.record.shown import by_waves
+from blockful_py.record.commitments import commitment_to
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.training_trace import parse_trace, schedule_seed
+from blockful_py.record.waves import PartHandedIn
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
-from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Paradigm
+from blockful_py.types import Uri
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import RETRAIN
@@ -39,45 +38,6 @@ from blockful_py.unlearning.stored_increments import CLEAN
 
 CHECKED_METHODS = {Retrain.name: RETRAIN, RetrainAhead.name: CLEAN}
 """Methods whose trainings are checked in parts, with the purpose of their streams."""
-
-
-class Commitments:
-    """Commitments to trainings, as owners handed them in on the chain."""
-
-    def __init__(self, participants: ParticipantRegistryContract, store: Store) -> None:
-        """Reads the chain; `store` has the filed requests."""
-        self._participants = participants
-        self._store = store
-
-    def first(self, catalogue: Catalogue, name: str) -> HandIn | None:
-        """The first commitment to the model's next version (see `first_commitment`)."""
-        listed = [
-            each
-            for filed in self._participants.filed_requests()
-            if filed.is_admitted
-            for each in self._of(filed, catalogue, name)
-        ]
-        return first_commitment(catalogue, name, listed)
-
-    def _of(self, filed: FiledRequest, catalogue: Catalogue, name: str) -> list[HandIn]:
-        """Hand-ins for a model, unless they are known to be parts."""
-        handed_in = self._participants.hand_ins(filed.number)
-        listed = [each for each in handed_in if each.position == catalogue[name].position]
-        return listed if listed and not self._are_parts(filed, catalogue, name) else []
-
-    def _are_parts(self, filed: FiledRequest, catalogue: Catalogue, name: str) -> bool:
-        """Whether hand-ins for a model are parts: of a parallel request, or clean models of an ancestor.
-
-        False for an unreadable request, so that it cannot hide a commitment.
-        """
-        try:
-            data = self._store.read(filed.uri, MAX_REQUEST_BYTES)
-            request = Request.model_validate_json(data)
-        except (StorageError, ValidationError):
-            return False
-        starts = [start.name for start in request.starts if start.name in catalogue.models]
-        affected = {*starts, *catalogue.graph.descendants(starts)}
-        return request.paradigm == Paradigm.PARALLEL or (by_waves(request) and name not in affected)
 
 
 def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
@@ -99,10 +59,12 @@ class SpotChecks:
         weights: SealedWeights,
         live: LiveLedger,
         attested: bool,
+        known: KnownChecks,
     ) -> None:
         """Takes the store of filed requests, parts and weights, and the contract of the live chain.
 
-        `attested`: the member also signs results that only owners attest.
+        `attested`: the member also signs results that only owners attest.  `known`: outcomes of checks that
+        were done before.
         """
         self._commitments = Commitments(participants, store)
         self._node = participants.node
@@ -111,14 +73,11 @@ class SpotChecks:
         self._store = store
         self._live = live
         self._attested = attested
+        self._known = known
+        self._passed: set[tuple[int, Uri]] = set()
 
     def review(
-        self,
-        node: ModelNode,
-        result: Weights,
-        request: Request,
-        catalogue: Catalogue,
-        status: RequestStanding | None,
+        self, node: ModelNode, result: Weights, request: Request, status: RequestStanding | None
     ) -> None:
         """Checks the spot check of a proposed version with these weights.  Raises RefusedError if it fails.
 
@@ -126,34 +85,59 @@ class SpotChecks:
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
         fall back to a result that is only measured.  For a client or samples, a version without a checked
-        training must be the mean of its references' new weights.
+        training must be the mean of its references' new weights.  By waves, the start rests on ancestors'
+        clean models, which are checked with it.
         """
-        placed, said = catalogue[node.name], node.spot_check
-        committed = None
-        if request.paradigm == Paradigm.SEQUENTIAL:
-            committed = self._commitments.first(catalogue, node.name)
+        said, committed = node.spot_check, None
+        if status is not None and (status.is_by_waves or not status.is_parallel):
+            committed = self._commitments.first(status, node.name)
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
             require(committed is None, reason)
             self._review_without(node, result, request, status)
             return
-        samples, method = placed.node.statement.samples, named_method(request.method)[0]
+        method = named_method(request.method)[0]
         require(method in CHECKED_METHODS, f"no training by {method} is checked in parts")
-        if committed is None or samples is None or status is None:
+        if committed is None or status is None:
             raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
         with refusing(f"model {node.name}"):
-            training = training_of(placed.node.statement)
+            training = training_of(status.record[node.name].node.statement)
             require(is_checkable(self._setup, training), "nobody else could compute its training again")
             disclosure = Disclosure.of(self._weights.read_disclosure(parse_cid(said.disclosure)))
             trace = parse_trace(disclosure.trace)
-            require(file_uri(disclosure.trace) == committed.uri, "its trace is not the committed one")
+            is_committed = commitment_to(disclosure.trace) == committed.uri
+            require(is_committed, "its trace is not the committed one")
             require(
                 (said.intervals, said.challenged) == (trace.intervals, trace.challenged),
                 f"{trace.challenged} of {trace.intervals} intervals are challenged",
             )
-            claim = self._claim(placed, training, samples, status, result, CHECKED_METHODS[method])
+            references = self._references(status, node.name, trace.without)
+            require(references.left_out == trace.without, "it leaves out references that have no parts")
+            start = f"{'' if references.from_initial else 'not '}checked from the initial weights on"
+            require(said.from_initial == references.from_initial, f"its start is {start}")
+            claim = self._claim(status, node.name, training, references, result, committed)
             beacon = self._node.block_hash(committed.block_number)
-            check_disclosure(claim, disclosure, trace, committed.uri.digest, beacon)
+            self._known.check(claim, disclosure, trace, committed.uri.digest, beacon)
+
+    def review_part(self, status: RequestStanding, name: str) -> None:
+        """Checks a part by waves, and the clean models of ancestors that it starts from.
+
+        Raises RefusedError if it names no weights, if its owner's commitment was not kept, or if its spot
+        check fails.
+        """
+        placed, part = status.record[name], status.parts[name]
+        if (status.number, part) in self._passed:
+            return
+        if part == placed.uri:
+            committed = self._commitments.first(status, name)
+            reason = f"the owner of {name} discloses nothing of the training that it committed to"
+            require(committed is None, reason)
+        else:
+            with refusing(f"the part of {name}"):
+                node = handed_in(status, placed, self._store, self._live)
+                weights = self._weights.read(node.weights)
+            self.review(node, weights, status.request, status)
+        self._passed.add((status.number, part))
 
     def _review_without(
         self, node: ModelNode, result: Weights, request: Request, status: RequestStanding | None
@@ -170,7 +154,7 @@ class SpotChecks:
         )
         if status is not None and untrained:
             with refusing(f"the references of {node.name}"):
-                mean = self._start(status, node.name)
+                mean = self._start(self._references(status, node.name, ()))
             require(equal(result, mean), f"{node.name} is not the mean of its references' new weights")
             return
         if by_owner and not self._attested:
@@ -179,32 +163,44 @@ class SpotChecks:
                 "or takes the mean of its references' new weights"
             )
 
-    def _start(self, status: RequestStanding, name: str) -> Weights:
+    def _references(self, status: RequestStanding, name: str, without: Sequence[str]) -> CleanReferences:
+        """A model's clean references; ancestors' clean models among them are checked."""
+        found = CleanReferences.of(status, name, self._weights, self._store, self._live, True, without)
+        for reference in found.weights:
+            if reference in status.auxiliary_parts:
+                self.review_part(status, reference)
+        return found
+
+    def _start(self, references: CleanReferences) -> Weights:
         """The mean of a model's clean references; the initial weights without any."""
-        references = CleanReferences.of(status, name, self._weights, self._store, self._live, False)
         weights = list(references.weights.values())
         return aggregate(weights) if weights else initial_weights(self._setup.federation)
 
     def _claim(
         self,
-        placed: PlacedNode,
-        training: TrainingSettings,
-        samples: str,
         status: RequestStanding,
+        name: str,
+        training: TrainingSettings,
+        references: CleanReferences,
         result: Weights,
-        purpose: str,
+        committed: PartHandedIn,
     ) -> ClaimedTraining:
-        statement, request = placed.node.statement, status.request
-        earlier = [each.request for each in placed.answers]
+        """An ancestor's clean model leaves out all that the affected models must not know."""
+        statement, request = status.record[name].node.statement, status.request
+        if statement.samples is None:
+            raise RefusedError(f"the owner of {name} committed to no training, or to no samples")
+        names = (name, *status.affected) if name in status.auxiliary else (name,)
+        answers = (answer for each in names for answer in status.record[each].answers)
+        earlier = (each.request.forget for each in answers if each.block_number < committed.block_number)
         return ClaimedTraining(
             architecture=self._setup.architecture,
             training=training,
             user=statement.user,
             round=statement.round,
-            samples=samples,
-            seed=schedule_seed(samples, request),
-            purpose=purpose,
-            forgets=tuple(each.forget for each in (request, *earlier)),
-            start=self._start(status, statement.name),
+            samples=statement.samples,
+            seed=schedule_seed(statement.samples, request),
+            purpose=CHECKED_METHODS[named_method(request.method)[0]],
+            forgets=tuple(dict.fromkeys((request.forget, *earlier))),
+            start=self._start(references),
             result=result,
         )

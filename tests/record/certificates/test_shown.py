@@ -37,6 +37,7 @@ def altered(
     others: int | None = 3,
     checks: tuple[tuple[int, int], ...] = (),
     unchanged: bool = True,
+    from_initial: tuple[bool, ...] = (False,),
 ) -> CertificateStatement:
     """The statement for another request; `checks`: intervals recomputed and all, by model, in turn.
 
@@ -50,6 +51,7 @@ def altered(
             challenged, intervals = checks[number % len(checks)]
             node["redaction"]["spot_check"] = {
                 "disclosure": "b", "intervals": intervals, "challenged": challenged,
+                "from_initial": from_initial[number % len(from_initial)],
             }  # fmt: skip
         if not unchanged:
             kept = [each for each in node["statement"]["references"] if each["position"] in replaced]
@@ -111,7 +113,17 @@ def test_a_spot_check_says_how_much_of_the_least_checked_training(statement: Cer
     assert "This holds if the rest was done in the same way." in exact and "clean models" not in exact
     waves = shown(altered(statement, asked(statement, Paradigm.PARALLEL, AGAIN), checks=((6, 40),))).kind
     assert waves.startswith("Exact with the graph chosen again, spot-checked: 6 of 40")
-    assert "Nobody checked the clean models that it starts from." in waves
+    assert "Not all clean models that they start from were checked." in waves
+
+
+@pytest.mark.parametrize(("from_initial", "whole"), [((True,), True), ((True, False), False)])
+def test_what_the_new_models_start_from_is_called_checked_if_it_was(
+    statement: CertificateStatement, from_initial: tuple[bool, ...], whole: bool
+) -> None:
+    request = asked(statement, Paradigm.PARALLEL, "retrain_ahead {}")
+    told = shown(altered(statement, request, checks=((6, 40),), from_initial=from_initial)).kind
+    assert ("were checked too, down to the initial weights" in told) == whole
+    assert ("Not all clean models that they start from were checked." in told) != whole
 
 
 def test_an_owners_word_is_called_so(statement: CertificateStatement) -> None:
