@@ -120,7 +120,7 @@ class NewStatements:
 
 
 def require_order(proposed: Sequence[Proposed], status: RequestStanding) -> None:
-    """Checks that new versions follow those of their references.
+    """Checks that new versions come after new versions of their references.
 
     Raises RefusedError unless a parallel decision takes the newest parts, from which the parts below start,
     and EarlyError while a reference has yet to answer a sequential request.
