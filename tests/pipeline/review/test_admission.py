@@ -82,9 +82,7 @@ class Court:
     @property
     def admission(self) -> RequestAdmission:
         """A member's review of undecided requests."""
-        context = self.federation.context
-        attested, allowed = context.run.settings.committee.attested, context.run.allowed_code
-        return RequestAdmission(context.contracts.participants, context.docket, attested, allowed)
+        return RequestAdmission.of(self.federation)
 
     def decide(self, number: int, admitted: bool = True) -> None:
         context = self.federation.context
