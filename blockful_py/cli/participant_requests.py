@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from blockful_py.participant.folder import ParticipantFolder
     from blockful_py.pipeline.jobs.cosigning import AskedOfOwner
     from blockful_py.pipeline.party import PartyRun
+    from blockful_py.record.model_node import Request
     from blockful_py.record.request_file import RequestFile
+    from blockful_py.unlearning.choosing import Advice
 
 
 def request(
@@ -121,7 +123,7 @@ def request(
     signed.write(draft)
     out.result({**_asked(draft, signed, made), **advised(signed.request.method, advice)})
     _say_asked(out, signed, made)
-    show_advice(out, signed.request.method, advice)
+    _say_advice(out, folder, signed.request, advice)
     _say_next(out, draft, signed)
 
 
@@ -215,9 +217,19 @@ def _show_filed(out: Output, folder: Path, opened: PartyRun, number: int) -> Non
     filed, stage = opened.filed(number), opened.stage(number)
     advice = opened.federation.advice(filed)
     out.result({"request": number, "stage": stage, **advised(filed.method, advice)})
-    show_advice(out, filed.method, advice)
+    _say_advice(out, folder, filed, advice)
     out.say(f"request {number} is {stage}; to follow it:")
     out.command("blockful", "participant", "status", folder)
+
+
+def _say_advice(out: Output, folder: Path, request: Request, advice: Advice) -> None:
+    show_advice(out, request.method, advice)
+    if advice.more_starts and request.classes:
+        starts = [word for start in request.starts for word in ("--start", start.name)]
+        classes = [word for label in request.classes for word in ("--class", str(label))]
+        out.say("to start at models of other owners too, draft a request that they sign:")
+        more = ("--start", "MODEL", *classes, "--draft", "request.json")
+        out.command("blockful", "participant", "request", folder, *starts, *more)
 
 
 def _asked(path: Path, file: RequestFile, asked: AskedOfOwner) -> dict[str, Any]:
