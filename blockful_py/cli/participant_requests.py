@@ -134,7 +134,7 @@ def sign(
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a request that starts at an own model, show what it asks, and add the participant's signature.
+    """Check and show a request that starts at an own model, and add the participant's signature.
 
     It is checked against this participant's own view of the chains, as members check it when it is filed.
 
@@ -245,7 +245,7 @@ def _asked(path: Path, file: RequestFile, asked: AskedOfOwner) -> dict[str, Any]
 
 
 def _say_asked(out: Output, file: RequestFile, asked: AskedOfOwner) -> None:
-    """Prints a request, its owners, and what it asks of one of them."""
+    """Prints a request, its owners, and the part of one of them."""
     say_file(out, file, asked.owners)
     out.say(f"it starts from your {', '.join(asked.starts)}")
     out.say(f"models that must forget: {len(asked.reached)}, of them yours: {', '.join(asked.own_reached)}")

@@ -25,7 +25,7 @@ from blockful_py.storage.unixfs import file_uri
 
 @dataclass(frozen=True, eq=False)
 class AskedOfOwner:
-    """A checked request file, and what it asks of one of its owners.
+    """A checked request file, and the part of one of its owners.
 
     Attributes:
         file: the owner may sign it, and members would admit its request if this owner filed it now.
@@ -99,7 +99,7 @@ class AskedOfOwner:
 
 
 def asked_of(context: FederationContext, file: RequestFile, user: int) -> AskedOfOwner:
-    """What a request file asks of participant `user`, checked against its own view of both chains.
+    """Checks a request file against the view that participant `user` has of both chains; returns its part.
 
     Raises:
         RefusedError: the file is for another federation, a start is not on the chain as it says, none of the

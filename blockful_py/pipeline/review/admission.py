@@ -51,8 +51,8 @@ class RequestAdmission:
 
     It admits a request that was filed by an owner of a start and signed by the owners of all starts, whose
     method members sign for, and whose duration the federation's rules allow.  An account has one open request
-    at a time, and its next one waits.  What owners sign is admitted once, whoever of them files it, and
-    however often.  Requests that can never be admitted are dismissed.
+    at a time, and its next one waits.  A signed request is admitted once, also if several of
+    its owners file it.  Requests that can never be admitted are dismissed.
     """
 
     def __init__(
