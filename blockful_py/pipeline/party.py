@@ -191,7 +191,7 @@ class PartyRun(Closable):
         return self.asked(self.federation.draft_request(starts, forget, paradigm, method))
 
     def asked(self, file: RequestFile) -> AskedOfOwner:
-        """Checks a request file that the participant may sign, and returns its part.  Raises as `asked_of`."""
+        """Checks a request file that the participant may sign; returns its part.  Raises as `asked_of`."""
         (user,) = self.federation.setup.users
         return asked_of(self.federation.context, file, user.index)
 
