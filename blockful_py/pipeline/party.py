@@ -210,6 +210,7 @@ class PartyRun(Closable):
         asked, context = self.asked(file), self.federation.context
         asked.require_signed()
         filed, registry = asked.standing.filed, context.contracts.participants
+        uri = context.stores.live.add(request_to_bytes(asked.standing.request))
         own = (
             each.number
             for each in registry.filed_requests()
@@ -218,7 +219,6 @@ class PartyRun(Closable):
         first = next(own, None) or RequestAdmission.of(context.opened).first_filed(filed)
         if first is not None:
             raise RefusedError(f"the same request waits for its admission already, as request {first}.")
-        uri = context.stores.live.add(request_to_bytes(asked.standing.request))
         context.hand_out([uri])
         registry.file(uri, filed.blocks)
         registry.node.await_settled()

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -163,6 +165,26 @@ def filed_past_checks(party: PartyRun, request: Request, blocks: int = 100) -> i
     context.hand_out([uri])
     context.contracts.participants.file(uri, blocks)
     return len(context.contracts.participants.filed_requests())
+
+
+class Terminal(io.StringIO):
+    """A terminal at which its user types an answer."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "status", "left"), [("n", 1, 1), ("y", 0, 0)])
+def test_at_a_terminal_the_owner_is_asked_before_it_signs(
+    published: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int, left: int
+) -> None:
+    path = tmp_path / "request.json"
+    drafted(published, path, *BOTH, "--class", "6")
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{answer}\n"))
+    outcome = command(published, "sign", "t", str(path))
+    assert outcome.status == status
+    assert "Sign it?" in outcome.err
+    assert len(RequestFile.read(path).missing) == left
 
 
 def test_a_participant_without_a_start_files_in_vain(published: Machines, tmp_path: Path) -> None:

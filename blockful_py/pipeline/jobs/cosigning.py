@@ -16,6 +16,7 @@ from blockful_py.pipeline.jobs.requesting import method_of
 from blockful_py.pipeline.review.admission import RequestAdmission, most_blocks
 from blockful_py.pipeline.review.times import MAX_DRIFT
 from blockful_py.pipeline.run.identities import address_of
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request_file import RequestFile
@@ -107,30 +108,13 @@ def asked_of(context: FederationContext, file: RequestFile, user: int) -> AskedO
         UnknownModelError, SettingsError, UnlearningError: as `method_of` and `RequestAdmission`, or the
             participant does not have a sample that the request names as its own.
     """
-    live, catalogue = context.contracts.live, context.record.catalogue.read()
-    if (file.chain_id, file.contract) != (live.chain_id, "0x" + live.address.hex()):
-        raise RefusedError(
-            f"the request is for contract {file.contract} on chain {file.chain_id}, and this federation has "
-            f"0x{live.address.hex()} on chain {live.chain_id}: it is another federation's."
-        )
+    catalogue = context.record.catalogue.read()
+    _require_on_chain(context, file, catalogue)
     request = file.request if file.missing else file.signed()
     account = address_of(context.accounts.secret(user))
-    starts = tuple(zip(request.starts, file.owners, strict=True))
-    for start, owner in starts:
-        placed = catalogue[start.name]
-        if (start.place(), owner) != (placed.position, placed.node.statement.owner):
-            raise RefusedError(
-                f"the file names {start.name} at {start.position} of {owner}, and the chain has it at "
-                f"{placed.position} of {placed.node.statement.owner}: have the request made anew."
-            )
     own = "0x" + account.hex()
     if own not in file.owners:
         raise RefusedError("none of the request's starts is yours: only the owners of its starts sign it.")
-    if request.created > context.clock.now() + MAX_DRIFT:
-        raise RefusedError(
-            f"the request says that it was made {request.created - context.clock.now()} s from now: set this "
-            "machine's clock, or have it made anew."
-        )
     method_of(context, request)
     require_rows(request.forget, context.setup.users)
     blocks = most_blocks(request, catalogue, context.run.settings.unlearning.blocks)
@@ -139,14 +123,41 @@ def asked_of(context: FederationContext, file: RequestFile, user: int) -> AskedO
         by=account,
         uri=file_uri(request_to_bytes(request)),
         blocks=min(blocks, context.contracts.participants.most_blocks()),
-        height=live.height(),
-        block_number=live.node.block_number(),
+        height=context.contracts.live.height(),
+        block_number=context.contracts.live.node.block_number(),
         transaction_hash=bytes(32),
     )
     standing = context.docket.foreseen(filed, request)
     RequestAdmission.of(context.opened).require_admissible(standing)
-    owners = {owner: _owner(context, catalogue[each.name]) for each, owner in starts}
+    starts = zip(request.starts, file.owners, strict=True)
+    owners = {owner: _owner(context, catalogue[start.name]) for start, owner in starts}
     return AskedOfOwner(file, own, user, owners, standing)
+
+
+def _require_on_chain(context: FederationContext, file: RequestFile, catalogue: Catalogue) -> None:
+    """Checks that a file is for this federation, and its starts, owners and time are as the chain has them.
+
+    Raises RefusedError or UnknownModelError.
+    """
+    live = context.contracts.live
+    if (file.chain_id, file.contract) != (live.chain_id, "0x" + live.address.hex()):
+        raise RefusedError(
+            f"the request is for contract {file.contract} on chain {file.chain_id}, and this federation has "
+            f"0x{live.address.hex()} on chain {live.chain_id}: it is another federation's."
+        )
+    for start, owner in zip(file.request.starts, file.owners, strict=True):
+        placed = catalogue[start.name]
+        if (start.place(), owner) != (placed.position, placed.node.statement.owner):
+            raise RefusedError(
+                f"the file names {start.name} at {start.position} of {owner}, and the chain has it at "
+                f"{placed.position} of {placed.node.statement.owner}: have the request made anew."
+            )
+    ahead = file.request.created - context.clock.now()
+    if ahead > MAX_DRIFT:
+        raise RefusedError(
+            f"the request says that it was made {ahead} s from now: set this machine's clock, or have it "
+            "made anew."
+        )
 
 
 def _owner(context: FederationContext, placed: PlacedNode) -> str:
