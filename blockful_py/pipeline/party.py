@@ -173,8 +173,8 @@ class PartyRun(Closable):
         asked = self.draft(starts, forget, paradigm, method)
         if others := asked.others:
             raise UnlearningError(
-                f"{', '.join(others)} owns a start too and must sign: add --draft FILE, which writes the "
-                "request for all owners to sign."
+                f"the request needs the signature of {', '.join(others)}, too: add --draft FILE, to write it "
+                "for all owners to sign."
             )
         return self.file(self.sign(asked))
 

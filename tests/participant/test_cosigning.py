@@ -90,7 +90,7 @@ def remade(machines: Machines, file: RequestFile, **changes: Any) -> RequestFile
 def test_without_a_draft_others_models_are_refused_with_the_option_to_use(published: Machines) -> None:
     outcome = command(published, "request", "s", *BOTH, "--class", "3")
     assert (outcome.status, outcome.out) == (2, "")
-    assert 'participant 4 "clinic" owns a start too and must sign: add --draft FILE' in outcome.error
+    assert 'needs the signature of participant 4 "clinic", too: add --draft FILE' in outcome.error
     assert not published.contracts.participants.filed_requests()
 
 
@@ -121,7 +121,7 @@ def test_two_owners_forget_a_class_together(published: Machines, tmp_path: Path)
     )
 
     early = command(published, "request", "s", "--file", str(path))
-    assert 'participant 4 "clinic" has yet to sign the request' in early.error
+    assert 'still needs the signature of participant 4 "clinic"' in early.error
     unasked = command(published, "sign", "t", str(path))
     assert "nothing is signed" in unasked.error
     assert "it starts from your t" in unasked.out
@@ -348,7 +348,7 @@ def test_clients_leave_together_and_each_signs_for_its_own_data(published: Machi
     """The starts are all models of both, and a data owner that is left out cannot be named."""
     path = tmp_path / "request.json"
     alone = command(published, "request", "a", "--client", "--with", "2")
-    assert "participant 2 owns a start too and must sign: add --draft FILE" in alone.error
+    assert "needs the signature of participant 2, too: add --draft FILE" in alone.error
     drafted(published, path, "--client", "--with", "2", by="a")
     told = command(published, "sign", "b", str(path), "--yes", "--json").document
     assert (told["missing"], told["starts"], told["data"]) == ([], ["b"], "all your data")

@@ -86,7 +86,7 @@ class AskedOfOwner:
         """Checks that all owners have signed.  Raises InvalidSignatureError, which names the others."""
         if self.missing:
             raise InvalidSignatureError(
-                f"{', '.join(self.missing)} has yet to sign the request: hand the file on, for "
+                f"the request still needs the signature of {', '.join(self.missing)}: hand the file on, for "
                 "`blockful participant sign FOLDER FILE`."
             )
 
