@@ -145,13 +145,15 @@ def sign(
 
     request_file = RequestFile.read(file)
     with _run_of(*opened_folder(folder, passphrase_file)) as opened:
-        asked = opened.asked(request_file)
+        asked, method = opened.asked(request_file), request_file.request.method
+        advice = opened.federation.advice(request_file.request)
         _say_asked(out, request_file, asked)
+        show_advice(out, method, advice)
         if not yes:
             _confirm(as_json)
         signed = opened.sign(asked)
     signed.write(file)
-    out.result(_asked(file, signed, asked))
+    out.result({**_asked(file, signed, asked), **advised(method, advice)})
     out.say(f"signed with account {asked.account}")
     _say_next(out, file, signed)
 

@@ -115,6 +115,8 @@ def test_two_owners_forget_a_class_together(published: Machines, tmp_path: Path)
     assert "participant 3 signed" in outcome.out
     assert 'participant 4 "clinic" has yet to sign' in outcome.out
     assert f"blockful participant sign FOLDER {path}" in outcome.out
+    advised = "--start s --start t --start MODEL --class 3 --draft request.json"
+    assert advised in outcome.out
     assert (
         "exists already"
         in command(published, "request", "s", *BOTH, "--class", "3", "--draft", str(path)).error
@@ -126,6 +128,7 @@ def test_two_owners_forget_a_class_together(published: Machines, tmp_path: Path)
     assert "nothing is signed" in unasked.error
     assert "it starts from your t" in unasked.out
     assert "models that must forget: 4, of them yours: t" in unasked.out
+    assert "warning: gradient_ascent: unchanged models teach it again" in unasked.err
     assert RequestFile.read(path).missing
 
     told = command(published, "sign", "t", str(path), "--yes", "--json").document
