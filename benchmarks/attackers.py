@@ -26,7 +26,6 @@ from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.pipeline import party as party_module
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.jobs import publishing
-from blockful_py.pipeline.jobs.requesting import draft_request, sign_request
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
@@ -237,10 +236,9 @@ class _Unchecked:
 
 def own_garbage(attacker: Attacker) -> None:
     """Hands in, as the owner, three wrong parts of a request."""
-    context, registry = attacker.party.federation.context, attacker.registry
+    registry = attacker.registry
     catalogue, own = attacker.party.federation.catalogue(), attacker.own_model()
-    drafted = draft_request(context, catalogue, (own,), Forget.of_classes([1]), Paradigm.PARALLEL, None)
-    number = attacker.party.file(sign_request(context, catalogue, drafted))
+    number = attacker.party.request((own,), Forget.of_classes([1]), Paradigm.PARALLEL, None)
     attacker.count("filings")
     text = attacker.store.add(b"[" * MIB)
     parts = (bomb(attacker), text, file_uri(os.urandom(100)))
@@ -305,14 +303,10 @@ def largest_messages(attacker: Attacker) -> None:
 
 def valid_requests(attacker: Attacker) -> None:
     """As many valid requests at once as the contract takes; its own participant does its parts."""
-    context, catalogue = attacker.party.federation.context, attacker.party.federation.catalogue()
     own = attacker.own_model()
     with suppress(ContractError):  # all places are taken
         for number in range(PLACES + 1):
-            drafted = draft_request(
-                context, catalogue, (own,), Forget.of_classes([number]), Paradigm.SEQUENTIAL, None
-            )
-            attacker.party.file(sign_request(context, catalogue, drafted))
+            attacker.party.request((own,), Forget.of_classes([number]), Paradigm.SEQUENTIAL, None)
             attacker.count("filings")
 
 

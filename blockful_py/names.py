@@ -24,3 +24,8 @@ def require_name(name: str) -> str:
     if fault := name_fault(name):
         raise ValueError(fault)
     return name
+
+
+def called(number: int | None, name: str | None) -> str:
+    """A participant's number, followed by its own name in quotation marks."""
+    return f'{number} "{name}"' if name else str(number)

@@ -135,8 +135,11 @@ PARTICIPANT = Group(
         Command("serve", "participant:serve", "Train, publish and do one's part of requests.", INFO),
         Command("status", "participant:status", "Show own models, and the requests that wait."),
         Command("log", "participant:log", "Show what a participant did."),
-        Command("request", "participant:request", "File a request that starts at own models.", WARNING),
-        Command("certificate", "participant:certificate", "Have a finished request certified.", WARNING),
+        Command("request", "participant_requests:request", "File a request, or draft it.", WARNING),
+        Command("sign", "participant_requests:sign", "Sign a request that several owners make.", WARNING),
+        Command(
+            "certificate", "participant_requests:certificate", "Have a finished request certified.", WARNING
+        ),
         Command("pause", "participant:pause", "Start no new work."),
         Command("resume", "participant:resume", "Go on after a pause."),
         Command("leave", "participant:leave", "Leave the federation."),

@@ -22,25 +22,21 @@ from blockful_py.cli.options import (
     AsJson,
     LabelColumn,
     LiveUrl,
-    MethodName,
     Monitor,
     OwnCallbacks,
     PassphraseFile,
 )
-from blockful_py.cli.parties import called, nodes_of, once_reached, own_code, require_funds, serving_blocks
+from blockful_py.cli.parties import nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.cli.unlearn import advised, show_advice
 from blockful_py.committee.service.duties import Duties
-from blockful_py.errors import SettingsError, UnlearningError
-from blockful_py.forget import Forget
+from blockful_py.errors import SettingsError
+from blockful_py.names import called
 from blockful_py.participant.task import MODULE
-from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.participant.folder import ParticipantFolder
     from blockful_py.participant.serving import ParticipantService
-    from blockful_py.pipeline.party import PartyRun
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The participant's folder.")]
 
@@ -127,7 +123,7 @@ def join(
     Example: blockful participant join hospital --federation federation.toml --data samples.safetensors
     --live-url URL --archive-url URL
     """
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
     from blockful_py.record.federation_file import FederationFile, read_federation_file
 
     file = read_federation_file(federation)
@@ -184,7 +180,7 @@ def serve(
 
     Example: blockful participant serve hospital --passphrase-file words
     """
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
 
     from blockful_py.monitoring.page import monitor_page, registry_of
     from blockful_py.participant.monitoring import ParticipantMetrics, ParticipantMonitor
@@ -221,7 +217,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
 
     Example: blockful participant status hospital --json
     """
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
     with _service_of(party, keys) as participant:
         catalogue = participant.catalogue()
         own = {
@@ -342,7 +338,7 @@ def leave(
 
     Example: blockful participant leave hospital
     """
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
     from blockful_py.participant.joining import leave
 
     with _service_of(party, keys) as participant:
@@ -355,100 +351,8 @@ def leave(
         out.say(f"participant {participant.user} has left")
 
 
-def request(
-    folder: Folder,
-    starts: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--start",
-            metavar="MODEL",
-            help="A model of one's own. Repeatable. Default for samples and clients: all of them.",
-        ),
-    ] = None,
-    classes: Annotated[
-        list[int] | None, typer.Option("--class", metavar="LABEL", help="A class to forget. Repeatable.")
-    ] = None,
-    whole: Annotated[bool, typer.Option("--client", help="Forget all data of this participant.")] = False,
-    rows: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--sample",
-            min=0,
-            help="Row of a sample to forget, counted from 0 among those trained on. Repeatable.",
-        ),
-    ] = None,
-    paradigm: Annotated[
-        Paradigm | None,
-        typer.Option(
-            help="Decide on all models together, or on each in turn. Default: parallel for classes, "
-            "sequential for samples and clients."
-        ),
-    ] = None,
-    method: MethodName = None,
-    passphrase_file: PassphraseFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """File a request: every model that inherits from the starts must forget.
-
-    The participant signs it; the owners of the affected models do their parts automatically.
-
-    Example: blockful participant request hospital --start r5 --class 3
-    """
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    _, joined = party.opened()
-    user = joined.user or 0
-    if sum((bool(classes), whole, bool(rows))) != 1:
-        raise UnlearningError(
-            "a request forgets classes, samples or all data of this participant: give --class, --sample or "
-            "--client."
-        )
-    if whole:
-        forget = Forget.of_clients([user])
-    elif rows:
-        forget = Forget.of_samples((user, row) for row in rows)
-    else:
-        forget = Forget.of_classes(classes or ())
-    with _run_of(party, keys) as opened:
-        each = Paradigm.PARALLEL if classes else Paradigm.SEQUENTIAL
-        number = opened.request(tuple(starts or ()), forget, paradigm or each, method)
-        filed, stage = opened.filed(number), opened.stage(number)
-        advice = opened.federation.advice(filed)
-    out.result({"request": number, "stage": stage, **advised(filed.method, advice)})
-    show_advice(out, filed.method, advice)
-    out.say(f"request {number} is {stage}; to follow it:")
-    out.command("blockful", "participant", "status", folder)
-
-
-def certificate(
-    folder: Folder,
-    number: Annotated[int, typer.Argument(metavar="REQUEST", help="Number of the request.", min=1)],
-    file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The new file.")],
-    wait: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Maximum wait until the request is complete.", min=0)
-    ] = 0.0,
-    passphrase_file: PassphraseFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Have the committee certify that a request was completed.
-
-    A copy stays in the participant's run, where an explorer that shows its jobs finds it.
-
-    Example: blockful participant certificate hospital 1 --output erasure.json --wait 600
-    """
-    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.report.runs.certificate_page import keep
-    from blockful_py.whole_file import write_whole
-
-    with _run_of(party, keys) as opened, out.stage(f"certify request {number}", None):
-        document = opened.certificate(number, wait)
-        certificates = opened.federation.run.certificates
-    write_whole(file, document.to_bytes())
-    keep(document, certificates)
-    out.result({"request": number, "file": str(file)})
-    out.say(f"certificate {file}")
-
-
-def _opened(folder: Path, passphrase_file: Path | None) -> tuple[ParticipantFolder, ReaderKeys]:
+def opened_folder(folder: Path, passphrase_file: Path | None) -> tuple[ParticipantFolder, ReaderKeys]:
+    """A participant's folder, and its keys.  Raises KeystoreError, or SettingsError without a passphrase."""
     from blockful_py.participant.folder import ParticipantFolder
 
     party = ParticipantFolder(folder)
@@ -461,17 +365,3 @@ def _service_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[Particip
 
     with ChildProcesses(MODULE) as processes, ParticipantService(party, keys, processes) as participant:
         yield participant
-
-
-@contextmanager
-def _run_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[PartyRun]:
-    from blockful_py.chain.signer import Signer
-    from blockful_py.pipeline.party import PartyRun
-    from blockful_py.pipeline.run.nodes import Nodes
-
-    run, _ = party.opened()
-    with (
-        Nodes(run.place, Signer(keys.account_secret.to_bytes(32, "big"))) as nodes,
-        PartyRun.of_participant(run.path, nodes, keys) as opened,
-    ):
-        yield opened

@@ -37,11 +37,6 @@ if TYPE_CHECKING:
     from blockful_py.settings import ChainSettings
 
 
-def called(number: int | None, name: str | None) -> str:
-    """A participant's number, followed by its own name in quotation marks."""
-    return f'{number} "{name}"' if name else str(number)
-
-
 def is_founded(folder: Path) -> bool:
     """Whether `blockful up` has founded the federation in a folder."""
     return (folder / FOUNDED).exists()

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -108,21 +109,29 @@ def _add(out: Output, file: Path, request_file: RequestFile, signature: bytes) -
 
 def _show(out: Output, file: Path, request_file: RequestFile, advice: Advice | None = None) -> None:
     """Shows a request; `advice` on its method is given if the federation is available."""
+    method = request_file.request.method
+    out.result({**shown(file, request_file), **({} if advice is None else advised(method, advice))})
+    say_file(out, request_file, {})
+    if advice is not None:
+        show_advice(out, method, advice)
 
+
+def shown(file: Path, request_file: RequestFile) -> dict[str, Any]:
+    """Document for `--json`."""
+    return {
+        "file": str(file),
+        "request": request_file.request.model_dump(mode="json", exclude={"signatures"}),
+        "owners": list(request_file.owners),
+        "missing": list(request_file.missing),
+        "digest": "0x" + request_file.digest.hex(),
+    }
+
+
+def say_file(out: Output, request_file: RequestFile, names: Mapping[str, str]) -> None:
+    """Prints a request and the owners that sign it; `names`: owners in words, by address."""
     request = request_file.request
     starts = ", ".join(f"{start.name} at {start.position}" for start in request.starts)
-    out.result(
-        {
-            "file": str(file),
-            "request": request.model_dump(mode="json", exclude={"signatures"}),
-            "owners": list(request_file.owners),
-            "missing": list(request_file.missing),
-            "digest": "0x" + request_file.digest.hex(),
-            **({} if advice is None else advised(request.method, advice)),
-        }
-    )
     out.say(f"from {starts}, forget {request.forget}, {request.paradigm}, by {request.method}")
     for owner in dict.fromkeys(request_file.owners):
-        out.say(f"  {owner} {'has yet to sign' if owner in request_file.missing else 'signed'}")
-    if advice is not None:
-        show_advice(out, request.method, advice)
+        state = "has yet to sign" if owner in request_file.missing else "signed"
+        out.say(f"  {names.get(owner, owner)} {state}")

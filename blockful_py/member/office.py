@@ -105,8 +105,7 @@ class MemberView(OpenedRun):
     @cached_property
     def admission(self) -> RequestAdmission:
         """This member's checks of undecided requests."""
-        attested, methods = self.run.settings.committee.attested, self.run.allowed_code
-        return RequestAdmission(self.contracts.participants, self.docket, attested, methods)
+        return RequestAdmission.of(self)
 
     @property
     def _agreements(self) -> Agreements:

@@ -14,25 +14,23 @@ from typing import TypeVar
 from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import JobState, Kind
-from blockful_py.errors import ContractError, QuorumError, RunError
+from blockful_py.errors import ContractError, QuorumError, RefusedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
-from blockful_py.learning.forget_sets import require_rows
 from blockful_py.learning.scenario import ModelSpec, next_of
 from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.certificate import issue
+from blockful_py.pipeline.jobs.cosigning import AskedOfOwner, asked_of
 from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.parts import OwnParts, PartCollector
 from blockful_py.pipeline.jobs.publishing import Publisher
-from blockful_py.pipeline.jobs.requesting import draft_request, method_of, sign_request
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
-from blockful_py.pipeline.review.admission import models_of, most_blocks, require_all_models
-from blockful_py.pipeline.review.methods import require_parts
+from blockful_py.pipeline.review.admission import RequestAdmission, models_of
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.lease import KINDS, training_text
@@ -42,8 +40,9 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request_file import RequestFile
 from blockful_py.record.request_state import RequestStage
-from blockful_py.types import Paradigm
+from blockful_py.types import Paradigm, RequestState
 
 ATTEMPTS = 40
 """Attempts to propose one model while other leaders' decisions come first."""
@@ -169,38 +168,63 @@ class PartyRun(Closable):
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs and files a request whose starts are the participant's own models; returns its number.
 
-        Without starts, one for its data as a client or for samples starts at all its models.
-
-        Raises as `Federation.draft_request`, UnlearningError for a sample that the participant does not have,
-        and SettingsError when another participant owns a start.
+        Raises as `draft` and `file`, and UnlearningError when another participant owns a start.
         """
-        require_rows(forget, self.federation.setup.users)
-        self.federation.name_method(method)
-        context, catalogue = self.federation.context, self.federation.catalogue()
-        drafted = draft_request(
-            context, catalogue, starts or models_of(forget, catalogue), forget, paradigm, method
-        )
-        return self.file(sign_request(context, catalogue, drafted))
+        asked = self.draft(starts, forget, paradigm, method)
+        if others := asked.others:
+            raise UnlearningError(
+                f"the request needs the signature of {', '.join(others)}, too: add --draft FILE, to write it "
+                "for all owners to sign."
+            )
+        return self.file(self.sign(asked))
 
-    def file(self, request: Request) -> int:
+    def draft(
+        self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None
+    ) -> AskedOfOwner:
+        """A new request, unsigned, for the owners of its starts, of whom the participant is one.
+
+        Without starts, one for clients or samples starts at all models of their owners.
+
+        Raises as `Federation.draft_request` and `asked`.
+        """
+        starts = starts or models_of(forget, self.federation.catalogue())
+        return self.asked(self.federation.draft_request(starts, forget, paradigm, method))
+
+    def asked(self, file: RequestFile) -> AskedOfOwner:
+        """Checks a request file that the participant may sign; returns its part.  Raises as `asked_of`."""
+        (user,) = self.federation.setup.users
+        return asked_of(self.federation.context, file, user.index)
+
+    def sign(self, asked: AskedOfOwner) -> RequestFile:
+        """The checked file with the participant's signature."""
+        return asked.signed(self.federation.context.accounts.secret(asked.user))
+
+    def file(self, file: RequestFile) -> int:
         """Files a request signed by its starts' owners and has the committee admit it; returns its number.
 
         If too few members answer, the request stays filed and they decide on their own later.
 
-        Raises UnlearningError if the owners cannot each carry out their part with their own data, and
-        RefusedError if a client's or samples' request leaves out a model that was trained on them.
+        Raises InvalidSignatureError, naming the owners, while signatures are missing; RefusedError if the
+        request waits for its admission already; otherwise as `asked`.
         """
-        context, catalogue = self.federation.context, self.federation.catalogue()
-        method = method_of(context, request)
-        require_parts(request, method, catalogue.graph)
-        require_all_models(request, catalogue)
-        uri = context.stores.live.add(request_to_bytes(request))
+        asked, context = self.asked(file), self.federation.context
+        asked.require_signed()
+        filed, registry = asked.standing.filed, context.contracts.participants
+        uri = context.stores.live.add(request_to_bytes(asked.standing.request))
+        own = (
+            each.number
+            for each in registry.filed_requests()
+            if (each.uri, each.by, each.state) == (filed.uri, filed.by, RequestState.FILED)
+        )
+        first = next(own, None) or RequestAdmission.of(context.opened).first_filed(filed)
+        if first is not None:
+            raise RefusedError(f"the same request waits for its admission already, as request {first}.")
         context.hand_out([uri])
-        registry = context.contracts.participants
-        blocks = most_blocks(request, catalogue, context.run.settings.unlearning.blocks)
-        registry.file(uri, min(blocks, registry.most_blocks()))
+        registry.file(uri, filed.blocks)
         registry.node.await_settled()
-        number = max(each.number for each in registry.filed_requests() if each.uri == uri)
+        number = max(
+            each.number for each in registry.filed_requests() if (each.uri, each.by) == (uri, filed.by)
+        )
         with suppress(QuorumError):
             self._decide(number, admitted=True)
         return number

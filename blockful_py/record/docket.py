@@ -121,13 +121,22 @@ class Docket:
         """The state of a request.  Raises as `request`.  `earlier`: as for `RequestStanding`."""
         return self._status(filed, earlier, self._moment())
 
+    def foreseen(self, filed: Filed, request: Request) -> RequestStanding:
+        """The state of a request whose filing is yet to come."""
+        return self._standing(filed, request, (), self._moment())
+
     def _moment(self) -> _Moment:
         return _Moment(self._catalogue.read(), self._live.node.block_number())
 
     def _status(self, filed: Filed, earlier: tuple[Request, ...], at: _Moment) -> RequestStanding:
+        return self._standing(filed, self.request(filed), earlier, at)
+
+    def _standing(
+        self, filed: Filed, request: Request, earlier: tuple[Request, ...], at: _Moment
+    ) -> RequestStanding:
         return RequestStanding(
             filed,
-            self.request(filed),
+            request,
             at.catalogue.up_to(filed.height),
             earlier,
             self._registry.hand_ins(filed.number),

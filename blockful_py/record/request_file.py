@@ -56,7 +56,11 @@ class RequestFile(Part):
 
     @classmethod
     def read(cls, path: Path) -> RequestFile:
-        """Reads a request file.  Raises FormatError, also if wallets would show another request."""
+        """Reads a request file.
+
+        Raises FormatError, also if wallets would show another request, and InvalidSignatureError if it was
+        changed after an owner had signed.
+        """
         try:
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
@@ -73,6 +77,8 @@ class RequestFile(Part):
             raise FormatError(f"{path} does not name one owner for each start: make it anew.")
         if document.typed_data != document._typed_data():
             raise FormatError(f"{path} shows wallets another request than it makes: do not sign it.")
+        for signer, signed in document.signatures.items():
+            document._require_signature(signer, signed)
         return document
 
     def write(self, path: Path) -> None:
@@ -111,11 +117,19 @@ class RequestFile(Part):
                 "a wallet's signature."
             )
         signatures = tuple(self.signatures[owner] for owner in self.owners)
-        request = self.request.model_copy(update={"signatures": signatures})
-        signers = request.signers(self.chain_id, bytes.fromhex(self.contract[2:]))
-        if tuple("0x" + each.hex() for each in signers) != self.owners:
-            raise InvalidSignatureError("a signature in the file is not of the owner that it stands for.")
-        return request
+        return self.request.model_copy(update={"signatures": signatures})
+
+    def _require_signature(self, signer: str, signed: str) -> None:
+        """Checks a signature in the file.  Raises InvalidSignatureError unless it is that owner's."""
+        try:
+            found = signature.recover(self.digest, bytes.fromhex(signed.removeprefix("0x")))
+        except ValueError:
+            raise InvalidSignatureError(f"the signature of {signer} is not hexadecimal.") from None
+        if signer not in self.owners or "0x" + found.hex() != signer:
+            raise InvalidSignatureError(
+                f"{signer} has not signed this request: the file was changed after it was signed, or the "
+                "signature is another's; have the request made anew."
+            )
 
     def _typed_data(self) -> dict[str, Any]:
         domain = eip712.Domain(self.chain_id, bytes.fromhex(self.contract[2:]))

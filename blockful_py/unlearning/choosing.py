@@ -72,11 +72,13 @@ class Advice:
         caveat: data that the method fails to forget in this situation; None if unknown, as for a custom
             method. loss: models that lose all their knowledge, and the alternative; None if no such model is
             known.
+        more_starts: whether a request that starts at more models has not this caveat.
     """
 
     reason: str | None = None
     caveat: str | None = None
     loss: str | None = None
+    more_starts: bool = False
 
 
 def choose(now: Circumstances) -> Choice:
@@ -101,7 +103,8 @@ def advise(method: str, now: Circumstances) -> Advice:
     """Advice on a request's method, whether chosen or named."""
     choice = choose(now)
     said = caveat(method, now.level, now.taught_outside, now.past_graph)
-    return Advice(choice.reason if method == choice.method else None, said, _loss(method, now))
+    more_starts = said != caveat(method, now.level, taught_outside=False)
+    return Advice(choice.reason if method == choice.method else None, said, _loss(method, now), more_starts)
 
 
 def _loss(method: str, now: Circumstances) -> str | None:

@@ -28,4 +28,5 @@ def test_the_reason_is_printed_and_the_caveat_is_a_warning(
         "reason": advice.reason,
         "caveat": advice.caveat,
         "loss": advice.loss,
+        "more_starts": False,
     }

@@ -21,7 +21,13 @@ from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.child_process import ChildProcesses
 from blockful_py.cli.parties import serving_blocks
 from blockful_py.committee import drafting
-from blockful_py.errors import BlockNotFoundError, KeyDestroyedError, RunError, UnlearningError
+from blockful_py.errors import (
+    BlockNotFoundError,
+    KeyDestroyedError,
+    RefusedError,
+    RunError,
+    UnlearningError,
+)
 from blockful_py.forget import Forget
 from blockful_py.learning.sample_files import samples_from_bytes
 from blockful_py.learning.weights import Weights, equal, to_bytes
@@ -254,7 +260,7 @@ def every_version(machines: Machines) -> set[Uri]:
 def test_nobody_asks_for_anothers_model(published: Machines) -> None:
     with (
         published.participants["a"].run() as party,
-        pytest.raises(Exception, match="only its owner has it"),
+        pytest.raises(RefusedError, match="none of the request's starts is yours"),
     ):
         party.request(("s",), Forget.of_classes([3]), Paradigm.PARALLEL, None)
 

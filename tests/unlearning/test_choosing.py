@@ -69,6 +69,7 @@ def test_another_method_has_no_reason() -> None:
 def test_ancestors_that_teach_it_again_are_named(method: str) -> None:
     assert "teach it again" in str(advise(method, CLASS).caveat)
     assert "teach it again" in str(advise(method, replace(CLASS, taught_outside=None)).caveat)
+    assert advise(method, CLASS).more_starts, "a request that starts at the ancestors reaches them"
 
 
 def test_retraining_all_that_was_reached_has_no_caveat() -> None:
@@ -98,6 +99,8 @@ def test_where_the_request_reaches_all_who_were_taught_it() -> None:
     now = replace(CLASS, taught_outside=False)
     assert advise("retrain", now).caveat is None
     assert "not exact" in str(advise("gradient_ascent", now).caveat)
+    assert not advise("gradient_ascent", now).more_starts
+    assert not advise("clean_line", CLASS).more_starts
 
 
 def test_increments_reach_all_models_of_a_client() -> None:

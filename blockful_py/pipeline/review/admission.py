@@ -17,6 +17,7 @@ from blockful_py.pipeline.review.methods import (
     require_parts,
     require_review,
 )
+from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import Request
@@ -50,7 +51,8 @@ class RequestAdmission:
 
     It admits a request that was filed by an owner of a start and signed by the owners of all starts, whose
     method members sign for, and whose duration the federation's rules allow.  An account has one open request
-    at a time, and its next one waits.  Requests that can never be admitted are dismissed.
+    at a time, and its next one waits.  A signed request is admitted once, also if several of
+    its owners file it.  Requests that can never be admitted are dismissed.
     """
 
     def __init__(
@@ -65,6 +67,12 @@ class RequestAdmission:
         self._docket = docket
         self._attested = attested
         self._methods = methods
+
+    @classmethod
+    def of(cls, opened: OpenedRun) -> RequestAdmission:
+        """The review of a party with this run."""
+        attested, methods = opened.settings.committee.attested, opened.run.allowed_code
+        return cls(opened.contracts.participants, opened.docket, attested, methods)
 
     def review(self, number: int, admitted: bool) -> None:
         """Checks that this member would decide the same about the request.  Raises RefusedError if not."""
@@ -84,6 +92,28 @@ class RequestAdmission:
         filed = self._docket.entry(number)
         if filed.state is not RequestState.FILED:
             raise RefusedError(f"request {number} does not wait for a decision")
+        verdict = self._alone(filed)
+        first = self.first_filed(filed) if verdict.ruling is Ruling.ADMIT else None
+        if first is not None:
+            return AdmissionVerdict(Ruling.WAIT, f"request {first}, filed before it, is the same")
+        return verdict
+
+    def first_filed(self, filed: Filed) -> int | None:
+        """The earliest filing of the same file that members would admit now; None if `filed` is that.
+
+        A request may be filed by several of its signers at once.  None of them can hold another's filing up
+        by one that has to wait.
+        """
+        for other in self._docket.filed():
+            if other.number == filed.number:
+                return None
+            is_same = other.uri == filed.uri and other.state is RequestState.FILED
+            if is_same and self._alone(other).ruling is Ruling.ADMIT:
+                return other.number
+        return None
+
+    def _alone(self, filed: Filed) -> AdmissionVerdict:
+        """The ruling on an undecided request, regardless of other undecided ones."""
         if not self._participants.participant(filed.by).since:
             return AdmissionVerdict(Ruling.DISMISS, "the account that filed it is no participant any more")
         try:
@@ -101,7 +131,7 @@ class RequestAdmission:
                 Ruling.WAIT, f"the operator of this member does not allow the code {code}"
             )
         try:
-            self._require_admissible(status)
+            self.require_admissible(status)
         except NodeError:
             raise
         except BlockfulError as error:
@@ -115,7 +145,7 @@ class RequestAdmission:
         """Whether the time to deliver the request's file is over."""
         return self._participants.node.block_number() > filed.block_number + UNREAD_BLOCKS
 
-    def _require_admissible(self, status: RequestStanding) -> None:
+    def require_admissible(self, status: RequestStanding) -> None:
         """Checks a request.  Raises BlockfulError if it can never be carried out in this form."""
         filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
@@ -126,7 +156,8 @@ class RequestAdmission:
         require_all_models(request, record)
         owners = {record[start.name].node.statement.owner for start in request.starts}
         require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
-        if any(each.request == request for each in self._docket.admitted()):
+        asked = request.typed()  # an owner may sign the same once more, with another nonce
+        if any(each.request.typed() == asked for each in self._docket.admitted()):
             raise RefusedError("the same request was admitted before")
         gone = sorted(set(status.affected) - record.with_weights.keys())
         if status.is_parallel:

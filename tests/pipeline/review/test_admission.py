@@ -11,6 +11,8 @@ import pytest
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
+from blockful_py.crypto import curve
+from blockful_py.crypto.signature import recover
 from blockful_py.errors import BlockNotFoundError, ContractError, RefusedError
 from blockful_py.forget import Forget
 from blockful_py.pipeline.coordination.motions import decide_request
@@ -82,9 +84,7 @@ class Court:
     @property
     def admission(self) -> RequestAdmission:
         """A member's review of undecided requests."""
-        context = self.federation.context
-        attested, allowed = context.run.settings.committee.attested, context.run.allowed_code
-        return RequestAdmission(context.contracts.participants, context.docket, attested, allowed)
+        return RequestAdmission.of(self.federation)
 
     def decide(self, number: int, admitted: bool = True) -> None:
         context = self.federation.context
@@ -229,6 +229,65 @@ def test_the_same_request_is_admitted_once(court: Court) -> None:
     first, again = court.file(request), court.file(request)
     court.decide(first)
     assert "was admitted before" in dismissed(court.verdict(again))
+
+
+def signed_again(secret: int, digest: bytes) -> str:
+    """Another valid signature of the same digest: with the nonce 7 instead of the one of RFC 6979."""
+    r, n = curve.multiply_base(7).x, curve.N
+    s = pow(7, -1, n) * (int.from_bytes(digest, "big") + r * secret) % n
+    found = (r.to_bytes(32, "big") + (parity << 255 | min(s, n - s)).to_bytes(32, "big") for parity in (0, 1))
+    return next("0x" + each.hex() for each in found if recover(digest, each) == address_of(secret))
+
+
+def test_what_owners_signed_once_is_not_admitted_again_with_another_signature_of_one(court: Court) -> None:
+    """One of two owners asked twice with the other's signature, each time under a fresh one of its own."""
+    live, request = court.federation.contracts.live, court.request(("s", "t"))
+    court.decide(court.file(request))
+    digest = request.digest(live.chain_id, live.address)
+    fresh = (signed_again(court.secret("s"), digest), request.signatures[1])
+    again = request.model_copy(update={"signatures": fresh})
+    assert again != request and again.signers(live.chain_id, live.address) == request.signers(
+        live.chain_id, live.address
+    )
+    court.pass_blocks(3 * BLOCKS + 1)
+    assert "was admitted before" in dismissed(court.verdict(court.file(again)))
+
+
+def test_of_two_signers_that_file_at_once_the_first_is_admitted(court: Court) -> None:
+    request = court.request(("s", "t"), Paradigm.PARALLEL)
+    first, second = court.file(request, by="t"), court.file(request, by="s")
+    assert court.verdict(first) == AdmissionVerdict(Ruling.ADMIT)
+    assert court.verdict(second) == AdmissionVerdict(
+        Ruling.WAIT, f"request {first}, filed before it, is the same"
+    )
+    court.decide(first)
+    assert "was admitted before" in dismissed(court.verdict(second))
+    assert court.verdict(court.file(court.request())).ruling is Ruling.ADMIT  # s has no open request
+
+
+def test_no_signer_holds_the_others_filing_up_by_one_that_has_to_wait(court: Court) -> None:
+    court.decide(court.file(court.request(("t",)), by="t"))
+    both = court.request(("s", "t"))
+    blocked, good = court.file(both, by="t"), court.file(both, by="s")
+    assert "of the same account is open" in court.verdict(blocked).reason
+    assert court.verdict(good) == AdmissionVerdict(Ruling.ADMIT)
+    court.decide(good)
+    assert "was admitted before" in dismissed(court.verdict(blocked))
+
+
+@pytest.mark.parametrize("by", ["a", "t"])
+def test_a_copy_that_is_filed_first_and_not_admissible_holds_nobody_up(court: Court, by: str) -> None:
+    """By a participant without a start, or by a signer for too long."""
+    both = court.request(("s", "t"))
+    copy, good = court.file(both, by=by, blocks=100 * BLOCKS), court.file(both, by="s")
+    assert court.verdict(good) == AdmissionVerdict(Ruling.ADMIT)
+    dismissed(court.verdict(copy))
+
+
+def test_a_signer_with_an_open_request_signs_another_that_a_signer_without_one_files(court: Court) -> None:
+    """The open request counts for the account that filed it."""
+    court.decide(court.file(court.request(("t",)), by="t"))
+    assert court.verdict(court.file(court.request(("s", "t")), by="s")).ruling is Ruling.ADMIT
 
 
 def test_a_start_that_was_published_later_is_none(court: Court) -> None:
