@@ -137,6 +137,13 @@ PARTICIPANT = Group(
         Command("log", "participant:log", "Show what a participant did."),
         Command("request", "participant:request", "File a request that starts at own models.", WARNING),
         Command("certificate", "participant:certificate", "Have a finished request certified.", WARNING),
+        Command(
+            "forget-person",
+            "participant_persons:forget_person",
+            "File a request for a person's rows.",
+            WARNING,
+        ),
+        Command("persons", "participant_persons:persons", "List the cases of persons, with deadlines."),
         Command("pause", "participant:pause", "Start no new work."),
         Command("resume", "participant:resume", "Go on after a pause."),
         Command("leave", "participant:leave", "Leave the federation."),

@@ -26,6 +26,7 @@ from blockful_py.cli.options import (
     Monitor,
     OwnCallbacks,
     PassphraseFile,
+    PersonColumn,
 )
 from blockful_py.cli.parties import called, nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
@@ -58,6 +59,7 @@ def init(
         ),
     ] = None,
     label: LabelColumn = None,
+    person: PersonColumn = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -71,9 +73,10 @@ def init(
     if data is not None:
         from blockful_py.participant.bringing import OwnFile
 
-        own = OwnFile.read(data, label)
-    elif label is not None:
-        raise SettingsError("--label is a column of --data: give both, or neither.")
+        own = OwnFile.read(data, label, person)
+    elif label is not None or person is not None:
+        column = "--person" if label is None else "--label"
+        raise SettingsError(f"{column} is a column of --data: give both, or neither.")
     keys = party.init(passphrase_from(passphrase_file, repeat=True))
     public = own.hand_out(party.public, keys.account) if own else 0
     brought = {"label": own.label, "rows": len(own.rows), "public": public} if own else {}
@@ -116,6 +119,7 @@ def join(
             show_default=False,
         ),
     ] = None,
+    person: PersonColumn = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -143,6 +147,7 @@ def join(
             progress=out,
             code=code,
             discloses=disclose,
+            person=person,
             tell=said.append,
         )
     number = run.party.user if run.party else None
@@ -222,6 +227,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    from blockful_py.cli.participant_persons import case_warnings
+
     with _service_of(party, keys) as participant:
         catalogue = participant.catalogue()
         own = {
@@ -239,6 +246,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             for model in own
             if (done := catalogue[model].node.redaction) and (claims := done.claims) and claims.is_loss
         }
+        warnings = case_warnings(party, keys, {each.number: each.stage for each in requests})
         document = {
             "participant": participant.user,
             "name": name,
@@ -252,6 +260,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "next": None if work is None else {"models": work.models, "request": work.request},
             "withheld": why if work is not None else None,
             "requests": [asdict(each) for each in requests],
+            "warnings": warnings,
         }
     out.result(document)
     out.say(f"participant {called(participant.user, name)}{', paused' if party.is_paused else ''}")
@@ -263,6 +272,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     for model, lost in worse.items():
         figures = f"{100 * lost['before']:.1f} % before, {100 * lost['after']:.1f} % now"
         out.say(f"{model} is worse on the data to keep, by more than chance explains: {figures}")
+    for warning in warnings:
+        out.say(f"warning: {warning}")
     if withdrawn:
         out.say(f"without weights, because their owners did not answer a request: {', '.join(withdrawn)}")
     if work is not None:

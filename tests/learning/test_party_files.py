@@ -218,11 +218,11 @@ def test_a_founder_has_public_rows_alone(tmp_path: Path) -> None:
     data = load_dataset("parties", 0, CPU, DataOptions(str(parts)))
     assert len(data.train) == len(data.test) + len(data.proxy) == 12
     assert data.rule is not None
-    own, said = own_samples(
+    own = own_samples(
         tmp_path / "north.csv", SampleRule.parse(data.rule), parts / "north.parquet", generator(0)
     )
-    assert (len(own.train), len(own.test)) == (24, 6)
-    assert said[1] == "classes: 0 no, 1 yes"
+    assert (len(own.dataset.train), len(own.dataset.test)) == (24, 6)
+    assert own.said[1] == "classes: 0 no, 1 yes"
 
 
 @pytest.mark.parametrize("name", ["north.xlsx", "missing.csv"])

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Persons who ask a participant to be forgotten: their rows, their cases, the answers to them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from blockful_py.cli.console import Output
+from blockful_py.cli.options import AsJson, MethodName, PassphraseFile
+from blockful_py.cli.participant import Folder, _opened, _run_of, _service_of
+from blockful_py.cli.unlearn import advised, show_advice
+from blockful_py.errors import SettingsError
+
+if TYPE_CHECKING:
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.participant.cases import Case
+    from blockful_py.participant.folder import ParticipantFolder
+    from blockful_py.record.request_state import RequestStage
+
+MAX_IDS_BYTES = 1 << 20
+STDIN = "-"
+
+
+def forget_person(
+    folder: Folder,
+    id_file: Annotated[
+        str | None,
+        typer.Option(
+            "--id-file",
+            metavar="FILE",
+            help=f"File with a person's identifier on each line; {STDIN} reads standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id",
+            metavar="ID",
+            help="A person's identifier. Repeatable. It stays in the shell's history, and others on this "
+            "machine see it in the list of processes: prefer --id-file.",
+        ),
+    ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Only note the cases, to be filed together later.")
+    ] = False,
+    collected: Annotated[
+        bool, typer.Option("--collected", help="File all collected cases, in one request.")
+    ] = False,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            metavar="DAYS",
+            help="Days until the person must have an answer. Default: a month (GDPR, article 12(3)).",
+            min=1,
+            max=3660,
+            show_default=False,
+        ),
+    ] = None,
+    method: MethodName = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the rows of persons and file a request for them, which starts at all own models.
+
+    The rows are found by the column that `participant join --person` named.  Identifiers are taken without
+    white space around them; upper and lower case and leading zeros count.
+
+    Example: blockful participant forget-person hospital --id-file letter.txt --collect
+    """
+    texts = [*(ids or ()), *(() if id_file is None else _lines(id_file))]
+    if bool(texts) == collected or (collect and collected):
+        raise SettingsError("name persons with --id-file or --id, or give --collected: one of the two.")
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    from blockful_py.participant.cases import CasesFile
+    from blockful_py.participant.forgetting import PersonRequests, noted
+    from blockful_py.participant.persons import Persons
+
+    index, file = Persons(party, keys), CasesFile(party, keys)
+    asked = [index.name(text) for text in texts]
+    with file.writing():
+        rows = index.read()
+        cases = noted(file.read(), rows, asked, date.today(), days)
+        if collect:
+            file.write(file.read().having(cases))
+            out.result({"cases": [_about(each, {}) for each in cases]})
+            _say(out, cases, {})
+            out.say("to file all that are collected:")
+            out.command("blockful", "participant", "forget-person", folder, "--collected")
+            return
+        with _run_of(party, keys) as opened:
+            requests = PersonRequests(opened, keys.account, rows, file)
+            known = file.read()
+            chosen = (
+                [each for each in known.cases if each.is_collected(requests.stages)]
+                if collected
+                else noted(known, rows, asked, date.today(), days)
+            )
+            file.write(known.having(chosen))
+            models = requests.models()
+            number, cases = requests.file([each.number for each in chosen], method)
+            stages = dict(requests.stages)
+            if number is not None:
+                filed, stages[number] = opened.filed(number), opened.stage(number)
+                advice = opened.federation.advice(filed)
+    document = {"request": number, "models": list(models), "cases": [_about(each, stages) for each in cases]}
+    out.result(document if number is None else {**document, **advised(filed.method, advice)})
+    _say(out, cases, stages)
+    if number is None:
+        out.say("nothing is left to be filed" if cases else "no case is collected")
+        return
+    show_advice(out, filed.method, advice)
+    out.say(
+        f"request {number} is {stages[number]}: it names {len(filed.samples)} rows, which "
+        f"{', '.join(models)} were trained on; to follow it, and to answer the persons:"
+    )
+    out.command("blockful", "participant", "persons", folder)
+
+
+def persons(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJson = False) -> None:
+    """List the cases of persons who asked to be forgotten, with their deadlines.
+
+    Example: blockful participant persons hospital
+    """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    from blockful_py.participant.cases import CasesFile, due_in
+
+    with _service_of(party, keys) as participant:
+        stages = {each.number: each.stage for each in participant.statuses(participant.catalogue())}
+    cases, today = CasesFile(party, keys).read().cases, date.today()
+    out.result({"cases": [_about(each, stages) for each in cases]})
+    table = Table("case", "received", "due", "", "rows", "state", box=None, pad_edge=False)
+    for each in cases:
+        left = "" if each.answered else due_in((each.due - today).days)
+        dates = (str(each.received), str(each.due), left)
+        table.add_row(str(each.number), *dates, str(len(each.rows)), each.standing(stages))
+    out.say(table if cases else "no person has asked to be forgotten")
+
+
+def case_warnings(
+    party: ParticipantFolder, keys: ReaderKeys, stages: Mapping[int, RequestStage]
+) -> list[str]:
+    """Warnings of cases whose deadline is near or over, or whose request failed.
+
+    `stages`: of requests, by number.
+    """
+    if not party.cases.exists():
+        return []
+    from blockful_py.participant.cases import CasesFile
+
+    warnings = (each.warning(date.today(), stages) for each in CasesFile(party, keys).read().cases)
+    return [each for each in warnings if each is not None]
+
+
+def _about(case: Case, stages: Mapping[int, RequestStage]) -> dict[str, object]:
+    """A case in JSON, without its person."""
+    return {
+        "case": case.number,
+        "received": str(case.received),
+        "due": str(case.due),
+        "rows": len(case.rows),
+        "tested": case.tested,
+        "public": case.handed_out,
+        "request": case.request,
+        "state": case.standing(stages),
+        "answered": None if case.answered is None else str(case.answered),
+    }
+
+
+def _say(out: Output, cases: Iterable[Case], stages: Mapping[int, RequestStage]) -> None:
+    for case in cases:
+        out.say(f"case {case.number}, due on {case.due}: {len(case.rows)} rows; {case.standing(stages)}")
+        if case.tested:
+            what = "are public: others have them, and no request takes them back"
+            if not case.handed_out:
+                what = "are test samples, which no model was trained on"
+            out.say(f"  {case.tested} more rows of the person {what}")
+
+
+def _lines(file: str) -> list[str]:
+    """The identifiers in a file, one a line.  Raises SettingsError if it cannot be read, or has none."""
+    try:
+        if file == STDIN:
+            data = sys.stdin.buffer.read(MAX_IDS_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                data = opened.read(MAX_IDS_BYTES + 1)
+        lines = data[: MAX_IDS_BYTES + 1].decode("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"the identifiers in {file} cannot be read ({error}): save them as UTF-8."
+        ) from None
+    if len(data) > MAX_IDS_BYTES:
+        raise SettingsError(
+            f"{file} has more than {MAX_IDS_BYTES:,} bytes: give fewer identifiers at a time."
+        )
+    found = [line for line in lines if line.strip()]
+    if not found:
+        raise SettingsError(f"{file} has no identifier: write one on each line.")
+    return found
