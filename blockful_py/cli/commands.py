@@ -144,6 +144,7 @@ PARTICIPANT = Group(
             WARNING,
         ),
         Command("persons", "participant_persons:persons", "List the cases of persons, with deadlines."),
+        Command("answer", "participant_persons:answer", "Write the answer to a person.", WARNING),
         Command("pause", "participant:pause", "Start no new work."),
         Command("resume", "participant:resume", "Go on after a pause."),
         Command("leave", "participant:leave", "Leave the federation."),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -16,7 +17,7 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, MethodName, PassphraseFile
 from blockful_py.cli.participant import Folder, _opened, _run_of, _service_of
 from blockful_py.cli.unlearn import advised, show_advice
-from blockful_py.errors import SettingsError
+from blockful_py.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
     from blockful_py.keys.reader_keys import ReaderKeys
@@ -117,10 +118,9 @@ def forget_person(
         out.say("nothing is left to be filed" if cases else "no case is collected")
         return
     show_advice(out, filed.method, advice)
-    out.say(
-        f"request {number} is {stages[number]}: it names {len(filed.samples)} rows, which "
-        f"{', '.join(models)} were trained on; to follow it, and to answer the persons:"
-    )
+    named, trained = _rows(len(filed.samples)), ", ".join(models)
+    out.say(f"request {number} is {stages[number]}: it names {named}; models trained on them: {trained}")
+    out.say("to follow it, and to answer the persons:")
     out.command("blockful", "participant", "persons", folder)
 
 
@@ -142,6 +142,67 @@ def persons(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJ
         dates = (str(each.received), str(each.due), left)
         table.add_row(str(each.number), *dates, str(len(each.rows)), each.standing(stages))
     out.say(table if cases else "no person has asked to be forgotten")
+
+
+def answer(
+    folder: Folder,
+    number: Annotated[int, typer.Argument(metavar="CASE", help="Number of the case.", min=1)],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the answer.")],
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Maximum wait until the request is complete.", min=0)
+    ] = 0.0,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the answer to a person whose request was carried out: a page and a document.
+
+    It says what was asked, what was done and how it was checked, by the committee's certificate, which the
+    command has issued if the run has none.  It has neither the identifier nor numbers of rows.
+
+    Example: blockful participant answer hospital 1 --output answers
+    """
+    out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
+    from blockful_py.participant.cases import CasesFile
+    from blockful_py.report.runs.answer_page import AnsweredCase, answer_of, write_answer
+    from blockful_py.report.runs.certificate_page import keep, kept, kept_name
+
+    file, today = CasesFile(party, keys), date.today()
+    with file.writing():
+        case = file.read()[number]
+        filing = case.filing
+        if filing is None or filing.request is None:
+            raise RunError(
+                f"case {number} is not filed: `blockful participant forget-person {shlex.quote(str(folder))} "
+                "--collected`."
+            )
+        with _run_of(party, keys) as opened:
+            run, request = opened.federation.run, opened.filed(filing.request)
+            certificate = kept(request, run.certificates)
+            if certificate is None:
+                certificate = opened.certificate(filing.request, wait)
+                keep(certificate, run.certificates)
+            user = opened.federation.setup.users[0].index
+        account = "0x" + keys.account.hex()
+        named = set(case.rows) & set(filing.rows)
+        about = AnsweredCase(
+            number=number,
+            owner=run.settings.federation.party(user, account) or account,
+            received=case.received,
+            due=case.due,
+            answered=today,
+            rows=len(case.rows),
+            earlier=len(case.rows) - len(named),
+            request=filing.request,
+            together=len(filing.rows),
+            tested=case.tested,
+            handed_out=case.handed_out,
+        )
+        made = answer_of(about, certificate, kept_name(request))
+        page, document = write_answer(made, output)
+        file.write(file.read().having([case.model_copy(update={"answered": today})]))
+    out.result({"case": number, "page": str(page), "document": str(document)})
+    out.say(f"{page} and {document}: give both to the person")
+    out.say(f"the certificate, if the person asks for it: {run.certificates / kept_name(request)}")
 
 
 def case_warnings(
@@ -176,12 +237,16 @@ def _about(case: Case, stages: Mapping[int, RequestStage]) -> dict[str, object]:
 
 def _say(out: Output, cases: Iterable[Case], stages: Mapping[int, RequestStage]) -> None:
     for case in cases:
-        out.say(f"case {case.number}, due on {case.due}: {len(case.rows)} rows; {case.standing(stages)}")
-        if case.tested:
-            what = "are public: others have them, and no request takes them back"
-            if not case.handed_out:
-                what = "are test samples, which no model was trained on"
-            out.say(f"  {case.tested} more rows of the person {what}")
+        out.say(f"case {case.number}, due on {case.due}: {_rows(len(case.rows))}; {case.standing(stages)}")
+        if case.tested and case.handed_out:
+            rows = f"{_rows(case.tested)} of the person made public"
+            out.say(f"  and {rows}: others have copies, and no request takes them back")
+        elif case.tested:
+            out.say(f"  and {_rows(case.tested)} of the person to test on, which no model was trained on")
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
 
 
 def _lines(file: str) -> list[str]:

@@ -72,7 +72,7 @@ class PersonIndex(Part):
             )
         if both and self.handed_out:
             lines.append(
-                f"{both:,} persons have public rows and others: public ones cannot be taken back. "
+                f"persons with public rows and others: {both:,}; public rows cannot be taken back. "
                 "`participant init --person` keeps persons whole."
             )
         return lines
