@@ -182,11 +182,12 @@ def answer(
                 certificate = opened.certificate(filing.request, wait)
                 keep(certificate, run.certificates)
             user = opened.federation.setup.users[0].index
-        account = "0x" + keys.account.hex()
-        named = set(case.rows) & set(filing.rows)
+        account, named = "0x" + keys.account.hex(), set(case.rows) & set(filing.rows)
+        name = run.settings.federation.party(user, account)
         about = AnsweredCase(
             number=number,
-            owner=run.settings.federation.party(user, account) or account,
+            owner=f'"{name}"' if name else account,
+            account=account,
             received=case.received,
             due=case.due,
             answered=today,

@@ -166,7 +166,7 @@ def test_persons_get_an_answer_without_identifiers_and_rows(owner: Owner) -> Non
     assert answer["kind"].startswith("Exact given the graph, spot-checked: ") and answer["kind"] in page
     assert (answer["case"]["rows"], answer["case"]["together"], answer["case"]["tested"]) == (1, 5, 1)
     for text in (page, json.dumps(answer)):
-        assert "had made 1 record more of yours public" in text
+        assert "had made 1 record more of yours public, to measure" in text
         assert not any(word in text for word in ("berta", "0072", "1:2", "1:5"))
     kept = owner.participant.folder.run / "certificates" / answer["file"]
     assert owner.folder.joinpath(kept).exists()
@@ -219,10 +219,10 @@ def test_rows_of_earlier_requests_are_left_out(owner: Owner) -> None:
 
 
 def test_a_lapsed_request_is_warned_of_and_filed_again(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = RequestStanding.stage.func
+    honest: Any = RequestStanding.stage
 
-    def lapsed(status: RequestStanding) -> RequestStage:
-        return RequestStage.LAPSED if status.number == 3 else honest(status)
+    def lapsed(status: RequestStanding) -> Any:
+        return RequestStage.LAPSED if status.number == 3 else honest.func(status)
 
     monkeypatch.setattr(RequestStanding, "stage", property(lapsed))
     assert "request 3 is lapsed, to be filed again" in owner("status").out

@@ -31,7 +31,8 @@ class AnsweredCase:
     """The case that an answer is about.
 
     Attributes:
-        owner: the owner's name, in its own words, and its account.
+        owner: the owner's name in quotation marks, since these are its own words; its account without one.
+        account: `0x...`.
         rows: number of the person's rows that models were trained on.
         earlier: number of these that earlier requests had named.
         together: number of rows that the request names, of all persons.
@@ -41,6 +42,7 @@ class AnsweredCase:
 
     number: int
     owner: str
+    account: str
     received: date
     due: date
     answered: date
@@ -135,9 +137,8 @@ def _asked(case: AnsweredCase) -> Iterator[str]:
         yield f"An earlier request had named {case.earlier} of them already."
     if case.tested and case.handed_out:
         yield (
-            f"Attention: {case.owner} had made {_records(case.tested)} more of yours public before you asked. "
-            "Models were measured on them, not trained. Anybody may have copies, and no request takes them "
-            "back."
+            f"Attention: {case.owner} had made {_records(case.tested)} more of yours public, to measure "
+            "models on them. Anybody may have copies, and no request takes them back."
         )
     elif case.tested:
         yield f"{case.owner} used {_records(case.tested)} more of yours to test its models, not to train any."
