@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -227,7 +227,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), _opened(folder, passphrase_file)
-    from blockful_py.cli.participant_persons import case_warnings
+    from blockful_py.participant.cases import CasesFile
 
     with _service_of(party, keys) as participant:
         catalogue = participant.catalogue()
@@ -246,7 +246,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             for model in own
             if (done := catalogue[model].node.redaction) and (claims := done.claims) and claims.is_loss
         }
-        warnings = case_warnings(party, keys, {each.number: each.stage for each in requests})
+        stages = {each.number: each.stage for each in requests}
+        warnings = CasesFile(party, keys).read().warnings(date.today(), stages)
         document = {
             "participant": participant.user,
             "name": name,

@@ -20,9 +20,7 @@ from blockful_py.cli.unlearn import advised, show_advice
 from blockful_py.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
-    from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.participant.cases import Case
-    from blockful_py.participant.folder import ParticipantFolder
     from blockful_py.record.request_state import RequestStage
 
 MAX_IDS_BYTES = 1 << 20
@@ -204,21 +202,6 @@ def answer(
     out.result({"case": number, "page": str(page), "document": str(document)})
     out.say(f"{page} and {document}: give both to the person")
     out.say(f"the certificate, if the person asks for it: {run.certificates / kept_name(request)}")
-
-
-def case_warnings(
-    party: ParticipantFolder, keys: ReaderKeys, stages: Mapping[int, RequestStage]
-) -> list[str]:
-    """Warnings of cases whose deadline is near or over, or whose request failed.
-
-    `stages`: of requests, by number.
-    """
-    if not party.cases.exists():
-        return []
-    from blockful_py.participant.cases import CasesFile
-
-    warnings = (each.warning(date.today(), stages) for each in CasesFile(party, keys).read().cases)
-    return [each for each in warnings if each is not None]
 
 
 def _about(case: Case, stages: Mapping[int, RequestStage]) -> dict[str, object]:

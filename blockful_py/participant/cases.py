@@ -108,6 +108,10 @@ class Cases(Part):
         """A person's newest case; None without one."""
         return next((case for case in reversed(self.cases) if case.person == person), None)
 
+    def warnings(self, today: date, stages: Mapping[int, RequestStage]) -> list[str]:
+        """The warnings of all cases, as `Case.warning`."""
+        return [said for case in self.cases if (said := case.warning(today, stages)) is not None]
+
     def having(self, changed: Iterable[Case]) -> Cases:
         """The cases with these, which replace those of their numbers."""
         numbered = {case.number: case for case in (*self.cases, *changed)}
