@@ -20,7 +20,7 @@ from blockful_py.cli.unlearn import advised, show_advice
 from blockful_py.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
-    from blockful_py.participant.cases import Case
+    from blockful_py.participant.cases import PersonCase
     from blockful_py.record.request_state import RequestStage
 
 MAX_IDS_BYTES = 1 << 20
@@ -154,7 +154,7 @@ def answer(
 ) -> None:
     """Write the answer to a person whose request was carried out: a page and a document.
 
-    It says what was asked, what was done and how it was checked, by the committee's certificate, which the
+    It names the request, its outcome and the members' checks, by the committee's certificate, which the
     command has issued if the run has none.  It has neither the identifier nor numbers of rows.
 
     Example: blockful participant answer hospital 1 --output answers
@@ -204,7 +204,7 @@ def answer(
     out.say(f"the certificate, if the person asks for it: {run.certificates / kept_name(request)}")
 
 
-def _about(case: Case, stages: Mapping[int, RequestStage]) -> dict[str, object]:
+def _about(case: PersonCase, stages: Mapping[int, RequestStage]) -> dict[str, object]:
     """A case in JSON, without its person."""
     return {
         "case": case.number,
@@ -219,7 +219,7 @@ def _about(case: Case, stages: Mapping[int, RequestStage]) -> dict[str, object]:
     }
 
 
-def _say(out: Output, cases: Iterable[Case], stages: Mapping[int, RequestStage]) -> None:
+def _say(out: Output, cases: Iterable[PersonCase], stages: Mapping[int, RequestStage]) -> None:
     for case in cases:
         out.say(f"case {case.number}, due on {case.due}: {_rows(len(case.rows))}; {case.standing(stages)}")
         if case.tested and case.handed_out:

@@ -41,7 +41,7 @@ class Filing(Part):
     request: int | None = None
 
 
-class Case(Part):
+class PersonCase(Part):
     """A person's case.
 
     Attributes:
@@ -95,25 +95,25 @@ class Cases(Part):
     """All cases, by ascending number."""
 
     format: Literal["blockful-cases/1"] = "blockful-cases/1"
-    cases: tuple[Case, ...] = ()
+    cases: tuple[PersonCase, ...] = ()
 
-    def __getitem__(self, number: int) -> Case:
+    def __getitem__(self, number: int) -> PersonCase:
         """A case.  Raises RunError for an unknown number."""
         for case in self.cases:
             if case.number == number:
                 return case
         raise RunError(f"there is no case {number}: see `blockful participant persons`.")
 
-    def of(self, person: str) -> Case | None:
+    def of(self, person: str) -> PersonCase | None:
         """A person's newest case; None without one."""
         return next((case for case in reversed(self.cases) if case.person == person), None)
 
     def warnings(self, today: date, stages: Mapping[int, RequestStage]) -> list[str]:
-        """The warnings of all cases, as `Case.warning`."""
+        """The warnings of all cases, as `PersonCase.warning`."""
         return [said for case in self.cases if (said := case.warning(today, stages)) is not None]
 
-    def having(self, changed: Iterable[Case]) -> Cases:
-        """The cases with these, which replace those of their numbers."""
+    def having(self, changed: Iterable[PersonCase]) -> Cases:
+        """The cases with these, which replace cases of the same numbers."""
         numbered = {case.number: case for case in (*self.cases, *changed)}
         return Cases(cases=tuple(numbered[number] for number in sorted(numbered)))
 

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from blockful_py.errors import RunError, UnlearningError
 from blockful_py.forget import Forget, Level
-from blockful_py.participant.cases import FAILED, Case, Cases, CasesFile, Filing, a_month_after
+from blockful_py.participant.cases import FAILED, Cases, CasesFile, Filing, PersonCase, a_month_after
 from blockful_py.participant.persons import PersonIndex
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.review.admission import models_of
@@ -24,13 +24,13 @@ from blockful_py.types import Address, Paradigm, RequestState
 
 def noted(
     cases: Cases, index: PersonIndex, persons: Sequence[str], today: date, days: int | None
-) -> tuple[Case, ...]:
+) -> tuple[PersonCase, ...]:
     """A case for each person, in order: the present one if it covers all rows, else a new one.
 
     `days`: length of a new case's deadline; None for a month.  Raises RunError, which counts the persons from
     1, if the index does not have one, or no model was trained on its rows.
     """
-    found = list[Case]()
+    found = list[PersonCase]()
     for number, person in enumerate(dict.fromkeys(persons), start=1):
         rows, tested = index.trained.get(person, ()), index.tested.get(person, 0)
         which = f"identifier {number}" if len(persons) > 1 else "the identifier"
@@ -40,7 +40,7 @@ def noted(
         if last is not None and last.filing is None:
             last = last.model_copy(update={"rows": rows})
         elif last is None or set(rows) - set(last.rows):
-            last = Case(
+            last = PersonCase(
                 number=max((case.number for case in (*cases.cases, *found)), default=0) + 1,
                 person=person,
                 received=today,
@@ -82,7 +82,7 @@ class PersonRequests:
     """Files requests for cases.  The caller holds `CasesFile.writing`."""
 
     def __init__(self, run: PartyRun, account: Address, index: PersonIndex, file: CasesFile) -> None:
-        """Takes up what an interrupted call left.  Raises as `Docket`; KeystoreError for the cases' file."""
+        """Completes the notes of an interrupted call.  Raises as `Docket` and `CasesFile.read`."""
         self._run = run
         self._index = index
         self._file = file
@@ -104,17 +104,18 @@ class PersonRequests:
         everything = Forget.of_clients([self._user])
         return models_of(everything, self._run.federation.catalogue())
 
-    def file(self, numbers: Sequence[int], method: str | None) -> tuple[int | None, tuple[Case, ...]]:
+    def file(self, numbers: Sequence[int], method: str | None) -> tuple[int | None, tuple[PersonCase, ...]]:
         """Files one request for the rows of these cases that no request of this participant has yet.
 
         A case whose rows all have a request takes the newest one of these.  Returns the number of the new
-        request, None if none was needed, and the cases.  Raises as `PartyRun.request`; UnlearningError if
-        only all data or no model could forget them.
+        request, or None if every row has one, and the cases.
+
+        Raises as `PartyRun.request`; UnlearningError if only all data or no model could forget them.
         """
         live = [each for each in self._asked if each.stage not in FAILED]
         by_row = {row: each for each in live for row in each.rows(self._user, self._index.size)}
         cases = self._file.read()
-        wanted = list[Case]()
+        wanted = list[PersonCase]()
         for each in (cases[number] for number in numbers):
             rows = self._index.trained.get(each.person, ())
             case = each.model_copy(update={"rows": rows})
@@ -135,7 +136,7 @@ class PersonRequests:
         cases = self._file.read()
         return request, tuple(cases[number] for number in numbers)
 
-    def _note(self, cases: Sequence[Case], filing: Filing) -> None:
+    def _note(self, cases: Sequence[PersonCase], filing: Filing) -> None:
         """Writes a filing into its cases."""
         update = {"filing": filing, "answered": None}
         self._file.write(self._file.read().having(each.model_copy(update=update) for each in cases))

@@ -28,7 +28,7 @@ class LockedDocument(Generic[Document]):
     """The document of one kind at a path; readable and writable by the file's user alone."""
 
     def __init__(self, path: Path, kind: type[Document], keys: ReaderKeys, limit: int) -> None:
-        """`limit`: maximum size in bytes."""
+        """Opens nothing yet.  `limit`: maximum size in bytes."""
         self._path = path
         self._kind = kind
         self._key = secretbox.derive(keys.encryption_secret, DST_DOCUMENT)

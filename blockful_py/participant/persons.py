@@ -3,8 +3,8 @@
 
     person = HMAC-SHA256(HKDF-SHA256(encryption secret, DST_PERSON), identifier)    as 64 hexadecimal digits
 
-`identifier` is normalised (`learning.datasets.parties.rows.identifier`).  So the file gives away nothing
-without the folder's keys, and holds no identifier even to those who have them.
+`identifier` is normalised (`learning.datasets.parties.rows.identifier`).  So the file tells its size alone
+without the folder's keys, and has no identifier in it even with them.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pytest
 from blockful_py.errors import KeystoreError, RunError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant import locked_document
-from blockful_py.participant.cases import Case, Cases, CasesFile, Filing, a_month_after, due_in
+from blockful_py.participant.cases import Cases, CasesFile, Filing, PersonCase, a_month_after, due_in
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.forgetting import noted
 from blockful_py.participant.persons import PersonIndex, Persons
@@ -53,9 +53,9 @@ def hospital(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hospital:
     return Hospital(tmp_path / "hospital", monkeypatch)
 
 
-def case(**fields: object) -> Case:
+def case(**fields: object) -> PersonCase:
     document = {"number": 1, "person": "a" * 64, "received": TODAY, "due": TODAY, "rows": (0,), **fields}
-    return Case.model_validate(document)
+    return PersonCase.model_validate(document)
 
 
 def test_rows_are_found_by_the_identifier(hospital: Hospital) -> None:

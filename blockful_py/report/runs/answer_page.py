@@ -65,7 +65,7 @@ class AnsweredModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PersonAnswer:
     """Content of the answer.
 
     Attributes:
@@ -91,7 +91,7 @@ class Answer:
     format: str = FORMAT
 
 
-def answer_of(case: AnsweredCase, certificate: ErasureCertificate, file: str) -> Answer:
+def answer_of(case: AnsweredCase, certificate: ErasureCertificate, file: str) -> PersonAnswer:
     """The answer by a certificate in a `file` of this name.  Raises VerificationError for a false one."""
     checked = check_certificate(certificate)
     page = page_of(certificate, checked, file)
@@ -108,7 +108,7 @@ def answer_of(case: AnsweredCase, certificate: ErasureCertificate, file: str) ->
         outcome = "withdrawn" if model.new_weights is None else "replaced"
         models.append(AnsweredModel(model.name, outcome, model.version_after, how))
     own = PlainPart("What did you ask?", tuple(_asked(case)))
-    return Answer(
+    return PersonAnswer(
         case=case,
         decided=page.decided,
         kind=page.kind,
@@ -152,7 +152,7 @@ def _records(count: int) -> str:
     return f"{count} record{'' if count == 1 else 's'}"
 
 
-def write_answer(answer: Answer, folder: Path) -> tuple[Path, Path]:
+def write_answer(answer: PersonAnswer, folder: Path) -> tuple[Path, Path]:
     """Writes `answer-<case>.html` and `.json`; returns both paths.  Raises RunError if that fails."""
     page, document = (folder / f"answer-{answer.case.number}.{kind}" for kind in ("html", "json"))
     text = page_templates().get_template("answer.html.j2").render(answer=answer, case=answer.case)

@@ -49,7 +49,7 @@ def drawn_public(rows: PartyRows, label: str, stream: torch.Generator) -> tuple[
     """Draws the public rows; returns (public, kept) row numbers, each ascending.
 
     All rows of a person are on one side.  Persons are taken in random order, each if all its rows fit into
-    what is left of their classes' SHARE.  Of a class without a public row then, if several persons have it,
+    the rest of their classes' SHARE.  Of a class without a public row then, if several persons have it,
     the one with the fewest rows becomes public.
 
     Raises LearningError if no class has two rows, or each class with two is one person's.
@@ -112,8 +112,8 @@ def about_public(path: Path) -> AboutParty | None:
 def kept_rows(rows: PartyRows, path: Path) -> tuple[list[int], list[int]]:
     """Splits a party's file by the public rows handed out in `path`; returns (public, kept) row numbers.
 
-    Of equal rows, those of a person whose rows are all public come first.  Raises LearningError if the file
-    has changed since and lacks a public row.
+    A public row that several persons have counts as the one's whose rows are all public, if there is one.
+    Raises LearningError if the file has changed since and lacks a public row.
     """
     handed, keys = Counter(_keys(read_rows(path))), _keys(rows)
     public = set[int]()

@@ -50,7 +50,7 @@ class PartyRows:
         return tuple(name for name, values in self.columns.items() if isinstance(values[0], bytes))
 
     def by_person(self) -> list[list[int]]:
-        """Row numbers, ascending: those of each person together, and each row without a person alone."""
+        """Row numbers, ascending: each person's together, and each row without a person alone."""
         groups: dict[str | int, list[int]] = {}
         for row, person in enumerate(self.persons or [None] * len(self)):
             groups.setdefault(row if person is None else person, []).append(row)
