@@ -103,8 +103,8 @@ def own_samples(
     rows = read_rows(path, person)
     if rule.label not in rows.columns:
         raise LearningError(f"{path} has no column {rule.label!r}, where this federation has its labels.")
-    test, train = kept_rows(rows, public) if public.exists() else drawn_public(rows, rule.label, stream)
     samples = rule.samples(rows)
+    test, train = kept_rows(rows, public) if public.exists() else drawn_public(rows, rule.label, stream)
     none = samples.at(torch.zeros(0, dtype=torch.int64))
     said = [
         f"{len(train):,} rows of {path} are samples to train on, {len(test):,} to test on",
