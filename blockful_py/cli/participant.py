@@ -247,7 +247,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             if (done := catalogue[model].node.redaction) and (claims := done.claims) and claims.is_loss
         }
         stages = {each.number: each.stage for each in requests}
-        warnings = CasesFile(party, keys).read().warnings(date.today(), stages)
+        warnings = CasesFile(party, keys).warnings(date.today(), stages)
         document = {
             "participant": participant.user,
             "name": name,

@@ -165,40 +165,43 @@ def answer(
     from blockful_py.report.runs.certificate_page import keep, kept, kept_name
 
     file, today = CasesFile(party, keys), date.today()
-    with file.writing():
-        case = file.read()[number]
-        filing = case.filing
-        if filing is None or filing.request is None:
-            raise RunError(
-                f"case {number} is not filed: `blockful participant forget-person {shlex.quote(str(folder))} "
-                "--collected`."
-            )
-        with _run_of(party, keys) as opened:
-            run, request = opened.federation.run, opened.filed(filing.request)
-            certificate = kept(request, run.certificates)
-            if certificate is None:
-                certificate = opened.certificate(filing.request, wait)
-                keep(certificate, run.certificates)
-            user = opened.federation.setup.users[0].index
-        account, named = "0x" + keys.account.hex(), set(case.rows) & set(filing.rows)
-        name = run.settings.federation.party(user, account)
-        about = AnsweredCase(
-            number=number,
-            owner=f'"{name}"' if name else account,
-            account=account,
-            received=case.received,
-            due=case.due,
-            answered=today,
-            rows=len(case.rows),
-            earlier=len(case.rows) - len(named),
-            request=filing.request,
-            together=len(filing.rows),
-            tested=case.tested,
-            handed_out=case.handed_out,
+    case = file.read()[number]
+    if case.request is None:
+        raise RunError(
+            f"case {number} is not filed: `blockful participant forget-person {shlex.quote(str(folder))} "
+            "--collected`."
         )
-        made = answer_of(about, certificate, kept_name(request))
+    with _run_of(party, keys) as opened:
+        run, request = opened.federation.run, opened.filed(case.request)
+        certificate = kept(request, run.certificates)
+        if certificate is None:
+            certificate = opened.certificate(case.request, wait)
+            keep(certificate, run.certificates)
+        user = opened.federation.setup.users[0].index
+    account = "0x" + keys.account.hex()
+    name = run.settings.federation.party(user, account)
+    named = request.forget.rows(user) or case.rows
+    about = AnsweredCase(
+        number=number,
+        owner=f'"{name}"' if name else account,
+        account=account,
+        received=case.received,
+        due=case.due,
+        answered=today,
+        rows=len(case.rows),
+        earlier=len(set(case.rows) - set(named)),
+        request=case.request,
+        together=len(named),
+        tested=case.tested,
+        handed_out=case.handed_out,
+    )
+    made = answer_of(about, certificate, kept_name(request))
+    with file.writing():
+        cases = file.read()
+        if cases[number] != case:
+            raise RunError(f"case {number} was changed meanwhile: repeat the command.")
         page, document = write_answer(made, output)
-        file.write(file.read().having([case.model_copy(update={"answered": today})]))
+        file.write(cases.having([case.model_copy(update={"answered": today})]))
     out.result({"case": number, "page": str(page), "document": str(document)})
     out.say(f"{page} and {document}: give both to the person")
     out.say(f"the certificate, if the person asks for it: {run.certificates / kept_name(request)}")

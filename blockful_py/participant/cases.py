@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import calendar
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Literal
 
 from pydantic import Field
 
-from blockful_py.errors import RunError
+from blockful_py.errors import KeystoreError, RunError
 from blockful_py.file_lock import FileLock
+from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.locked_document import LockedDocument
@@ -31,14 +33,22 @@ class Filing(Part):
     """A request for one or more cases, written before it is filed.
 
     Attributes:
-        rows: all rows that it names.
+        forget: SHA-256 of its `Forget` as text, in hexadecimal.
         after: the highest number of a filed request before it.
         request: its number; None until it is known to be filed.
     """
 
-    rows: tuple[Number, ...]
+    forget: str = Field(pattern=r"^[0-9a-f]{64}$")
     after: int = Field(ge=0)
     request: int | None = None
+
+    @classmethod
+    def of(cls, forget: Forget, after: int, request: int | None = None) -> Filing:
+        return cls(forget=_digest(forget), after=after, request=request)
+
+    def is_of(self, number: int, forget: Forget) -> bool:
+        """Whether the request of this number, which forgets this, may be its request."""
+        return number > self.after and self.forget == _digest(forget)
 
 
 class PersonCase(Part):
@@ -108,10 +118,6 @@ class Cases(Part):
         """A person's newest case; None without one."""
         return next((case for case in reversed(self.cases) if case.person == person), None)
 
-    def warnings(self, today: date, stages: Mapping[int, RequestStage]) -> list[str]:
-        """The warnings of all cases, as `PersonCase.warning`."""
-        return [said for case in self.cases if (said := case.warning(today, stages)) is not None]
-
     def having(self, changed: Iterable[PersonCase]) -> Cases:
         """The cases with these, which replace cases of the same numbers."""
         numbered = {case.number: case for case in (*self.cases, *changed)}
@@ -133,12 +139,24 @@ class CasesFile:
         """Replaces all cases; the caller holds `writing`.  Raises KeystoreError."""
         self._file.write(cases)
 
+    def warnings(self, today: date, stages: Mapping[int, RequestStage]) -> list[str]:
+        """The warnings of all cases, as `PersonCase.warning`; one alone if they cannot be read."""
+        try:
+            cases = self.read().cases
+        except KeystoreError as error:
+            return [str(error)]
+        return [said for case in cases if (said := case.warning(today, stages)) is not None]
+
     def writing(self) -> FileLock:
         """The lock of the process that writes cases.  Raises RunError while another one holds it."""
         path = self._folder.path / "cases.lock"
         return FileLock(
             path, lambda holder: RunError(f"{holder} works on the cases of {self._folder.path}: wait for it.")
         )
+
+
+def _digest(forget: Forget) -> str:
+    return hashlib.sha256(str(forget).encode()).hexdigest()
 
 
 def due_in(days: int) -> str:

@@ -30,18 +30,18 @@ def noted(
     `days`: length of a new case's deadline; None for a month.  Raises RunError, which counts the persons from
     1, if the index does not have one, or no model was trained on its rows.
     """
-    found = list[PersonCase]()
-    for number, person in enumerate(dict.fromkeys(persons), start=1):
+    found = dict[str, PersonCase]()
+    for number, person in enumerate(persons, start=1):
         rows, tested = index.trained.get(person, ()), index.tested.get(person, 0)
         which = f"identifier {number}" if len(persons) > 1 else "the identifier"
         if not rows:
             raise RunError(f"{_absent(which, tested, index)} Nothing was noted or filed.")
-        last = cases.of(person)
+        last = found.get(person) or cases.of(person)
         if last is not None and last.filing is None:
             last = last.model_copy(update={"rows": rows})
         elif last is None or set(rows) - set(last.rows):
             last = PersonCase(
-                number=max((case.number for case in (*cases.cases, *found)), default=0) + 1,
+                number=max((case.number for case in (*cases.cases, *found.values())), default=0) + 1,
                 person=person,
                 received=today,
                 due=a_month_after(today) if days is None else today + timedelta(days),
@@ -49,8 +49,8 @@ def noted(
                 tested=tested,
                 handed_out=index.handed_out,
             )
-        found.append(last)
-    return tuple(found)
+        found[person] = last
+    return tuple(found.values())
 
 
 def _absent(which: str, tested: int, index: PersonIndex) -> str:
@@ -123,15 +123,14 @@ class PersonRequests:
                 wanted.append(case)
             elif rows and each.is_collected(self.stages):
                 newest = max((by_row[row] for row in rows), key=lambda each: each.number)
-                named = newest.rows(self._user, self._index.size)
-                filing = Filing(rows=tuple(sorted(named)), after=newest.number - 1, request=newest.number)
-                self._note([case], filing)
+                self._note([case], Filing.of(newest.request.forget, newest.number - 1, newest.number))
         request = None
         if rows := tuple(sorted({row for case in wanted for row in case.rows} - by_row.keys())):
             self._require_some_left(rows, by_row)
-            filing = Filing(rows=rows, after=self._newest())
+            forget = Forget.of_samples((self._user, row) for row in rows)
+            filing = Filing.of(forget, self._newest())
             self._note(wanted, filing)
-            request = self._run.request((), self._forget(rows), Paradigm.SEQUENTIAL, method)
+            request = self._run.request((), forget, Paradigm.SEQUENTIAL, method)
             self._note(wanted, filing.model_copy(update={"request": request}))
         cases = self._file.read()
         return request, tuple(cases[number] for number in numbers)
@@ -153,9 +152,6 @@ class PersonRequests:
                 "with `blockful participant request FOLDER --client`, and leave."
             )
 
-    def _forget(self, rows: Sequence[int]) -> Forget:
-        return Forget.of_samples((self._user, row) for row in rows)
-
     def _newest(self) -> int:
         filed = self._run.federation.context.docket.filed()
         return max((each.number for each in filed), default=0)
@@ -174,11 +170,8 @@ class PersonRequests:
         cases, taken = self._file.read(), dict[Filing, int | None]()
         for filing in dict.fromkeys(case.filing for case in cases.cases):
             if filing is not None and filing.request is None:
-                forget = self._forget(filing.rows)
                 numbers = (
-                    each.number
-                    for each in self._asked
-                    if each.number > filing.after and each.request.forget == forget
+                    each.number for each in self._asked if filing.is_of(each.number, each.request.forget)
                 )
                 taken[filing] = min(numbers, default=None)
         changed = [

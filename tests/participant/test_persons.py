@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from blockful_py.errors import KeystoreError, RunError, SettingsError
+from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.participant import locked_document
 from blockful_py.participant.cases import Cases, CasesFile, Filing, PersonCase, a_month_after, due_in
@@ -182,7 +183,7 @@ def test_a_person_has_one_case_until_it_has_other_rows(hospital: Hospital, index
     (first,) = noted(Cases(), index, [person], TODAY, None)
     cases = Cases(cases=(first,))
     assert noted(cases, index, [person], date(2026, 12, 1), 1) == (first,)
-    filed = first.model_copy(update={"filing": Filing(rows=(0, 4), after=0, request=1)})
+    filed = first.model_copy(update={"filing": Filing.of(Forget.of_samples([(1, 0), (1, 4)]), 0, 1)})
     cases = cases.having([filed])
     assert noted(cases, index, [person], TODAY, None) == (filed,)
     more = index.model_copy(update={"trained": {person: (0, 1, 4)}})
@@ -197,6 +198,8 @@ def test_unknown_persons_and_untrained_ones_are_named_by_place(
     with pytest.raises(RunError, match=r"no row belongs to identifier 2 .*leading zeros count") as raised:
         noted(Cases(), index, [name("7"), name("08")], TODAY, None)
     assert "08" not in str(raised.value)
+    with pytest.raises(RunError, match="no row belongs to identifier 3 "):
+        noted(Cases(), index, [name("7"), name("7"), name("08")], TODAY, None)
     with pytest.raises(RunError, match="rows of the identifier: the 1 that it has are public, and cannot be"):
         noted(Cases(), index, [name("tested")], TODAY, None)
     private = index.model_copy(update={"handed_out": False})
@@ -204,14 +207,15 @@ def test_unknown_persons_and_untrained_ones_are_named_by_place(
         noted(Cases(), private, [name("tested")], TODAY, None)
 
 
-FILED = Filing(rows=(0,), after=0, request=3)
+FORGET = Forget.of_samples([(1, 0)])
+FILED = Filing.of(FORGET, 0, 3)
 
 
 @pytest.mark.parametrize(
     ("fields", "stage", "collected", "standing"),
     [
         ({}, None, True, "collected, to be filed"),
-        ({"filing": Filing(rows=(0,), after=0)}, None, False, "is being filed: repeat"),
+        ({"filing": Filing.of(FORGET, 0)}, None, False, "is being filed: repeat"),
         ({"filing": FILED}, RequestStage.FILED, False, "request 3 is filed"),
         ({"filing": FILED}, RequestStage.CARRIED_OUT, False, "request 3 is carried out, to be answered"),
         ({"filing": FILED}, RequestStage.LAPSED, True, "request 3 is lapsed, to be filed again"),
@@ -253,6 +257,22 @@ def test_near_deadlines_and_failed_requests_are_warned_of() -> None:
 )
 def test_a_month_ends_on_the_same_day_or_the_last_one(day: date, due: date) -> None:
     assert a_month_after(day) == due
+
+
+def test_a_request_is_found_by_what_it_forgets() -> None:
+    filing = Filing.of(FORGET, 2)
+    assert filing.is_of(3, FORGET)
+    assert not filing.is_of(2, FORGET), "filed before"
+    assert not filing.is_of(3, Forget.of_samples([(1, 0), (1, 1)]))
+    assert not filing.is_of(3, Forget.of_samples([(2, 0)]))
+
+
+def test_cases_that_cannot_be_read_are_a_warning(hospital: Hospital) -> None:
+    hospital.cases.write(Cases(cases=(case(),)))
+    assert hospital.cases.warnings(TODAY, {}) == ["case 1 is due today: collected, to be filed"]
+    hospital.folder.cases.write_bytes(bytes(40))
+    (warning,) = hospital.cases.warnings(TODAY, {})
+    assert "cases.box is damaged" in warning
 
 
 def test_an_unknown_case_is_named() -> None:
