@@ -140,6 +140,14 @@ PARTICIPANT = Group(
         Command(
             "certificate", "participant_requests:certificate", "Have a finished request certified.", WARNING
         ),
+        Command(
+            "forget-person",
+            "participant_persons:forget_person",
+            "File a request for a person's rows.",
+            WARNING,
+        ),
+        Command("persons", "participant_persons:persons", "List the cases of persons, with deadlines."),
+        Command("answer", "participant_persons:answer", "Write the answer to a person.", WARNING),
         Command("pause", "participant:pause", "Start no new work."),
         Command("resume", "participant:resume", "Go on after a pause."),
         Command("leave", "participant:leave", "Leave the federation."),

@@ -54,7 +54,7 @@ READY_SECONDS = 120.0
 SAMPLES = "samples.safetensors"
 EXPLORER = "explorer"
 PARTIES = "parties.json"
-"""File with the participants' names and data files."""
+"""File with the participants' names and data files, and the columns of these."""
 
 Tell = Callable[[str], None]
 """Called with each command."""
@@ -151,7 +151,7 @@ class LocalFederation:
     @property
     def participants(self) -> tuple[str, ...]:
         """Folder names of the participants, in the order of their numbers."""
-        if files := self._files():
+        if files := self._own().files:
             return tuple(files)
 
         users = FederationFile.parse(self.file.read_bytes()).federation.users
@@ -160,21 +160,20 @@ class LocalFederation:
     @property
     def has_own_files(self) -> bool:
         """Whether the participants brought their own files."""
-        return bool(self._files())
+        return bool(self._own().files)
 
-    def _files(self) -> dict[str, str]:
-        """The participants' own files, by participant; empty if the samples were divided among them."""
+    def _own(self) -> OwnFiles:
+        """The participants' own files; none if the samples were divided among them."""
         path = self.folder / PARTIES
-        files: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return files
+        return OwnFiles(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else NONE
 
     def _bring(self, own: OwnFiles) -> None:
         """Has the participants draw their public rows, and gives these to the founder."""
         if not own.files:
             return
-        write_whole(self.folder / PARTIES, json.dumps(own.files, indent=2), parents=True)
-        column = () if own.label is None else ("--label", own.label)
-        together(lambda name: self._init_participant(name, ("--data", own.files[name], *column)), own.files)
+        write_whole(self.folder / PARTIES, json.dumps(asdict(own), indent=2), parents=True)
+        columns = (*_given("--label", own.label), *_given("--person", own.person))
+        together(lambda name: self._init_participant(name, ("--data", own.files[name], *columns)), own.files)
         for name in own.files:
             public = self.folder / PUBLIC / f"{name}.parquet"
             write_whole(public, (self.party(name) / "public.parquet").read_bytes(), parents=True)
@@ -185,7 +184,7 @@ class LocalFederation:
         options = [part for each in sets for part in ("--set", each)]
         steps: list[Callable[[], object]] = []
         shared = self.folder / "shared"
-        if not shared.exists() and not self._files():
+        if not shared.exists() and not self.has_own_files:
             share = ("data", settings_file, "--save", self.folder / "data", "--json")
             steps.append(lambda: self.shared.update(json.loads(self._run(None, *share, *options))))
         if not self.file.exists():
@@ -261,10 +260,19 @@ class LocalFederation:
         folder = self.party(name)
         if (folder / "joined").exists():
             return
-        data = self._files().get(name, folder / SAMPLES)
-        if not self._files() and not (folder / SAMPLES).exists():
+        own = self._own()
+        data = own.files.get(name, folder / SAMPLES)
+        if not own.files and not (folder / SAMPLES).exists():
             (self.folder / "data" / f"user-{number}.safetensors").rename(folder / SAMPLES)
-        joining = ("--federation", self.file, "--data", data, "--device", "cpu")
+        joining = (
+            "--federation",
+            self.file,
+            "--data",
+            data,
+            *_given("--person", own.person),
+            "--device",
+            "cpu",
+        )
         allow, callbacks = self._code.allow, self._code.callbacks
         code = (*_repeated("--allow", allow), *_repeated("--callback", callbacks))
         joined = self._run(name, "participant", "join", folder, *joining, *code, *self._urls, "--json")
@@ -336,6 +344,10 @@ def _sets(overrides: Sequence[str], ports: Iterable[int]) -> tuple[str, ...]:
 
 def _repeated(option: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(part for each in values for part in (option, each))
+
+
+def _given(option: str, value: str | None) -> tuple[str, ...]:
+    return () if value is None else (option, value)
 
 
 def _usable(settings_file: Path, sets: Sequence[str]) -> Settings:

@@ -148,6 +148,17 @@ LabelColumn = Annotated[
     ),
 ]
 
+PersonColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="Column of --data that identifies each row's person. It is no feature and never leaves the "
+        "folder; `participant forget-person` finds rows by it.",
+        show_default=False,
+    ),
+]
+
 RUNS = Path("runs")
 LATEST = RUNS / "latest"
 

@@ -17,33 +17,35 @@ PUBLIC = "public"
 
 @dataclass(frozen=True, slots=True)
 class OwnFiles:
-    """The participants' files in order, and the label column if given.
+    """The participants' files in order, and the columns of labels and of persons if given.
 
     `are_tables`: whether no file has images.
     """
 
     files: dict[str, str]
     label: str | None = None
+    person: str | None = None
     are_tables: bool = True
 
     @classmethod
-    def read(cls, paths: Sequence[Path], label: str | None) -> Self:
+    def read(cls, paths: Sequence[Path], label: str | None, person: str | None = None) -> Self:
         """Reads and checks every file.  Raises as `OwnFile.read`; SettingsError for a name that is taken."""
         from blockful_py.participant.bringing import OwnFile
 
-        if label is not None and not paths:
-            raise SettingsError("--label is a column of --data: give both, or neither.")
+        if (label or person) is not None and not paths:
+            column = "--person" if label is None else "--label"
+            raise SettingsError(f"{column} is a column of --data: give both, or neither.")
         if len(paths) == 1:
             raise SettingsError("a federation has at least two participants: give --data once for each.")
         found: dict[str, str] = {}
-        read = [OwnFile.read(path, label) for path in paths]
+        read = [OwnFile.read(path, label, person) for path in paths]
         for each in read:
             if each.name in found or each.name.startswith("member-") or each.name in TAKEN:
                 raise SettingsError(
                     f"{each.path} would be participant {each.name!r}, a name that is taken: rename the file."
                 )
             found[each.name] = str(each.path.resolve())
-        return cls(found, label, not any(each.rows.images() for each in read))
+        return cls(found, label, person, not any(each.rows.images() for each in read))
 
     def settings(self, public: Path) -> tuple[str, ...]:
         """Setting overrides for a federation made of these files; empty without files."""

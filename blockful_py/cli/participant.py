@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +25,7 @@ from blockful_py.cli.options import (
     Monitor,
     OwnCallbacks,
     PassphraseFile,
+    PersonColumn,
 )
 from blockful_py.cli.parties import nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
@@ -54,6 +55,7 @@ def init(
         ),
     ] = None,
     label: LabelColumn = None,
+    person: PersonColumn = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,9 +69,10 @@ def init(
     if data is not None:
         from blockful_py.participant.bringing import OwnFile
 
-        own = OwnFile.read(data, label)
-    elif label is not None:
-        raise SettingsError("--label is a column of --data: give both, or neither.")
+        own = OwnFile.read(data, label, person)
+    elif label is not None or person is not None:
+        column = "--person" if label is None else "--label"
+        raise SettingsError(f"{column} is a column of --data: give both, or neither.")
     keys = party.init(passphrase_from(passphrase_file, repeat=True))
     public = own.hand_out(party.public, keys.account) if own else 0
     brought = {"label": own.label, "rows": len(own.rows), "public": public} if own else {}
@@ -112,6 +115,7 @@ def join(
             show_default=False,
         ),
     ] = None,
+    person: PersonColumn = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -139,6 +143,7 @@ def join(
             progress=out,
             code=code,
             discloses=disclose,
+            person=person,
             tell=said.append,
         )
     number = run.party.user if run.party else None
@@ -218,7 +223,9 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     Example: blockful participant status hospital --json
     """
     out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
-    with _service_of(party, keys) as participant:
+    from blockful_py.participant.cases import CasesFile
+
+    with service_of(party, keys) as participant:
         catalogue = participant.catalogue()
         own = {
             name: placed.version
@@ -235,6 +242,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             for model in own
             if (done := catalogue[model].node.redaction) and (claims := done.claims) and claims.is_loss
         }
+        stages = {each.number: each.stage for each in requests}
+        warnings = CasesFile(party, keys).warnings(date.today(), stages)
         document = {
             "participant": participant.user,
             "name": name,
@@ -248,6 +257,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             "next": None if work is None else {"models": work.models, "request": work.request},
             "withheld": why if work is not None else None,
             "requests": [asdict(each) for each in requests],
+            "warnings": warnings,
         }
     out.result(document)
     out.say(f"participant {called(participant.user, name)}{', paused' if party.is_paused else ''}")
@@ -259,6 +269,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     for model, lost in worse.items():
         figures = f"{100 * lost['before']:.1f} % before, {100 * lost['after']:.1f} % now"
         out.say(f"{model} is worse on the data to keep, by more than chance explains: {figures}")
+    for warning in warnings:
+        out.say(f"warning: {warning}")
     if withdrawn:
         out.say(f"without weights, because their owners did not answer a request: {', '.join(withdrawn)}")
     if work is not None:
@@ -341,7 +353,7 @@ def leave(
     out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
     from blockful_py.participant.joining import leave
 
-    with _service_of(party, keys) as participant:
+    with service_of(party, keys) as participant:
         left_open = leave(participant, keys, anyway)
         out.result(
             {"left": participant.user, "open": {str(n): list(names) for n, names in left_open.items()}}
@@ -360,7 +372,8 @@ def opened_folder(folder: Path, passphrase_file: Path | None) -> tuple[Participa
 
 
 @contextmanager
-def _service_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[ParticipantService]:
+def service_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[ParticipantService]:
+    """A participant's service, which starts no work by itself.  Raises as `ParticipantService`."""
     from blockful_py.participant.serving import ParticipantService
 
     with ChildProcesses(MODULE) as processes, ParticipantService(party, keys, processes) as participant:

@@ -103,7 +103,7 @@ def request(
         from blockful_py.record.request_file import RequestFile
 
         complete = RequestFile.read(file)
-        with _run_of(*opened_folder(folder, passphrase_file)) as opened:
+        with opened_run(*opened_folder(folder, passphrase_file)) as opened:
             _show_filed(out, folder, opened, opened.file(complete))
         return
     if draft is not None and draft.exists():
@@ -112,7 +112,7 @@ def request(
     _, joined = party.opened()
     forget = _forget(joined.user or 0, classes, whole, others, samples)
     each = Paradigm.PARALLEL if classes else Paradigm.SEQUENTIAL
-    with _run_of(party, keys) as opened:
+    with opened_run(party, keys) as opened:
         asked = (tuple(starts or ()), forget, paradigm or each, method)
         if draft is None:
             _show_filed(out, folder, opened, opened.request(*asked))
@@ -144,7 +144,7 @@ def sign(
     from blockful_py.record.request_file import RequestFile
 
     request_file = RequestFile.read(file)
-    with _run_of(*opened_folder(folder, passphrase_file)) as opened:
+    with opened_run(*opened_folder(folder, passphrase_file)) as opened:
         asked, method = opened.asked(request_file), request_file.request.method
         advice = opened.federation.advice(request_file.request)
         _say_asked(out, request_file, asked)
@@ -179,7 +179,7 @@ def certificate(
     from blockful_py.whole_file import write_whole
 
     with (
-        _run_of(*opened_folder(folder, passphrase_file)) as opened,
+        opened_run(*opened_folder(folder, passphrase_file)) as opened,
         out.stage(f"certify request {number}", None),
     ):
         document = opened.certificate(number, wait)
@@ -275,7 +275,8 @@ def _confirm(as_json: bool) -> None:
 
 
 @contextmanager
-def _run_of(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[PartyRun]:
+def opened_run(party: ParticipantFolder, keys: ReaderKeys) -> Iterator[PartyRun]:
+    """A participant's run on its nodes.  Raises as `PartyRun.of_participant`."""
     from blockful_py.chain.signer import Signer
     from blockful_py.pipeline.party import PartyRun
     from blockful_py.pipeline.run.nodes import Nodes

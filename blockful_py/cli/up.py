@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, LabelColumn, Overrides
+from blockful_py.cli.options import AsJson, LabelColumn, Overrides, PersonColumn
 from blockful_py.cli.own_files import OwnFiles
 from blockful_py.errors import RunError
 from blockful_py.settings.text import read_document
@@ -40,6 +40,7 @@ def up(
         ),
     ] = None,
     label: LabelColumn = None,
+    person: PersonColumn = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
@@ -56,7 +57,7 @@ def up(
 
     out = Output(as_json)
     federation = LocalFederation(folder, out.progress)
-    federation.up(settings_file, overrides or (), members, OwnFiles.read(data or (), label))
+    federation.up(settings_file, overrides or (), members, OwnFiles.read(data or (), label, person))
     running = sorted(each.name for each in federation.services() if each.is_running())
     first = federation.participants[0]
     one = folder / first

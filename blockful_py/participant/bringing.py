@@ -29,11 +29,14 @@ class OwnFile:
         return party_name(self.path)
 
     @classmethod
-    def read(cls, path: Path, label: str | None) -> Self:
-        """Reads a party's file.  Raises as `read_rows` and `label_column`; SettingsError for a bad name."""
+    def read(cls, path: Path, label: str | None, person: str | None = None) -> Self:
+        """Reads a party's file; `person` is the column that names persons.
+
+        Raises as `read_rows` and `label_column`; SettingsError for a bad name.
+        """
         if fault := name_fault(party_name(path), "party"):
             raise SettingsError(f"{path}: {fault}. Rename the file.")
-        rows = read_rows(path)
+        rows = read_rows(path, person)
         return cls(path, rows, label_column(rows, label))
 
     def hand_out(self, public: Path, account: Address) -> int:

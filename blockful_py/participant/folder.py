@@ -6,6 +6,9 @@ run/                 its run directory (`pipeline.run.directory`), made when it 
 limits.toml          its owner's limits (`settings.limits`), optional
 public.parquet       public rows of its own file, for the founder, if it has written them
 samples.safetensors  its own file as samples of the federation
+persons.box          which rows of the samples are whose (`participant.persons`), under its keys
+cases.box            cases of persons who asked to be forgotten (`participant.cases`), under its keys
+cases.lock           held by the process that writes cases
 work.jsonl           log of its work (`participant.work_log`)
 paused               exists while the participant is paused
 serving.lock         held by the process that serves it
@@ -53,6 +56,14 @@ class ParticipantFolder:
     @property
     def samples(self) -> Path:
         return self.path / "samples.safetensors"
+
+    @property
+    def persons(self) -> Path:
+        return self.path / "persons.box"
+
+    @property
+    def cases(self) -> Path:
+        return self.path / "cases.box"
 
     @property
     def is_paused(self) -> bool:

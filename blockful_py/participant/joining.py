@@ -15,12 +15,14 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.datasets.parties.rows import is_party_file
 from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.participant.persons import Persons
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
+from blockful_py.storage.interface import FileStore
 from blockful_py.types import Address
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def join(
     progress: Progress | None = None,
     code: Mapping[str, tuple[str, ...]] | None = None,
     discloses: float | None = None,
+    person: str | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> RunDirectory:
     """Registers the participant's account as reader and participant and creates its run directory.
@@ -52,16 +55,23 @@ def join(
         code: code of the owner's that its run may import (`RunSettings`); None keeps the present list.
         discloses: share of a retraining's steps whose samples members may see; None keeps the present
             share, which starts at 0.
+        person: column of the own file that names each row's person; None keeps the present one.
         tell: called with each line of the report on the conversion.
 
     Raises as `enter` and `require_usable` before anything is registered; SettingsError if the account has no
-    money for gas; RunError or ContractError if the registry refuses.
+    money for gas, or `person` is given for data without columns; KeystoreError if the index of persons cannot
+    be read or written; RunError or ContractError if the registry refuses.
     """
     before = RunDirectory.open(folder.run) if (folder.run / "run.json").exists() else None
     party = before.party if before else None
     if seed is None:
         seed = before.settings.seed if before else secrets.randbits(32)
     brought = Path(own_data) if is_party_file(own_data) else None
+    if brought is None and person is not None:
+        raise SettingsError(
+            f"--person names a column of a CSV or parquet file, and {own_data} has no columns: name a "
+            "person's rows with `blockful participant request --sample`."
+        )
     if brought is not None:
         own_data = str(folder.samples.resolve())
     elif own_data.endswith(SUFFIX):
@@ -78,7 +88,7 @@ def join(
         with fetching as advance:
             opened.arrived, stores = lambda: advance(1), opened.stores
             if brought is not None:
-                for line in convert(run, brought, folder.public, stores.live, folder.samples):
+                for line in _bring(run, brought, stores.live, folder, Persons(folder, keys), person):
                     tell(line)
             require_usable(run, own_data, stores.live)
     except StorageError as error:
@@ -100,6 +110,22 @@ def join(
     if discloses is None:
         discloses = party.discloses if party else 0.0
     return run.renewed(run.settings, replace(run.party, discloses=discloses))
+
+
+def _bring(
+    run: RunDirectory,
+    file: Path,
+    store: FileStore,
+    folder: ParticipantFolder,
+    persons: Persons,
+    person: str | None,
+) -> list[str]:
+    """Converts a party's own file to its samples and indexes their persons; returns a report."""
+    column = person or persons.column()
+    own = convert(run, file, folder.public, store, folder.samples, column)
+    if column is None or own.persons is None:
+        return own.said
+    return [*own.said, *persons.make(column, own.persons, folder.samples, folder.public.exists())]
 
 
 def _require_funds(nodes: Nodes, account: Address) -> None:

@@ -149,6 +149,7 @@ def test_folders_are_their_owners_alone(tmp_path: Path) -> None:
     [
         (("missing.toml",), "there is no settings file missing.toml"),
         (("--set", "learning.epochs=0"), "learning.epochs"),
+        ((str(SETTINGS), "--person", "patient"), "--person is a column of --data: give both, or neither"),
         ((str(SETTINGS.parent / "paper14.toml"),), "the members of a federation of machines are elected"),
         ((str(SETTINGS), "--set", "learning.epochs=0"), "learning.epochs"),
     ],

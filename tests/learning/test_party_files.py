@@ -218,11 +218,115 @@ def test_a_founder_has_public_rows_alone(tmp_path: Path) -> None:
     data = load_dataset("parties", 0, CPU, DataOptions(str(parts)))
     assert len(data.train) == len(data.test) + len(data.proxy) == 12
     assert data.rule is not None
-    own, said = own_samples(
+    own = own_samples(
         tmp_path / "north.csv", SampleRule.parse(data.rule), parts / "north.parquet", generator(0)
     )
-    assert (len(own.train), len(own.test)) == (24, 6)
-    assert said[1] == "classes: 0 no, 1 yes"
+    assert (len(own.dataset.train), len(own.dataset.test)) == (24, 6)
+    assert own.said[1] == "classes: 0 no, 1 yes"
+
+
+def visits(folder: Path, count: int = 60, each: int = 3) -> Path:
+    """Rows of patients with `each` rows, in turn; every tenth row has no patient."""
+    rows = [f"{i % 2 and ' '}00{i % (count // each)},{row}" for i, row in enumerate(people(count))]
+    rows = [row if i % 10 else f",{row.partition(',')[2]}" for i, row in enumerate(rows)]
+    return table(folder / "north.csv", rows, f"patient,{HEADER}")
+
+
+def of_persons(persons: Sequence[str | None] | None, rows: Sequence[int]) -> set[str]:
+    assert persons is not None
+    return {name for row in rows if (name := persons[row]) is not None}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_persons_rows_are_all_public_or_all_kept(tmp_path: Path, seed: int) -> None:
+    rows = read_rows(visits(tmp_path), "patient")
+    assert "patient" not in rows.columns and "patient" not in rows.at([0]).columns
+    public, kept = drawn_public(rows, "ill", generator(seed))
+    assert not of_persons(rows.persons, public) & of_persons(rows.persons, kept)
+    assert 0 < len(public) <= 12
+    assert {rows.columns["ill"][row] for row in public} == {"no", "yes"}
+    write_public(tmp_path / "public.parquet", rows.at(public), AboutParty("north", "ill", ("no", "yes")))
+    assert "patient" not in read_rows(tmp_path / "public.parquet").columns
+    assert kept_rows(rows, tmp_path / "public.parquet") == (public, kept)
+
+
+def test_equal_rows_of_several_persons_keep_persons_whole(tmp_path: Path) -> None:
+    """The first of the equal rows is of a person whose other row is not public."""
+    rows = read_rows(
+        table(
+            tmp_path / "north.csv",
+            ["1,m,yes,a", "2,m,yes,a", "1,m,yes,b", "3,f,no,b", "4,f,no,c"],
+            f"{HEADER},patient",
+        ),
+        "patient",
+    )
+    write_public(tmp_path / "public.parquet", rows.at([2, 3]), AboutParty("north", "ill", ("no", "yes")))
+    assert kept_rows(rows, tmp_path / "public.parquet") == ([2, 3], [0, 1, 4])
+
+
+def test_a_class_of_persons_with_many_rows_is_public_by_the_smallest(tmp_path: Path) -> None:
+    held = ["yes,a"] * 6 + ["yes,b"] * 4 + ["no,c"] * 5 + ["rare,a"] * 2
+    rows = read_rows(
+        table(tmp_path / "north.csv", [f"1,{each}" for each in held], "age,ill,patient"), "patient"
+    )
+    public, _ = drawn_public(rows, "ill", generator(0))
+    assert of_persons(rows.persons, public) == {"b"}, "classes that one person has alone stay private"
+    alone = table(tmp_path / "alone.csv", ["1,yes,a"] * 4, "age,ill,patient")
+    with pytest.raises(LearningError, match="no class with two rows of several persons"):
+        drawn_public(read_rows(alone, "patient"), "ill", generator(0))
+
+
+def test_a_partys_samples_come_with_their_persons(tmp_path: Path) -> None:
+    path = visits(tmp_path)
+    rows = read_rows(path, "patient")
+    rule = SampleRule.fitted("ill", ["no", "yes"], [rows])
+    own = own_samples(path, rule, tmp_path / "none", generator(0), "patient")
+    assert own.dataset.train.x.shape[1] == 3, "age and the two sexes"
+    assert own.persons is not None
+    of_age = dict(zip(rows.columns["age"], rows.persons or (), strict=True))
+    for samples, persons in zip((own.dataset.train, own.dataset.test), own.persons, strict=True):
+        ages = samples.x[:, 0] * rule.columns[0].spread + rule.columns[0].mean
+        assert [of_age[f"{age:.0f}"] for age in ages.tolist()] == persons
+    named = table(tmp_path / "named.csv", ["1,7,yes", "2,8,no"], "patient,age,ill")
+    rule = SampleRule.fitted("ill", ["no", "yes"], [read_rows(named)])
+    with pytest.raises(LearningError, match="column 'patient' is an input of this federation's models"):
+        own_samples(path, rule, tmp_path / "none", generator(0), "patient")
+
+
+@pytest.mark.parametrize(
+    ("values", "persons"),
+    [
+        (pa.array([7, 8, None]), ["7", "8", None]),
+        (pa.array(["007", " Jose\u0301", "NA"]), ["007", "Jos\u00e9", None]),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), ["a", "b", "a"]),
+    ],
+)
+def test_persons_are_texts_or_whole_numbers(
+    tmp_path: Path, values: pa.Array, persons: list[str | None]
+) -> None:
+    parquet.write_table(
+        pa.table({"patient": values, "age": [1, 2, 3], "ill": [0, 1, 1]}), tmp_path / "n.parquet"
+    )
+    assert read_rows(tmp_path / "n.parquet", "patient").persons == persons
+
+
+def test_persons_that_can_be_written_in_several_ways_are_refused(tmp_path: Path) -> None:
+    """A missing whole number makes pandas write 7.0."""
+    parquet.write_table(
+        pa.table({"patient": [7.0, None], "age": [1, 2], "ill": [0, 1]}), tmp_path / "n.parquet"
+    )
+    with pytest.raises(LearningError, match=r"column 'patient' of persons as double, .* save it as text"):
+        read_rows(tmp_path / "n.parquet", "patient")
+
+
+def test_a_column_of_persons_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    path = table(tmp_path / "north.csv", ["1,2"], "a,b")
+    with pytest.raises(SettingsError, match="has no column 'patient' of persons; it has a, b"):
+        read_rows(path, "patient")
+    with pytest.raises(LearningError, match="has one column beside 'a'"):
+        read_rows(path, "a")
+    with pytest.raises(SettingsError, match="has images and no column 'patient' of persons"):
+        read_rows(tmp_path, "patient")
 
 
 @pytest.mark.parametrize("name", ["north.xlsx", "missing.csv"])

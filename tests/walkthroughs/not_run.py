@@ -54,6 +54,7 @@ COMMANDS = {
         "federation create founder": UP,
         "participant join hospital": UP,
     },
+    "docs/how-to/forget-a-person.md": {"participant init hospital": UP, "participant join hospital": UP},
     "docs/how-to/check-proofs-and-erasures.md": {
         "auditor add": "typed before: an auditor reads what was published after it was named",
         "--live-url": "the walk's run has chains in its folder, which no URL reaches",

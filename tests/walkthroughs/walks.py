@@ -130,6 +130,10 @@ cp runs/mine/certificates/erasure-*.json erasure.json
         stands_for={STATUS: f"until {STATUS} --json | grep -q '\"federation\": 6'; do sleep 1; done"},
         says=("the certificate holds", 'by "south"'),
     ),
+    "docs/how-to/forget-a-person.md": Walk(
+        stands_for={STATUS: f"until {STATUS} --json | grep -q '\"federation\": 6'; do sleep 1; done"},
+        says=("the certificate holds",),
+    ),
     "docs/how-to/export-to-hugging-face.md": Walk("forgotten", before=KEY),
     "docs/how-to/forget.md": Walk("trained", ends=IDLE),
     "docs/how-to/hand-a-certificate-on.md": Walk(

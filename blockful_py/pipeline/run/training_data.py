@@ -9,7 +9,7 @@ from pathlib import Path
 from blockful_py.errors import SettingsError
 from blockful_py.learning.data import UserData
 from blockful_py.learning.datasets.parties.dataset import NAME as PARTIES
-from blockful_py.learning.datasets.parties.dataset import own_samples, own_words
+from blockful_py.learning.datasets.parties.dataset import OwnSamples, own_samples, own_words
 from blockful_py.learning.datasets.parties.rule import SampleRule
 from blockful_py.learning.sample_files import SUFFIX, own_data, samples_from_bytes, samples_to_bytes
 from blockful_py.learning.streams import generator
@@ -56,11 +56,13 @@ def _own(run: RunDirectory, party: Party, user: int) -> UserData:
     return UserData(user, data.train, data.test)
 
 
-def convert(run: RunDirectory, file: Path, public: Path, store: FileStore, samples: Path) -> list[str]:
+def convert(
+    run: RunDirectory, file: Path, public: Path, store: FileStore, samples: Path, person: str | None = None
+) -> OwnSamples:
     """Converts a party's own file to samples of the federation, which only its user may read.
 
-    Returns a report.  `public`: the party's published rows, if any.  Raises SettingsError if the federation
-    has no rule for such files, otherwise as `own_samples`.
+    `public`: the party's published rows, if any.  `person`: the column that names persons.  Raises
+    SettingsError if the federation has no rule for such files, otherwise as `own_samples`.
     """
     party = run.party
     if party is None:
@@ -71,11 +73,10 @@ def convert(run: RunDirectory, file: Path, public: Path, store: FileStore, sampl
             f"this federation was not made of parties' files, so nothing says how {file} becomes samples: "
             "give a .safetensors file of samples (docs/reference/learning.md)."
         )
-    own, said = own_samples(
-        file, SampleRule.parse(shared.rule), public, generator(run.settings.seed, "parties")
-    )
-    write_whole(samples, samples_to_bytes(own), SettingsError, mode=OWN)
-    return said
+    stream = generator(run.settings.seed, "parties")
+    own = own_samples(file, SampleRule.parse(shared.rule), public, stream, person)
+    write_whole(samples, samples_to_bytes(own.dataset), SettingsError, mode=OWN)
+    return own
 
 
 def named(settings: Settings) -> Settings:

@@ -10,8 +10,9 @@ from blockful_py.bounded_json import parse_json
 from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
-from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.fields import of_octets, position
+from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
+from blockful_py.record.fields import of_octets, position, read_document
+from blockful_py.record.model_node import Request
 from blockful_py.record.shown import shown
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
 from blockful_py.report.plain import plain_language
@@ -138,10 +139,24 @@ def keep(certificate: ErasureCertificate, folder: Path) -> Path:
 
     Raises RunError if they cannot be written.
     """
-    path = folder / f"erasure-{certificate.statement.request.created}.json"
+    path = folder / kept_name(certificate.statement.request)
     write_whole(path, certificate.to_bytes(), parents=True)
     write_page(certificate, path.with_suffix(".html"), path.name)
     return path
+
+
+def kept_name(request: Request) -> str:
+    """The name of the document that `keep` writes."""
+    return f"erasure-{request.created}.json"
+
+
+def kept(request: Request, folder: Path) -> ErasureCertificate | None:
+    """The certificate of a request that `keep` wrote; None without one.  Raises FormatError."""
+    path = folder / kept_name(request)
+    if not path.exists():
+        return None
+    certificate = read_document(path, "certificate", parse_certificate)
+    return certificate if certificate.statement.request == request else None
 
 
 def write_page(certificate: ErasureCertificate, path: Path, document: str) -> None:

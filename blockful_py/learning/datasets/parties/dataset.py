@@ -71,20 +71,40 @@ def load_parties(seed: int, options: DataOptions) -> Dataset:
     )
 
 
-def own_samples(
-    path: Path, rule: SampleRule, public: Path, stream: torch.Generator
-) -> tuple[Dataset, list[str]]:
-    """Loads a party's own file as samples, with messages about them for the party.
+@dataclass(frozen=True, slots=True)
+class OwnSamples:
+    """A party's own file as samples.
 
-    Public rows become test samples, all other rows train samples.
-    `public` is the file of the party's public rows; if it is missing, as many rows are drawn and kept
-    private. Raises as `read_rows`, `kept_rows` and `SampleRule.samples`.
+    Attributes:
+        said: messages about them for the party.
+        persons: identifiers of the persons of the train samples and of the test samples, None for a row
+            without one; None if no column names persons.
     """
-    rows = read_rows(path)
+
+    dataset: Dataset
+    said: list[str]
+    persons: tuple[Sequence[str | None], Sequence[str | None]] | None = None
+
+
+def own_samples(
+    path: Path, rule: SampleRule, public: Path, stream: torch.Generator, person: str | None = None
+) -> OwnSamples:
+    """Loads a party's own file as samples; public rows become test samples, all other rows train samples.
+
+    `public` is the file of the party's public rows; if it is missing, as many rows are drawn and kept
+    private.  `person`: the column that names persons.  Raises as `read_rows`, `kept_rows` and
+    `SampleRule.samples`; LearningError if models of the federation have `person` as an input.
+    """
+    if person is not None and person in {each.name for each in rule.columns}:
+        raise LearningError(
+            f"column {person!r} is an input of this federation's models, and is in the public rows: nobody "
+            "can take it back. Name persons by another column."
+        )
+    rows = read_rows(path, person)
     if rule.label not in rows.columns:
         raise LearningError(f"{path} has no column {rule.label!r}, where this federation has its labels.")
-    test, train = kept_rows(rows, public) if public.exists() else drawn_public(rows, rule.label, stream)
     samples = rule.samples(rows)
+    test, train = kept_rows(rows, public) if public.exists() else drawn_public(rows, rule.label, stream)
     none = samples.at(torch.zeros(0, dtype=torch.int64))
     said = [
         f"{len(train):,} rows of {path} are samples to train on, {len(test):,} to test on",
@@ -94,14 +114,17 @@ def own_samples(
             for name, count in rule.unseen(rows).items()
         ),
     ]
-    return Dataset(
+    dataset = Dataset(
         NAME,
         len(rule.classes),
         samples.at(torch.tensor(train)),
         samples.at(torch.tensor(test)),
         none,
         rule=rule.to_json(),
-    ), said
+    )
+    if (persons := rows.persons) is None:
+        return OwnSamples(dataset, said)
+    return OwnSamples(dataset, said, ([persons[i] for i in train], [persons[i] for i in test]))
 
 
 def own_words(options: DataOptions) -> Sequence[AboutParty]:

@@ -21,7 +21,7 @@ from blockful_py.learning.datasets.parties.rows import PartyRows, party_name, re
 from blockful_py.whole_file import write_whole
 
 SHARE = 0.2
-"""Share of each class that is public; at least one row of a class with two or more."""
+"""Share of each class that is public; at least one row of a class with two or more, if several have it."""
 KEY = b"blockful-public"
 
 
@@ -48,18 +48,33 @@ class AboutParty:
 def drawn_public(rows: PartyRows, label: str, stream: torch.Generator) -> tuple[list[int], list[int]]:
     """Draws the public rows; returns (public, kept) row numbers, each ascending.
 
-    Raises LearningError if no class has two rows.
+    All rows of a person are on one side.  Persons are taken in random order, each if all its rows fit into
+    the rest of their classes' SHARE.  Of a class without a public row then, if several persons have it,
+    the one with the fewest rows becomes public.
+
+    Raises LearningError if no class has two rows, or each class with two is one person's.
     """
-    classes: dict[str, list[int]] = {}
-    for row, name in enumerate(rows.columns[label]):
-        classes.setdefault(name, []).append(row)
+    classes, groups = rows.columns[label], rows.by_person()
+    counts = Counter(classes)
+    left = {name: max(1, round(SHARE * count)) if count > 1 else 0 for name, count in counts.items()}
+    shuffled = [groups[i] for i in torch.randperm(len(groups), generator=stream).tolist()]
     public = set[int]()
-    for of_class in classes.values():
-        count = max(1, round(SHARE * len(of_class))) if len(of_class) > 1 else 0
-        public |= {of_class[i] for i in torch.randperm(len(of_class), generator=stream)[:count].tolist()}
+    for group in shuffled:
+        held = Counter(classes[row] for row in group)
+        if all(count <= left[name] for name, count in held.items()):
+            public.update(group)
+            for name, count in held.items():
+                left[name] -= count
+    for name in sorted(counts.keys() - {classes[row] for row in public}):
+        holders = [group for group in shuffled if any(classes[row] == name for row in group)]
+        if len(holders) > 1 and not any(classes[row] == name for row in public):
+            smallest = min(holders, key=len)
+            public.update(smallest)
     if not public:
+        of_several = "" if rows.persons is None else " of several persons"
         raise LearningError(
-            f"{rows.source} has no class with two rows in column {label!r}: is that the column of the labels?"
+            f"{rows.source} has no class with two rows{of_several} in column {label!r}: is that the column "
+            "of the labels?"
         )
     return sorted(public), [row for row in range(len(rows)) if row not in public]
 
@@ -97,21 +112,26 @@ def about_public(path: Path) -> AboutParty | None:
 def kept_rows(rows: PartyRows, path: Path) -> tuple[list[int], list[int]]:
     """Splits a party's file by the public rows handed out in `path`; returns (public, kept) row numbers.
 
+    A public row that several persons have counts as the one's whose rows are all public, if there is one.
     Raises LearningError if the file has changed since and lacks a public row.
     """
-    handed = Counter(_keys(read_rows(path)))
-    public, kept = list[int](), list[int]()
-    for number, row in enumerate(_keys(rows)):
-        handed[row] -= 1
-        (public if handed[row] >= 0 else kept).append(number)
-    if missing := sum(count for count in handed.values() if count > 0):
+    handed, keys = Counter(_keys(read_rows(path))), _keys(rows)
+    public = set[int]()
+    whole = sorted(rows.by_person(), key=len, reverse=True)
+    for group in (*whole, *([row] for row in range(len(rows)))):
+        held = Counter(keys[row] for row in group)
+        if public.isdisjoint(group) and all(count <= handed[row] for row, count in held.items()):
+            public.update(group)
+            handed.subtract(held)
+    kept = [row for row in range(len(rows)) if row not in public]
+    if missing := handed.total():
         raise LearningError(
             f"{rows.source} has changed: {missing} rows that {path} made public are not in it. Take the file "
             "as it was."
         )
     if not kept:
         raise LearningError(f"{rows.source} has only public rows: no row is left to train on.")
-    return public, kept
+    return sorted(public), kept
 
 
 def _keys(rows: PartyRows) -> list[tuple[Any, ...]]:

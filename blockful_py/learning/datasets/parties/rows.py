@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,21 +30,40 @@ class PartyRows:
     Attributes:
         source: the path, for error messages.
         columns: the n values of each column: texts as written, or the bytes of image files.
+        persons: the n identifiers of the rows' persons (`identifier`), which are in no column; None if no
+            column names persons.
     """
 
     source: str
     columns: Mapping[str, Sequence[Any]]
+    persons: Sequence[str | None] | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
     def at(self, rows: Sequence[int]) -> PartyRows:
-        """The rows with these numbers, from 0."""
+        """The rows with these numbers, from 0, without their persons."""
         return PartyRows(self.source, {name: [each[i] for i in rows] for name, each in self.columns.items()})
 
     def images(self) -> tuple[str, ...]:
         """Columns that hold image files."""
         return tuple(name for name, values in self.columns.items() if isinstance(values[0], bytes))
+
+    def by_person(self) -> list[list[int]]:
+        """Row numbers, ascending: each person's together, and each row without a person alone."""
+        groups: dict[str | int, list[int]] = {}
+        for row, person in enumerate(self.persons or [None] * len(self)):
+            groups.setdefault(row if person is None else person, []).append(row)
+        return list(groups.values())
+
+
+def identifier(text: str) -> str | None:
+    """The identifier of a person in a text: in Unicode's form NFC, without white space around it.
+
+    None for MISSING texts.  Upper and lower case and leading zeros count.
+    """
+    plain = unicodedata.normalize("NFC", text).strip()
+    return None if plain in MISSING else plain
 
 
 def is_party_file(name: str) -> bool:
@@ -56,22 +76,28 @@ def party_name(path: Path) -> str:
     return path.stem if path.suffix.lower() in TABLES else path.name
 
 
-def read_rows(path: Path) -> PartyRows:
+def read_rows(path: Path, person: str | None = None) -> PartyRows:
     """Reads a file; error messages count rows from 1, without a table's header.
 
+    `person`: the column of a table that identifies each row's person.
+
     Raises:
-        SettingsError: the file is missing or of another kind, or the extra `data` is not installed.
-        LearningError: the file is damaged or empty, a column has no name or a duplicate one, or a value is
-            missing.
+        SettingsError: the file is missing or of another kind, it has no column `person`, or the extra `data`
+            is not installed.
+        LearningError: the file is damaged or empty, a column has no name or a duplicate one, a value is
+            missing, or the persons are neither texts nor whole numbers.
     """
     with needed_by("a party's own file"):
         import pyarrow  # noqa: F401
+    persons = None
     if path.is_dir():
+        if person is not None:
+            raise SettingsError(f"{path} has images and no column {person!r} of persons: take a table.")
         columns = _pictures(path)
     elif not path.exists():
         raise SettingsError(f"there is no file or folder {path}: name a party's data.")
     elif path.suffix.lower() in TABLES:
-        columns = _table(path)
+        columns, persons = _table(path, person)
     else:
         raise SettingsError(
             f"{path} is neither {' nor '.join(TABLES)} nor a folder of images: save it as one of them."
@@ -82,7 +108,7 @@ def read_rows(path: Path) -> PartyRows:
             raise LearningError(
                 f"{path} has no value in row {row}, column {name!r}: fill it in or drop the row."
             )
-    return PartyRows(str(path), columns)
+    return PartyRows(str(path), columns, persons)
 
 
 def label_column(rows: PartyRows, asked: str | None) -> str:
@@ -97,12 +123,15 @@ def label_column(rows: PartyRows, asked: str | None) -> str:
     return next((name for guess in GUESSED for name in names if name.lower() == guess), names[-1])
 
 
-def _table(path: Path) -> dict[str, list[Any]]:
+def _table(path: Path, person: str | None) -> tuple[dict[str, list[Any]], list[str | None] | None]:
+    """The columns of a table, and its persons, if `person` names their column."""
     import pyarrow as pa
 
     try:
         table = _csv(path) if path.suffix.lower() == ".csv" else _parquet(path)
         _require_names(path, table.column_names)
+        if person is not None:
+            _require_persons(path, table, person)
         columns = {
             name: _values(plain_column(each))
             for name, each in zip(table.column_names, table.columns, strict=True)
@@ -113,7 +142,9 @@ def _table(path: Path) -> dict[str, list[Any]]:
         ) from None
     if not table.num_rows:
         raise LearningError(f"{path} has no rows: give the data of the party.")
-    return columns
+    if person is None:
+        return columns, None
+    return columns, [None if value is None else identifier(value) for value in columns.pop(person)]
 
 
 def _csv(path: Path) -> Any:
@@ -153,6 +184,22 @@ def _require_names(path: Path, names: Sequence[str]) -> None:
             )
         if names.count(name) > 1:
             raise LearningError(f"{path} has column {name!r} {names.count(name)} times: keep one.")
+
+
+def _require_persons(path: Path, table: Any, person: str) -> None:
+    import pyarrow as pa
+
+    names = table.column_names
+    if person not in names:
+        raise SettingsError(f"{path} has no column {person!r} of persons; it has {', '.join(names)}.")
+    if len(names) < 3:
+        raise LearningError(f"{path} has one column beside {person!r}: give features and a label.")
+    kind = plain_column(table[person]).type
+    if not (pa.types.is_large_string(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise LearningError(
+            f"{path} has column {person!r} of persons as {kind}, which can write one identifier in several "
+            "ways: save it as text or as whole numbers."
+        )
 
 
 def _pictures(folder: Path) -> dict[str, list[Any]]:

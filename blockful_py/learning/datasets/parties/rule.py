@@ -174,7 +174,7 @@ def _require_columns(rows: PartyRows, names: tuple[str, ...], whose: str) -> Non
     if own != names:
         raise LearningError(
             f"{rows.source} has the columns {', '.join(own)}; {whose} has {', '.join(names)}: give all "
-            "parties the same columns."
+            "parties the same columns, and name one of persons with --person."
         )
 
 
