@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from blockful_py.committee import codec
@@ -55,26 +55,35 @@ class ReaderKeyring(RemoteKeyring):
         Raises RefusedError with the members' reasons, KeyDestroyedError when no member answers.
         """
         current = self._opened.catalogue().with_weights.values()
-        places = {placed.node.weights: ReadRequest(placed.position, placed.version) for placed in current}
+        places = {placed.node.weights: [ReadRequest(placed.position, placed.version)] for placed in current}
         places |= {
-            parse_cid(each.weights): ReadRequest(placed.position, placed.version, increment=number)
+            parse_cid(each.weights): [ReadRequest(placed.position, placed.version, increment=number)]
             for placed in current
             for number, each in enumerate(placed.node.increments, start=1)
         }
         if not places.keys() >= set(uris):
-            places |= self._handed_in()
-        return FoundKeys({uri: self._read(places[uri]) for uri in uris if uri in places})
+            for uri, parts in self._handed_in().items():
+                places.setdefault(uri, []).extend(parts)
+        return FoundKeys({uri: self._read_any(places[uri]) for uri in uris if uri in places})
 
-    def _handed_in(self) -> dict[Uri, ReadRequest]:
-        """By weights, the parts that this participant's own parts start from."""
-        store, places = self._opened.stores.live, dict[Uri, ReadRequest]()
+    def _handed_in(self) -> dict[Uri, list[ReadRequest]]:
+        """By weights, the parts that this participant's own parts start from; others may name the same."""
+        store, places = self._opened.stores.live, dict[Uri, list[ReadRequest]]()
         for status in self._opened.docket.admitted():
             for position, uri in status.parts_above(self._keys.account).items():
                 with suppress(BlockfulError):  # an unreadable part is missing when its weights are read
                     node = parse_node(store.read(uri, MAX_NODE_BYTES))
                     version = 0 if node.redaction is None else node.redaction.version
-                    places[node.weights] = ReadRequest(position, version, status.number)
+                    wanted = ReadRequest(position, version, status.number)
+                    places.setdefault(node.weights, []).append(wanted)
         return places
+
+    def _read_any(self, places: Sequence[ReadRequest]) -> bytes:
+        """The key for the first of some places for which members give one; errors as for the last."""
+        for wanted in places[:-1]:
+            with suppress(RefusedError):
+                return self._read(wanted)
+        return self._read(places[-1])
 
     def _read(self, wanted: ReadRequest) -> bytes:
         def ask(seat: AskedMember) -> bytes:
