@@ -88,7 +88,8 @@ class PersonCase(Part):
             return "collected, to be filed"
         if self.request is None:
             return "is being filed: repeat the command that was interrupted"
-        stage = stages.get(self.request, "unknown")
+        if (stage := stages.get(self.request)) is None:
+            return f"in request {self.request}"
         again = ", to be filed again" if stage in FAILED else ""
         return f"request {self.request} is {stage}{again or ', to be answered' * (stage == 'carried out')}"
 
