@@ -37,6 +37,8 @@ class Circumstances:
         attested: members also sign results that only the owners can vouch for.
         machines: owners are participants on machines of their own.
         emptied: models without references whose owner asks to forget all of its data.
+        unshown: other models without references that have to be trained again, whose owners let nobody check
+            that.
         withdraws: members withdraw models whose owners miss their part; among machines alone.
         references: of the models that the request retrains.
         sums: models are sums (`learning.sums`).
@@ -49,6 +51,7 @@ class Circumstances:
     private: bool
     attested: bool
     emptied: tuple[str, ...] = ()
+    unshown: tuple[str, ...] = ()
     machines: bool = False
     withdraws: bool = False
     references: References = References.KEPT
@@ -108,6 +111,13 @@ def advise(method: str, now: Circumstances) -> Advice:
 
 
 def _loss(method: str, now: Circumstances) -> str | None:
+    shown = now.machines and not now.attested and method in (Retrain.name, RetrainAhead.name)
+    if shown and now.unshown:
+        return (
+            f"{', '.join(now.unshown)} has no references, and its owner lets nobody check a training: it "
+            f"becomes untrained, no better than chance. {GradientAscent.name} (parallel) keeps it, but is "
+            "not exact; to keep later models, join with --disclose before publishing them"
+        )
     if not now.emptied:
         return None
     names = ", ".join(now.emptied)

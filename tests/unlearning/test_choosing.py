@@ -120,6 +120,14 @@ def test_a_client_who_leaves_a_root_with_initial_weights_is_offered_its_withdraw
         assert advise(method, emptied).loss == "r1 was trained on this data alone, and is withdrawn"
 
 
+def test_an_owner_hears_that_its_root_becomes_untrained() -> None:
+    sample = replace(CLIENT, level=Level.SAMPLE, machines=True, unshown=("r1",))
+    for method in ("retrain", "retrain_ahead"):
+        assert str(advise(method, sample).loss).startswith("r1 has no references, and its owner lets nobody")
+    assert advise("gradient_ascent", sample).loss is None
+    assert advise("retrain", replace(sample, attested=True)).loss is None
+
+
 def test_clients_and_samples_are_forgotten_exactly_among_machines() -> None:
     for level in (Level.CLIENT, Level.SAMPLE):
         asked = Circumstances(level, Paradigm.SEQUENTIAL, False, False, False, False, machines=True)

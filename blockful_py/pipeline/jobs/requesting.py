@@ -146,6 +146,9 @@ def circumstances_of(
     here = not machines and settings.learning.trainer is None
     outside = [catalogue[name] for name in graph.ancestors(affected) if name not in affected]
     known = here or not outside or bool(forget.owners())
+    roots = [name for name in sorted(affected) if not graph.references(name)]
+    emptied = tuple(name for name in roots if catalogue[name].node.statement.user in forget.clients)
+    asked = roots if forget.owners() else ()
     return Circumstances(
         level=forget.level,
         paradigm=paradigm,
@@ -153,10 +156,9 @@ def circumstances_of(
         past_graph=not machines and _made_by_a_line(context, [each for each in outside if each.version]),
         private=settings.learning.privacy is not None,
         attested=settings.committee.attested,
-        emptied=tuple(
-            name
-            for name in sorted(affected)
-            if not graph.references(name) and catalogue[name].node.statement.user in forget.clients
+        emptied=emptied,
+        unshown=tuple(
+            name for name in asked if name not in emptied and catalogue[name].node.statement.samples is None
         ),
         machines=machines,
         withdraws=machines and settings.unlearning.unanswered == "withdraw",
