@@ -94,6 +94,7 @@ def test_a_client_leaves_and_members_check_each_part(published: Machines) -> Non
     assert shown(certificate.statement).warnings == ()
 
 
+@pytest.mark.processes
 def test_samples_are_forgotten_by_whoever_lets_members_check_it(published: Machines) -> None:
     with published.participants["t"].run() as party:
         mine = Forget.of_samples([(user(party), 0), (user(party), 2)])

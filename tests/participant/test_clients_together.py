@@ -79,6 +79,7 @@ def test_a_client_leaves_under_one_certificate_that_is_exact_and_checked(publish
     assert catalogue["b"].node.is_withdrawn
 
 
+@pytest.mark.processes
 def test_a_false_mean_serves_nobody_and_is_made_again_after_a_newer_part(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,7 @@ def test_owners_whom_the_class_has_not_reached_are_asked(published: Machines, la
     assert (done, trained) == (["b", "z"], 0)
 
 
+@pytest.mark.processes
 def test_what_is_not_stored_is_made_by_waves(published: Machines, laboratory: Federation) -> None:
     """y must not know class 4 either, so nobody above it may: stored clean models leave out class 3 alone."""
     done, trained = carry_out(published, laboratory, "s", 3, Paradigm.PARALLEL)

@@ -80,7 +80,9 @@ def is_carried_out(party: PartyRun, number: int) -> bool:
     ("paradigm", "start", "label", "auxiliary", "affected"),
     [
         (Paradigm.PARALLEL, "s", 3, {"a", "b", "t"}, {"s", "x", "y"}),
-        (Paradigm.SEQUENTIAL, "t", 4, {"a", "b", "s", "x"}, {"t", "y"}),
+        pytest.param(
+            *(Paradigm.SEQUENTIAL, "t", 4, {"a", "b", "s", "x"}, {"t", "y"}), marks=pytest.mark.processes
+        ),
     ],
 )
 def test_models_are_retrained_in_waves_and_equal_the_laboratorys(
