@@ -159,6 +159,11 @@ PersonColumn = Annotated[
     ),
 ]
 
+Wait = Annotated[
+    float,
+    typer.Option("--wait", metavar="SECONDS", help="Maximum wait until the request is complete.", min=0),
+]
+
 RUNS = Path("runs")
 LATEST = RUNS / "latest"
 

@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, MethodName, PassphraseFile
+from blockful_py.cli.options import AsJson, MethodName, PassphraseFile, Wait
 from blockful_py.cli.participant import Folder, opened_folder, service_of
 from blockful_py.cli.participant_requests import opened_run
 from blockful_py.cli.unlearn import advised, show_advice
@@ -78,6 +78,8 @@ def forget_person(
     texts = [*(ids or ()), *(() if id_file is None else _lines(id_file))]
     if bool(texts) == collected or (collect and collected):
         raise SettingsError("name persons with --id-file or --id, or give --collected: one of the two.")
+    if collected and days is not None:
+        raise SettingsError("--days is for new cases, and --collected files those there: give one of them.")
     out, (party, keys) = Output(as_json), opened_folder(folder, passphrase_file)
     from blockful_py.participant.cases import CasesFile
     from blockful_py.participant.forgetting import PersonRequests, noted
@@ -147,9 +149,7 @@ def answer(
     folder: Folder,
     number: Annotated[int, typer.Argument(metavar="CASE", help="Number of the case.", min=1)],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the answer.")],
-    wait: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Maximum wait until the request is complete.", min=0)
-    ] = 0.0,
+    wait: Wait = 0.0,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import AsJson, MethodName, PassphraseFile
+from blockful_py.cli.options import AsJson, MethodName, PassphraseFile, Wait
 from blockful_py.cli.participant import Folder, opened_folder
 from blockful_py.cli.request import File, say_file, shown
 from blockful_py.cli.unlearn import advised, show_advice
@@ -162,9 +162,7 @@ def certificate(
     folder: Folder,
     number: Annotated[int, typer.Argument(metavar="REQUEST", help="Number of the request.", min=1)],
     file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The new file.")],
-    wait: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Maximum wait until the request is complete.", min=0)
-    ] = 0.0,
+    wait: Wait = 0.0,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
 ) -> None:

@@ -56,6 +56,12 @@ class Participant:
     def run(self) -> PartyRun:
         return PartyRun.of_participant(self.folder.run, self.nodes, self.keys)
 
+    def disclose(self, share: float) -> None:
+        """Lets members check that share of its trainings, as if it had joined so."""
+        run = RunDirectory.open(self.folder.run)
+        assert run.party is not None
+        run.renewed(run.settings, replace(run.party, discloses=share))
+
 
 @dataclass
 class Machines:
@@ -70,6 +76,13 @@ class Machines:
     @property
     def file(self) -> Path:
         return self.folder / "founder" / FILE
+
+    def publish(self) -> Machines:
+        """Has each participant train and publish its model; returns the same federation."""
+        for name in GRAPH:
+            with self.participants[name].run() as party:
+                party.train_next()
+        return self
 
 
 def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Settings:

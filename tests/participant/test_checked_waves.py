@@ -30,7 +30,7 @@ from tests.limits import ANY_SIZE
 from tests.member.leaders import until
 from tests.member.processes import WORDS
 from tests.participant.conftest import Machines
-from tests.participant.test_spot_checks import Forger, discloses
+from tests.participant.test_spot_checks import Forger
 from tests.participant.test_waves import do_parts, is_carried_out, wait_out
 
 pytestmark = pytest.mark.processes
@@ -47,7 +47,7 @@ def rules() -> Mapping[str, Any]:
 def published(machines: Machines) -> Machines:
     """Every owner lets members repeat its training, some of them half of it."""
     for name in GRAPH:
-        discloses(machines.participants[name].folder.run, 1.0 if name in "abyz" else 0.5)
+        machines.participants[name].disclose(1.0 if name in "abyz" else 0.5)
         with machines.participants[name].run() as party:
             party.train_next()
     return machines
@@ -114,12 +114,12 @@ def test_clean_models_of_ancestors_that_fail_their_check_are_left_out(published:
     number = asked(published, "z", 4)
     with knowing():
         assert take(published, "a", number).spot_check
-    discloses(published.participants["b"].folder.run, 0.0)
+    published.participants["b"].disclose(0.0)
     with published.participants["b"].run() as party:
         position = party.federation.catalogue()["b"].position
         party.federation.contracts.participants.hand_in(number, position, commitment_to(b"unwelcome"))
     assert take(published, "b", number).spot_check is None
-    discloses(published.participants["b"].folder.run, 1.0)
+    published.participants["b"].disclose(1.0)
     with (
         published.participants["z"].run() as party,
         pytest.raises(RefusedError, match="is of class 4, which must be forgotten"),
@@ -134,9 +134,9 @@ def test_clean_models_of_ancestors_that_fail_their_check_are_left_out(published:
 def test_a_start_that_was_not_checked_is_named(published: Machines) -> None:
     """x's owner discloses nothing for one request; y's training starts from its clean model."""
     number = asked(published, "t", 5)
-    discloses(published.participants["x"].folder.run, 0.0)
+    published.participants["x"].disclose(0.0)
     assert sorted(do_parts(published, number)) == ["a", "b", "s", "t", "x", "y"]
-    discloses(published.participants["x"].folder.run, 0.5)
+    published.participants["x"].disclose(0.5)
     certificate = certified(published, number)
     nodes = check_certificate(certificate).record.nodes.values()
     checks = {node.name: node.spot_check.from_initial for node in nodes if node.spot_check}
@@ -174,7 +174,7 @@ def test_a_commitment_cannot_be_taken_back(published: Machines) -> None:
         party.federation.contracts.participants.hand_in(number, position, commitment_to(b"another"))
     with pytest.raises(UnlearningError, match="has committed to another training for this request"):
         take(published, "z", number)
-    discloses(published.participants["z"].folder.run, 0.0)
+    published.participants["z"].disclose(0.0)
     assert take(published, "z", number).spot_check is None
     refused(published, number, "the owner of z discloses nothing of the training that it committed to")
     with published.participants["z"].run() as party:
@@ -194,7 +194,7 @@ def test_nobody_builds_on_a_forged_part(published: Machines) -> None:
     number = asked(published, "x", 9)
     for name in ("a", "b", "s", "t"):
         take(published, name, number)
-    discloses(published.participants["x"].folder.run, 1.0)
+    published.participants["x"].disclose(1.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         take(published, "x", number)
@@ -208,7 +208,7 @@ def test_nobody_builds_on_a_forged_part(published: Machines) -> None:
 def test_nobody_reads_a_disclosure_by_naming_it_as_ones_part(published: Machines) -> None:
     """The owner of s would get the key of a file that shows samples of the owner of y."""
     number, make = asked(published, "s", 8), Redactor.make
-    discloses(published.participants["a"].folder.run, 0.0)
+    published.participants["a"].disclose(0.0)
     with published.participants["a"].run() as party:
         shown = party.federation.catalogue()["y"].node.spot_check
         assert shown is not None

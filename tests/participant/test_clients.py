@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,12 +13,10 @@ from blockful_py.forget import Forget
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
-from tests.federations import GRAPH
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 
@@ -35,13 +32,8 @@ def rules() -> Mapping[str, Any]:
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
     for name, share in SHARES.items():
-        run = RunDirectory.open(machines.participants[name].folder.run)
-        assert run.party is not None
-        run.renewed(run.settings, replace(run.party, discloses=share))
-    for name in GRAPH:
-        with machines.participants[name].run() as party:
-            party.train_next()
-    return machines
+        machines.participants[name].disclose(share)
+    return machines.publish()
 
 
 def user(party: PartyRun) -> int:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,12 +13,10 @@ from blockful_py.forget import Forget
 from blockful_py.learning.weights import aggregate, equal
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.request_state import RequestStage
 from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
-from tests.federations import GRAPH
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 from tests.participant.test_clients import take, user, weights
@@ -34,13 +31,8 @@ def rules() -> Mapping[str, Any]:
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
     """Only t lets members check its trainings."""
-    run = RunDirectory.open(machines.participants["t"].folder.run)
-    assert run.party is not None
-    run.renewed(run.settings, replace(run.party, discloses=0.5))
-    for name in GRAPH:
-        with machines.participants[name].run() as party:
-            party.train_next()
-    return machines
+    machines.participants["t"].disclose(0.5)
+    return machines.publish()
 
 
 def request(machines: Machines, name: str, forget: Forget | None = None) -> int:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -63,9 +62,9 @@ class Owner:
 @pytest.fixture(scope="module")
 def owner(machines: Machines, tmp_path_factory: pytest.TempPathFactory) -> Owner:
     participant = machines.participants["a"]
+    participant.disclose(1.0)
     run = RunDirectory.open(participant.folder.run)
     assert run.party is not None and run.party.data is not None
-    run.renewed(run.settings, replace(run.party, discloses=1.0))
     with participant.run() as party:
         party.train_next()
         size = len(party.federation.setup.users[0].train)
@@ -92,6 +91,10 @@ def test_an_unknown_person_is_refused_and_nothing_is_filed(owner: Owner) -> None
 )
 def test_persons_or_collected_cases_are_named(owner: Owner, words: tuple[str, ...]) -> None:
     assert "give --collected: one of the two" in owner("forget-person", *words).error
+
+
+def test_a_deadline_for_cases_that_are_there_is_refused(owner: Owner) -> None:
+    assert "--days is for new cases" in owner("forget-person", "--collected", "--days", "45").error
 
 
 @pytest.mark.parametrize(("data", "why"), [(b"\n \n", "has no identifier"), (b"\xff", "save them as UTF-8")])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,10 +11,8 @@ import pytest
 
 from blockful_py.forget import Forget
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.request_state import RequestStage
 from blockful_py.types import Paradigm
-from tests.federations import GRAPH
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 from tests.participant.test_waves import do_parts
@@ -49,13 +46,8 @@ def rules() -> Mapping[str, Any]:
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
     for participant in machines.participants.values():
-        run = RunDirectory.open(participant.folder.run)
-        assert run.party is not None
-        run.renewed(run.settings, replace(run.party, discloses=0.1))
-    for name in GRAPH:
-        with machines.participants[name].run() as party:
-            party.train_next()
-    return machines
+        participant.disclose(0.1)
+    return machines.publish()
 
 
 def forget_of(said: str, user: int, turn: int) -> Forget:

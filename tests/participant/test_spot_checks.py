@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob
 from blockful_py.learning.training import Fitted
 from blockful_py.pipeline.jobs.redaction import Redactor
-from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, sign_statement
@@ -26,7 +23,7 @@ from blockful_py.record.shown import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Checked, Paradigm
-from tests.federations import GRAPH, promised
+from tests.federations import promised
 from tests.participant.conftest import Machines
 
 pytestmark = pytest.mark.processes
@@ -43,18 +40,8 @@ def rules() -> Mapping[str, Any]:
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
     for name, share in SHARES.items():
-        discloses(machines.participants[name].folder.run, share)
-    for name in GRAPH:
-        with machines.participants[name].run() as party:
-            party.train_next()
-    return machines
-
-
-def discloses(path: Path, share: float) -> None:
-    """Rejoins as an owner with another share."""
-    run = RunDirectory.open(path)
-    assert run.party is not None
-    run.renewed(run.settings, replace(run.party, discloses=share))
+        machines.participants[name].disclose(share)
+    return machines.publish()
 
 
 def asked(machines: Machines, name: str, label: int, method: str | None = None) -> int:
@@ -193,6 +180,6 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
         UnlearningError, match="has committed to another training for this request or its next"
     ):
         take(published, "z", number)
-    discloses(published.participants["z"].folder.run, 0.0)
+    published.participants["z"].disclose(0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
         take(published, "z", number)

@@ -49,10 +49,7 @@ def laboratory(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
-    for name in GRAPH:
-        with machines.participants[name].run() as party:
-            party.train_next()
-    return machines
+    return machines.publish()
 
 
 def weights(federation: Federation) -> dict[str, Weights]:

@@ -16,7 +16,7 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import PlacedNode
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.types import Paradigm
-from tests.federations import GRAPH, promised
+from tests.federations import promised
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 
@@ -34,9 +34,7 @@ def rules() -> Mapping[str, Any]:
 @pytest.fixture(scope="module")
 def asked(machines: Machines) -> int:
     """A sequential request whose owner of t did its part, while the next owner, of y, is away."""
-    for name in GRAPH:
-        with machines.participants[name].run() as party:
-            party.train_next()
+    machines.publish()
     with machines.participants["t"].run() as party:
         number = party.request(("t",), CLASS, Paradigm.SEQUENTIAL, None)
         assert [node.name for node in party.take_part(number)] == ["t"]
