@@ -104,7 +104,13 @@ def _meaning(page: CertificatePage) -> Iterator[str]:
         "It means that the federation's record names the new versions in the place of the old ones."
         + (" The members who signed destroyed their keys to the old versions." if page.keys_destroyed else "")
     )
-    if page.forget.level is Level.CLASS:
+    if page.how is Checked.EXACT:
+        yield (
+            "It proves that the new versions were made without the data. They go on recognising similar "
+            "data, which they know from others. Which model learnt from which may still tell of the data: "
+            "that is as it was."
+        )
+    elif page.forget.level is Level.CLASS:
         yield (
             "It does not prove that nothing of the data is left in the models. A model that is never right "
             "on it may still hold traces of it."

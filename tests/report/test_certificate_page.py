@@ -123,6 +123,14 @@ def test_clients_have_no_figure_of_a_class(page: CertificatePage) -> None:
     assert "AUC" not in shown and "r6 90.0 % – – 91.0 % 92.0 %" in shown
 
 
+def test_what_members_computed_without_the_data_is_said_to_be_so(page: CertificatePage) -> None:
+    for forget in (Forget.of_clients([5]), Forget.of_samples([(5, 1)])):
+        meaning = " ".join(plain_language(replace(page, forget=forget, how=Checked.EXACT))[2].paragraphs)
+        assert "It proves that the new versions were made without the data." in meaning
+        assert "which model learnt from which may still tell" in meaning.lower()
+        assert "does not prove" not in meaning
+
+
 def test_the_person_who_asked_reads_five_answers_before_the_technical_page(page: CertificatePage) -> None:
     shown = words(page)
     assert shown.index("Who asked?") < shown.index("What remains?") < shown.index("Erasure certificate")
