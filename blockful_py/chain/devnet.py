@@ -25,6 +25,9 @@ GAS_LIMIT = 30_000_000
 ACCOUNTS = 10
 BALANCE = 1_000_000
 """Ether of each account."""
+ANVIL_STATES = 128
+"""States that Anvil keeps, as many as go-ethereum does; without a limit it writes each block's whole state to
+the user's home, and leaves it there."""
 _DEATH_SECONDS = 1.0
 """Seconds to wait for a dead node's process, whose socket closes first."""
 
@@ -108,6 +111,7 @@ def _anvil(node: NodeOptions, port: int) -> dict[str, object]:
         "mnemonic": node.mnemonic,
         "accounts": ACCOUNTS,
         "balance": BALANCE,
+        "prune-history": ANVIL_STATES,
     }
     return options | {"block-time": node.block_time} if node.block_time else options
 

@@ -78,6 +78,14 @@ def test_senders_of_a_node_know_how_it_makes_blocks(kind: str, block_time: int) 
             assert len({each.block_number for each in receipts}) == 5
 
 
+def test_a_fast_node_leaves_nothing_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with Devnet(NodeOptions(31337, kind="anvil")) as devnet:
+        devnet.node.rpc.call("anvil_mine", hex(1000))
+        assert devnet.node.rpc.call("eth_getBlockByNumber", "0x1", False)["number"] == "0x1"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_an_exception_stops_the_node() -> None:
     with pytest.raises(RuntimeError, match="on purpose"), Devnet(NodeOptions(1337)) as devnet:
         raise RuntimeError("on purpose")
