@@ -313,10 +313,10 @@ class ParticipantService(Closable):
         """The next model to train, or None.
 
         A model is ready once its references are usable or `patience` has passed, and no request is about to
-        replace them.
+        replace them.  An owner that has asked to be forgotten trains no more.
         """
         spec = next_of(self.user, self._plan, catalogue.models)
-        if spec is None:
+        if spec is None or self.user in self._opened.docket.left():
             return None
         if len(catalogue.models) != self._seen[0]:
             self._seen = (len(catalogue.models), self._now())

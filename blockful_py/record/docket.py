@@ -14,7 +14,7 @@ from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_from_bytes
-from blockful_py.record.request_state import Filed, RequestStanding, Rules
+from blockful_py.record.request_state import Filed, RequestStage, RequestStanding, Rules
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.types import Address, RequestState, Uri
 
@@ -116,6 +116,15 @@ class Docket:
     def awaited(self) -> frozenset[str]:
         """The models that open requests are about to replace."""
         return frozenset(name for status in self.admitted() for name in status.awaited)
+
+    def left(self) -> frozenset[int]:
+        """Users all of whose data was, or is to be, forgotten."""
+        return frozenset(
+            user
+            for each in self.admitted()
+            if each.stage is not RequestStage.LAPSED
+            for user in each.request.forget.clients
+        )
 
     def status(self, filed: Filed, earlier: tuple[Request, ...] = ()) -> RequestStanding:
         """The state of a request.  Raises as `request`.  `earlier`: as for `RequestStanding`."""

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.errors import BlockfulError
 from blockful_py.forget import Forget
+from blockful_py.learning.scenario import ModelSpec
 from blockful_py.learning.weights import aggregate, equal
+from blockful_py.participant import serving
+from blockful_py.participant.serving import ParticipantService
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.record.certificates.checking import check_certificate
@@ -44,8 +48,23 @@ def is_carried_out(party: PartyRun, number: int) -> bool:
     return party.stage(number) is RequestStage.CARRIED_OUT
 
 
-def test_a_client_leaves_under_one_certificate_that_is_exact_and_checked(published: Machines) -> None:
+def is_to_train(machines: Machines, name: str) -> bool:
+    """Whether an owner would train another model if its plan had one."""
+    participant = machines.participants[name]
+    with (
+        ChildProcesses("unused") as processes,
+        ParticipantService(participant.folder, participant.keys, processes) as service,
+    ):
+        return service.next_model(service.catalogue()) is not None
+
+
+def test_a_client_leaves_under_one_certificate_that_is_exact_and_checked(
+    published: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     number = request(published, "b")
+    with monkeypatch.context() as patch:
+        patch.setattr(serving, "next_of", lambda user, *_: ModelSpec("more", user, 1, ()))
+        assert not is_to_train(published, "b") and is_to_train(published, "t")
     with published.participants["b"].run() as party:
         assert party.filed(number).method == "retrain_ahead {}"
         assert party.federation.context.docket[number].auxiliary == ()
