@@ -140,7 +140,15 @@ class Contract:
         return None
 
     def _read(self, function: str, *arguments: Any) -> Any:
-        return self._read_many([(function, arguments)], self.node.settled())[0]
+        """A function's result, cached per block while the node's reads share one look."""
+        if not self.node.is_looking:
+            return self._read_many([(function, arguments)], self.node.settled())[0]
+        (answer,) = self._answers.each(
+            function,
+            [arguments],
+            lambda missing, block: self._read_many([(function, each) for each in missing], block),
+        )
+        return answer
 
     def _number(self, function: str, *arguments: Any) -> int:
         return int(self._read(function, *arguments))

@@ -131,7 +131,7 @@ class ContractLogs:
         if not self._loaded:
             self._loaded = True
             self._file.read(self._recall)
-        newest = self._newest()
+        newest = self._node.settled_block()
         if self._checked and newest["hash"] == self._marks[-1].hash:
             return
         faults: dict[str, str] = {}
@@ -142,11 +142,9 @@ class ContractLogs:
                 raise MissingEventsError(str(error)) from None
             newest = self._newest()
 
-    def _newest(self) -> Mapping[str, Any]:
-        (newest,) = self._node.rpc.batch([("eth_getBlockByNumber", (self._node.settled(), False))])
-        if not isinstance(newest, Mapping):
-            raise NodeError(f"the node at {self._node.url} has no newest block{_why(newest)}.")
-        return newest
+    def _newest(self) -> dict[str, Any]:
+        self._node.look_again()
+        return self._node.settled_block()
 
     def _reads_on(self, newest: Mapping[str, Any], faults: dict[str, str]) -> bool:
         """Whether the current node lists all events within TRIES attempts; otherwise records its fault."""

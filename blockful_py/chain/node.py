@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,18 @@ from blockful_py.types import Address, Bytes32
 
 EMBEDDED = "embedded:"
 """Prefix for the path of an embedded chain's file, in place of a URL."""
+LOOK_SECONDS = 1.0
+"""Time for which one look at the chain serves."""
 _POLL = 0.5  # seconds
+
+
+class _Look(threading.local):
+    """One thread's look at the chain: the newest settled block, read at `at`, before transaction `sent`."""
+
+    depth = 0
+    block: dict[str, Any] | None = None
+    at = -math.inf
+    sent = 0
 
 
 class Node:
@@ -31,6 +45,8 @@ class Node:
         self.rpc = rpc
         self.chain_id = chain_id
         self.confirmations = confirmations
+        self._look = _Look()
+        self._sent = 0
 
     @property
     def url(self) -> str:
@@ -50,14 +66,47 @@ class Node:
         """Whether it is a development node, which mines on demand and can rewind its chain."""
         return self.client.startswith(("ganache", "anvil", "hardhat", "embedded"))
 
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Has this thread's reads take the newest settled block from one answer, for at most LOOK_SECONDS.
+
+        A transaction that this process sends through the node ends it, and the next read looks again.
+        """
+        look = self._look
+        look.depth += 1
+        try:
+            yield
+        finally:
+            look.depth -= 1
+            look.block = look.block if look.depth else None
+
+    def look_again(self) -> None:
+        """Ends all looks, since the chain has changed."""
+        self._sent += 1
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether this thread's reads share one look at the chain."""
+        return self._look.depth > 0
+
     def settled(self) -> str:
         """The newest settled block, as JSON-RPC names blocks."""
-        return hex(max(self.block_number() - self.confirmations, 0)) if self.confirmations else "latest"
+        return str(self.settled_block()["number"]) if self.is_looking else self._newest()
 
     def settled_block(self) -> dict[str, Any]:
-        """The newest settled block, without its transactions."""
-        block: dict[str, Any] = self.rpc.call("eth_getBlockByNumber", self.settled(), False)
+        """The newest settled block, without its transactions.  Raises NodeError if the node has none."""
+        look, sent, now = self._look, self._sent, time.monotonic()
+        if look.block is not None and look.sent == sent and now < look.at + LOOK_SECONDS:
+            return look.block
+        block = self.rpc.call("eth_getBlockByNumber", self._newest(), False)
+        if not isinstance(block, dict):
+            raise NodeError(f"the node at {self.url} has no newest block.")
+        if look.depth:
+            look.block, look.at, look.sent = block, now, sent
         return block
+
+    def _newest(self) -> str:
+        return hex(max(self.block_number() - self.confirmations, 0)) if self.confirmations else "latest"
 
     def await_settled(self, deadline: float = 120.0) -> None:
         """Waits until the block that is newest now is settled.

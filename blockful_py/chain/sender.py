@@ -168,6 +168,7 @@ class Sender:
                     else:
                         outcomes[i] = result
                 waiting = overtaken
+                self.node.look_again()
                 time.sleep(random.uniform(0, _CLASH_PAUSE) if waiting else 0)
             return [self._checked(call, outcomes[i]) for i, call in enumerate(calls)]
 

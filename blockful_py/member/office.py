@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -253,6 +253,9 @@ class MemberOffice:
 
     def domain(self) -> eip712.Domain:
         return self.view().messages
+
+    def one_look(self) -> AbstractContextManager[None]:
+        return self.view().nodes.one_look()
 
     def may_lead(self, address: Address) -> bool:
         return address in self._leaders or self.view().may_lead(address)

@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from blockful_py.committee.service.duties import Duty
 from blockful_py.errors import RunError
@@ -30,6 +31,10 @@ class ChainWatch:
         self._looking = threading.Lock()
         self._blocks: Blocks = ()
         self._at = -math.inf
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Has this thread read the chains as of one block each.  Raises as `blocks`."""
+        return self._office.one_look()
 
     def blocks(self) -> Blocks:
         """The newest blocks.  Raises NodeError, and RunError while the run does not exist."""
@@ -65,7 +70,8 @@ class WhenChanged:
             return
         now = self._now()
         if blocks != self._seen[0] or now >= self._seen[1] + LOOK_SECONDS:
-            self._duty.step()
+            with self._watch.one_look():
+                self._duty.step()
             self._seen = (blocks, now)
 
 

@@ -164,9 +164,19 @@ class ParticipantService(Closable):
         """
         if self._folder.is_paused:
             return
+        with self._opened.nodes.one_look():
+            allowed = self._allowed()
+        if allowed is not None:
+            limits = self._folder.limits()
+            with turn_of(limits.turn) as is_ours:
+                if is_ours:
+                    self._do(allowed, limits)
+
+    def _allowed(self) -> NextWork | None:
+        """The first due work that the owner's limits allow; None without one, and while nothing changes."""
         block = self.contracts.live.newest_block()
         if block == self._settled[0] and self._now() < self._settled[1] + LOOK_SECONDS:
-            return
+            return None
         self._follow()
         self._require_joined()
         self._announced = self._announced or announce(self.contracts, self._keys.account, self._endpoint)
@@ -175,13 +185,9 @@ class ParticipantService(Closable):
         self._metrics.queue.set(sum(len(each.models) for each in waiting))
         ready = [work for work in waiting if not self._rests(work)]
         allowed = next((work for work in ready if not self._put_off(work, catalogue)), None)
-        if allowed is not None:
-            limits = self._folder.limits()
-            with turn_of(limits.turn) as is_ours:
-                if is_ours:
-                    self._do(allowed, limits)
-        elif len(ready) == len(waiting):
+        if allowed is None and len(ready) == len(waiting):
             self._settled = (block, self._now())
+        return allowed
 
     def _rests(self, work: NextWork) -> bool:
         """Whether work is paused after a recent failure."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from random import Random
@@ -133,6 +133,9 @@ class Bench(Hall):
 
     def domain(self) -> eip712.Domain:
         return MESSAGES
+
+    def one_look(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def may_lead(self, address: bytes) -> bool:
         return address in self._leaders

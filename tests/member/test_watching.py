@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -32,6 +33,12 @@ class Office:
     live: Chain = field(default_factory=lambda: Chain("live 1"))
     archive: Chain = field(default_factory=lambda: Chain("archive 1"))
     has_run: bool = True
+
+    looks: int = 0
+
+    def one_look(self) -> AbstractContextManager[None]:
+        self.looks += 1
+        return nullcontext()
 
     def view(self) -> Any:
         if not self.has_run:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +36,9 @@ class Office(Protocol):
 
     def domain(self) -> eip712.Domain:
         """EIP-712 domain of messages."""
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Has this thread read the chains as of one block each (`Node.one_look`)."""
 
     def may_lead(self, address: Address) -> bool:
         """Whether an address that is not a member's may lead."""

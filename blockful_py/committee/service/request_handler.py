@@ -35,6 +35,7 @@ from blockful_py.committee.service.messages import (
 from blockful_py.committee.service.office import Office, Seat
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.succession import MirrorVoter
+from blockful_py.crypto import eip712
 from blockful_py.errors import (
     BlockfulError,
     CheaterError,
@@ -116,7 +117,12 @@ class RequestHandler:
             domain = self.office.domain()
         except BlockfulError as error:
             raise MessageError(f"this member is not ready: {error}") from None
-        signer = wire.MessageSigner(self._secret, domain)
+        with self.office.one_look():
+            return self._admitted(wire.MessageSigner(self._secret, domain), domain, line, size)
+
+    def _admitted(
+        self, signer: wire.MessageSigner, domain: eip712.Domain, line: bytes, size: int
+    ) -> Admitted:
         question = wire.open_line(domain, line)
         header = question.header
         kind = self._kinds.get((header.kind, header.round))
@@ -148,7 +154,8 @@ class RequestHandler:
         kind, question, signer = admitted.kind, admitted.question, admitted.signer
         message = question.with_body(body).message
         try:
-            answered = self._answered(kind, message)
+            with self.office.one_look():
+                answered = self._answered(kind, message)
         except Exception as error:  # no message may end the process
             return signer.answer(question, wire.REFUSED, codec.encode(_refused(error))).envelope
         return signer.answer(question, wire.ANSWERED, codec.encode(answered)).envelope

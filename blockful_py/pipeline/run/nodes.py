@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,12 @@ class Nodes(Closable):
     @property
     def one_chain(self) -> bool:
         return self.archive is self.live
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Has this thread read both chains as in `Node.one_look`."""
+        with self.live.one_look(), self.archive.one_look():
+            yield
 
     def close(self) -> None:
         self._stack.close()
