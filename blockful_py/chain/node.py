@@ -25,7 +25,7 @@ LOOK_SECONDS = 1.0
 _POLL = 0.5  # seconds
 
 
-class _Look(threading.local):
+class _ThreadLook(threading.local):
     """One thread's look at the chain: the newest settled block, read at `at`, before transaction `sent`."""
 
     depth = 0
@@ -45,7 +45,7 @@ class Node:
         self.rpc = rpc
         self.chain_id = chain_id
         self.confirmations = confirmations
-        self._look = _Look()
+        self._look = _ThreadLook()
         self._sent = 0
 
     @property
