@@ -17,7 +17,7 @@ from typing import Any
 
 from blockful_py.chain import abi
 from blockful_py.chain.interface import interface_of
-from blockful_py.chain.node import Node
+from blockful_py.chain.node import Node, hexadecimal
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.chain.rpc import RpcError
 from blockful_py.chain.sender import Sender
@@ -194,8 +194,16 @@ def load(path: Path, node: Node) -> Deployment:
             f"{path} is of chain {deployment.chain_id}, the node at {node.url} is on {node.chain_id}: "
             "use the file of that chain, or another node."
         )
-    deployed = {name: _deployed_at(node, each.transaction) for name, each in deployment.contracts.items()}
-    for name, contract in deployment.contracts.items():
+    contracts = deployment.contracts
+    answers = node.rpc.calls(
+        [
+            *(("eth_getTransactionReceipt", (hexadecimal(each.transaction),)) for each in contracts.values()),
+            *(("eth_getCode", (hexadecimal(each.address), node.settled())) for each in contracts.values()),
+        ]
+    )
+    deployed = dict(zip(contracts, map(_deployed_at, answers[: len(contracts)]), strict=True))
+    codes = dict(zip(contracts, answers[len(contracts) :], strict=True))
+    for name, contract in contracts.items():
         there = deployed[name]
         if there is not None and there != contract.address:
             raise DeploymentError(
@@ -203,14 +211,13 @@ def load(path: Path, node: Node) -> Deployment:
                 f"chain at {node.url} the transaction beside it deployed 0x{there.hex()}. Put that "
                 "address back, or the file from a copy of the run."
             )
-        if not node.code(contract.address):
+        if not codes[name].removeprefix("0x"):
             raise _absent(path, node, name, contract, any(deployed.values()))
     return deployment
 
 
-def _deployed_at(node: Node, transaction: bytes) -> bytes | None:
+def _deployed_at(receipt: Mapping[str, Any] | None) -> bytes | None:
     """Address of the contract that a transaction deployed; None if the node does not know it."""
-    receipt = node.rpc.call("eth_getTransactionReceipt", "0x" + transaction.hex())
     address = receipt and receipt.get("contractAddress")
     return bytes.fromhex(address.removeprefix("0x")) if address else None
 

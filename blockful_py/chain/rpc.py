@@ -109,12 +109,17 @@ class Rpc(ABC):
 
         Raises NodeError if the node is gone, does not speak JSON-RPC, or refuses the call.
         """
-        (result,) = self.batch([(method, params)])
-        if isinstance(result, RpcError):
-            raise NodeError(
-                f"the node at {self.url} refused {method}: {result.message} (code {result.code})."
-            )
-        return result
+        return self.calls([(method, params)])[0]
+
+    def calls(self, asked: Sequence[Request]) -> list[Any]:
+        """The results of several calls.  Raises as `call`, for the first that is refused."""
+        results = self.batch(asked)
+        for (method, _), result in zip(asked, results, strict=True):
+            if isinstance(result, RpcError):
+                raise NodeError(
+                    f"the node at {self.url} refused {method}: {result.message} (code {result.code})."
+                )
+        return results
 
 
 class JsonRpc(Rpc):
