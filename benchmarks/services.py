@@ -86,6 +86,9 @@ class Desk:
     def domain(self) -> eip712.Domain:
         return DOMAIN
 
+    def one_look(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def may_lead(self, address: bytes) -> bool:
         return address in (LEADER.address, ATTACKER.address)
 
