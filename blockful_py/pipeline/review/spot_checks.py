@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.crypto.spot_check import challenged
 from blockful_py.errors import RefusedError
 from blockful_py.forget import Level
 from blockful_py.keys.sealing import SealedWeights
@@ -117,7 +118,8 @@ class SpotChecks:
             require(said.from_initial == references.from_initial, f"its start is {start}")
             claim = self._claim(status, node.name, training, references, result, committed)
             beacon = self._node.block_hash(committed.block_number)
-            self._known.check(claim, disclosure, trace, committed.uri.digest, beacon)
+            intervals = challenged(beacon, committed.uri.digest, trace.intervals, trace.challenged)
+            self._known.check(claim, disclosure, trace, intervals)
 
     def review_part(self, status: RequestStanding, name: str) -> None:
         """Checks a part by waves, and the clean models of ancestors that it starts from.
