@@ -7,7 +7,7 @@ Source: Jia et al. 2021 (proof of learning).  Differences and their reasons: doc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import torch
@@ -77,6 +77,11 @@ class RequestedTraining:
     def stream(self) -> torch.Generator:
         """A fresh stream that draws the batches."""
         return generator(self.seed, self.purpose, self.user, self.round)
+
+    def claimed(self, start: Weights, result: Weights) -> ClaimedTraining:
+        """This training with its ends."""
+        facts = {each.name: getattr(self, each.name) for each in fields(RequestedTraining)}
+        return ClaimedTraining(**facts, start=start, result=result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An auditor's work: replays the trainings that it is drawn for, and tells the members what it found."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from blockful_py.errors import BlockfulError, FormatError, LearningError, RefusedError, StorageError
+from blockful_py.keys.reader_keys import ReaderKeys
+from blockful_py.keys.shown_files import MAX_SHOWN_BYTES, context_of, read_shown
+from blockful_py.learning.disclosure import Disclosure
+from blockful_py.learning.spot_check import first_fault
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.ledger.replay import Outcome, ReplayWord
+from blockful_py.pipeline.coordination.auditor_words import heard, tell
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
+from blockful_py.pipeline.review.commitments import Commitments
+from blockful_py.pipeline.review.replays import Replays, ReplayStanding
+from blockful_py.pipeline.review.spot_checks import requested_training
+from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.pipeline.run.training_data import setup_of
+from blockful_py.record.commitments import Turn, commitment_to
+from blockful_py.record.request_state import RequestStanding
+from blockful_py.record.training_trace import parse_trace
+from blockful_py.record.waves import PartHandedIn
+from blockful_py.types import Uri
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTraining:
+    """A training that this auditor is to replay.
+
+    Attributes:
+        status: the request that it was done for.
+        committed: the owner's commitment.
+        turn: this auditor's turn.
+    """
+
+    status: RequestStanding
+    name: str
+    committed: PartHandedIn
+    turn: Turn
+    standing: ReplayStanding
+
+
+class AuditorWork:
+    """Replays trainings for one auditor."""
+
+    def __init__(self, opened: OpenedRun, keys: ReaderKeys) -> None:
+        """Follows an observer's run with the auditor's keys.  Raises as `setup_of`."""
+        self._opened = opened
+        self._keys = keys
+        self._replays = Replays(opened.contracts)
+        self._setup: TrainingSetup = setup_of(opened.run, opened.stores.live)
+        self._commitments = Commitments(opened.contracts.participants, opened.stores.live)
+        self._remote = remote_committee_of(opened.run, opened.contracts, keys.account_secret)
+        self._told: set[tuple[bytes, Uri]] = set()
+
+    def drawn(self) -> Iterator[DrawnTraining]:
+        """The trainings shown to this auditor whose requests are open, and on which it has not spoken."""
+        account = "0x" + self._keys.account.hex()
+        for status in self._opened.docket.admitted():
+            names = status.with_parts if status.stage.is_open else ()
+            for name in sorted(names):
+                if account not in status.record[name].node.statement.auditors:
+                    continue
+                committed = self._commitments.first(status, name)
+                if committed is None:
+                    continue
+                standing = self._replays.standing(status, name, committed)
+                own = (turn for turn in standing.turns if turn.auditor == self._keys.account)
+                for turn in own:
+                    if (committed.uri.digest, turn.shown) not in self._told:
+                        yield DrawnTraining(status, name, committed, turn, standing)
+
+    def step(self) -> tuple[ReplayWord, ...]:
+        """Replays what it is drawn for; returns the words that it told the members.
+
+        Raises the last error, once it has tried all others.
+        """
+        told, problem = list[ReplayWord](), None
+        for drawn in self.drawn():
+            try:
+                word = self._word(drawn)
+                if word is not None:
+                    told.append(word)
+            except BlockfulError as error:
+                problem = error
+        if problem is not None and not told:
+            raise problem
+        return tuple(told)
+
+    def _word(self, drawn: DrawnTraining) -> ReplayWord | None:
+        """Tells the members what a replay shows; None if they know it already."""
+        contracts, committed = self._opened.contracts, drawn.committed
+        epoch = contracts.committee.current_epoch()
+        words = heard(self._remote, epoch, committed.uri.digest)
+        known = self._replays.standing(drawn.status, drawn.name, committed, words)
+        said = known.said.get(self._keys.account, {})
+        done = (committed.uri.digest, drawn.turn.shown)
+        if {*said} - {Outcome.UNUSABLE}:
+            self._told.add(done)
+            return None
+        outcome, interval = self._found(drawn)
+        word = self._replays.word(drawn.status, drawn.name, committed, outcome, interval)
+        _, quorum = contracts.committee.roster(epoch)
+        signed = word.signed(self._keys.account_secret, self._replays.domain)
+        tell(self._remote, epoch, quorum, signed)
+        self._told.add(done)
+        self._opened.stores.live.delete(drawn.turn.shown)
+        _log.info("request %d, %s: %s", drawn.status.number, drawn.name, _spelt(word))
+        return word
+
+    def _found(self, drawn: DrawnTraining) -> tuple[Outcome, int]:
+        """The outcome of a replay, and the interval that differs.
+
+        Raises StorageError while the file may still arrive, in the first half of the turn.
+        """
+        committed, turn, live = drawn.committed, drawn.turn, self._opened.contracts.live
+        context = context_of(live.chain_id, live.address, committed.uri.digest, turn.auditor)
+        try:
+            data = self._opened.stores.live.read(turn.shown, MAX_SHOWN_BYTES)
+            tensors = read_shown(data, self._keys.encryption_secret, context)
+            disclosure = Disclosure.of(tensors)
+            if commitment_to(disclosure.trace) != committed.uri:
+                raise FormatError("the trace that is shown is not the committed one.")
+            training = requested_training(self._setup, drawn.status, drawn.name, committed)
+            fault = first_fault(training, disclosure, parse_trace(disclosure.trace))
+        except StorageError:
+            if 2 * (drawn.status.now - turn.since) < drawn.standing.blocks:
+                raise
+            _log.warning("the training of %s is shown in a file that nobody has", drawn.name)
+            return Outcome.UNUSABLE, 0
+        except (FormatError, LearningError, RefusedError) as error:
+            _log.warning("the training of %s is not shown: %s", drawn.name, error)
+            return Outcome.UNUSABLE, 0
+        return (Outcome.SAME, 0) if fault is None else (Outcome.DIFFERS, fault)
+
+
+def _spelt(word: ReplayWord) -> str:
+    if word.outcome is Outcome.SAME:
+        return "the training is as committed"
+    return (
+        f"interval {word.interval} differs" if word.outcome is Outcome.DIFFERS else "nothing usable is shown"
+    )
