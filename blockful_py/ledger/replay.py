@@ -11,7 +11,7 @@ from blockful_py.crypto.eip712 import typed
 from blockful_py.types import Address, Bytes32, Bytes64
 
 
-class Outcome(IntEnum):
+class ReplayFinding(IntEnum):
     """What an auditor found."""
 
     SAME = 0
@@ -36,7 +36,7 @@ class ReplayWord:
     request: Bytes32 = typed("bytes32")
     position: int = typed("uint64")
     commitment: Bytes32 = typed("bytes32")
-    outcome: Outcome = typed("uint8")
+    outcome: ReplayFinding = typed("uint8")
     interval: int = typed("uint32")
 
     def signed(self, secret: int, domain: eip712.Domain) -> SignedWord:

@@ -13,7 +13,7 @@ from blockful_py.keys.shown_files import MAX_SHOWN_BYTES, context_of, read_shown
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.spot_check import first_fault
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.ledger.replay import Outcome, ReplayWord
+from blockful_py.ledger.replay import ReplayFinding, ReplayWord
 from blockful_py.pipeline.coordination.auditor_words import heard, tell
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.review.commitments import Commitments
@@ -102,7 +102,7 @@ class AuditorWork:
         known = self._replays.standing(drawn.status, drawn.name, committed, words)
         said = known.said.get(self._keys.account, {})
         done = (committed.uri.digest, drawn.turn.shown)
-        if {*said} - {Outcome.UNUSABLE}:
+        if {*said} - {ReplayFinding.UNUSABLE}:
             self._told.add(done)
             return None
         outcome, interval = self._found(drawn)
@@ -115,7 +115,7 @@ class AuditorWork:
         _log.info("request %d, %s: %s", drawn.status.number, drawn.name, _spelt(word))
         return word
 
-    def _found(self, drawn: DrawnTraining) -> tuple[Outcome, int]:
+    def _found(self, drawn: DrawnTraining) -> tuple[ReplayFinding, int]:
         """The outcome of a replay, and the interval that differs.
 
         Raises StorageError while the file may still arrive, in the first half of the turn.
@@ -134,16 +134,18 @@ class AuditorWork:
             if 2 * (drawn.status.now - turn.since) < drawn.standing.blocks:
                 raise
             _log.warning("the training of %s is shown in a file that nobody has", drawn.name)
-            return Outcome.UNUSABLE, 0
+            return ReplayFinding.UNUSABLE, 0
         except (FormatError, LearningError, RefusedError) as error:
             _log.warning("the training of %s is not shown: %s", drawn.name, error)
-            return Outcome.UNUSABLE, 0
-        return (Outcome.SAME, 0) if fault is None else (Outcome.DIFFERS, fault)
+            return ReplayFinding.UNUSABLE, 0
+        return (ReplayFinding.SAME, 0) if fault is None else (ReplayFinding.DIFFERS, fault)
 
 
 def _spelt(word: ReplayWord) -> str:
-    if word.outcome is Outcome.SAME:
+    if word.outcome is ReplayFinding.SAME:
         return "the training is as committed"
     return (
-        f"interval {word.interval} differs" if word.outcome is Outcome.DIFFERS else "nothing usable is shown"
+        f"interval {word.interval} differs"
+        if word.outcome is ReplayFinding.DIFFERS
+        else "nothing usable is shown"
     )

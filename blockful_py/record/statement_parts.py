@@ -100,7 +100,7 @@ class Increment(Part):
         return f"without class {self.label}" + ("" if ad_f is None else f": AD_f {ad_f:.1%}")
 
 
-class Replay(Part):
+class SignedReplay(Part):
     """An auditor's word that a whole training leads to the committed states (`ledger.replay`).
 
     Attributes:
@@ -140,7 +140,7 @@ class SpotCheck(Part):
     intervals: int = Field(ge=1, le=1 << 16)
     challenged: int = Field(ge=1)
     from_initial: bool = False
-    replay: Replay | None = None
+    replay: SignedReplay | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import QuorumError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.ledger.replay import Outcome, ReplayWord
+from blockful_py.ledger.replay import ReplayFinding, ReplayWord
 from blockful_py.pipeline.coordination.motions import read_motion
 from blockful_py.pipeline.replaying import AuditorWork
 from blockful_py.pipeline.run.entering import enter
@@ -110,7 +110,7 @@ def test_a_drawn_auditor_replays_all_and_the_certificate_names_it(published: Mac
         assert node.spot_check is not None and node.spot_check.replay is not None
         assert node.spot_check.replay.auditor in accounts
         assert node.spot_check.challenged == node.spot_check.intervals > 1
-    assert [word.outcome for word in told] == [Outcome.SAME] * 2
+    assert [word.outcome for word in told] == [ReplayFinding.SAME] * 2
     with published.participants["t"].run() as party:
         certificate = party.certificate(number)
         assert party.federation.verify().passed

@@ -28,7 +28,7 @@ from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.fields import spelt
 from blockful_py.record.request_state import RequestStanding
-from blockful_py.record.statement_parts import Replay, SpotCheck
+from blockful_py.record.statement_parts import SignedReplay, SpotCheck
 from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.storage.cid import cid_string
@@ -140,7 +140,7 @@ class CheckableTraining:
         trace: Trace,
         intervals: Sequence[int],
         references: CleanReferences,
-        replay: Replay | None = None,
+        replay: SignedReplay | None = None,
     ) -> Disclosed:
         """Seals the disclosure of some intervals to the members."""
         sealed = self._context.keys.seal(self._shown(trace, intervals))
@@ -165,7 +165,7 @@ class CheckableTraining:
             intervals,
         ).tensors()
 
-    def _replayed(self, committed: PartHandedIn, trace: Trace) -> Replay | None:
+    def _replayed(self, committed: PartHandedIn, trace: Trace) -> SignedReplay | None:
         """Shows the training to the drawn auditors in turn, and waits for the word of one of them.
 
         None if all give it up, or the request is over.
@@ -181,7 +181,7 @@ class CheckableTraining:
             if standing.passed is not None:
                 auditor, signed = standing.passed
                 disputed = tuple(each for each in standing.disputed if each < trace.intervals)
-                return Replay(
+                return SignedReplay(
                     auditor="0x" + auditor.hex(),
                     commitment=committed.uri.digest.hex(),
                     signature="0x" + signed.signature.hex(),

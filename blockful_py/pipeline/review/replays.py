@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from blockful_py.crypto import eip712
 from blockful_py.crypto.spot_check import drawn_order
 from blockful_py.errors import InvalidSignatureError, RefusedError
-from blockful_py.ledger.replay import Outcome, ReplayWord, SignedWord
+from blockful_py.ledger.replay import ReplayFinding, ReplayWord, SignedWord
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fetched import require
 from blockful_py.pipeline.run.contracts import Contracts
@@ -37,7 +37,7 @@ class ReplayStanding:
 
     order: tuple[bytes, ...]
     turns: tuple[Turn, ...]
-    said: Mapping[bytes, Mapping[Outcome, SignedWord]]
+    said: Mapping[bytes, Mapping[ReplayFinding, SignedWord]]
     now: int
     blocks: int
 
@@ -57,18 +57,20 @@ class ReplayStanding:
     def passed(self) -> tuple[Address, SignedWord] | None:
         """The first auditor that found the training right, with its word."""
         spoken = ((each.auditor, self.said.get(each.auditor, {})) for each in self.turns)
-        return next(((who, words[Outcome.SAME]) for who, words in spoken if Outcome.SAME in words), None)
+        return next(
+            ((who, words[ReplayFinding.SAME]) for who, words in spoken if ReplayFinding.SAME in words), None
+        )
 
     @property
     def disputed(self) -> tuple[int, ...]:
         """The intervals that auditors say differ."""
-        words = (each.get(Outcome.DIFFERS) for each in self.said.values())
+        words = (each.get(ReplayFinding.DIFFERS) for each in self.said.values())
         return tuple(sorted({each.word.interval for each in words if each is not None}))
 
     @property
     def is_unusable(self) -> bool:
         """Whether an auditor says that it was shown nothing usable, and has not been since."""
-        return any({*words} == {Outcome.UNUSABLE} for words in self.said.values())
+        return any({*words} == {ReplayFinding.UNUSABLE} for words in self.said.values())
 
     @property
     def is_given_up(self) -> bool:
@@ -100,7 +102,7 @@ class Replays:
         order = tuple(each for each in drawn if self.key(each) is not None)
         blocks = turn_blocks(status.rules.blocks, len(agreed))
         turns = turns_of(order, committed, status.handed_in, blocks)
-        speakers, said = {each.auditor for each in turns}, dict[bytes, dict[Outcome, SignedWord]]()
+        speakers, said = {each.auditor for each in turns}, dict[bytes, dict[ReplayFinding, SignedWord]]()
         for signed in words:
             with suppress(InvalidSignatureError, ValueError):
                 auditor, word = signed.auditor(self.domain), signed.word
@@ -114,7 +116,7 @@ class Replays:
         status: RequestStanding,
         name: str,
         committed: PartHandedIn,
-        outcome: Outcome = Outcome.SAME,
+        outcome: ReplayFinding = ReplayFinding.SAME,
         interval: int = 0,
     ) -> ReplayWord:
         """An unsigned word on a committed training."""
@@ -177,16 +179,16 @@ class Replays:
         )
         standing = self.standing(status, name, committed, [own, *words])
         turns = [each.auditor for each in standing.turns]
-        signed = standing.said.get(auditor, {}).get(Outcome.SAME)
+        signed = standing.said.get(auditor, {}).get(ReplayFinding.SAME)
         require(signed is not None, f"no auditor whose turn it is signed the replay of {name}")
         until = turns[: turns.index(auditor) + 1]
         for earlier in until:
             outcomes = standing.said.get(earlier, {})
             require(
-                {*outcomes} != {Outcome.UNUSABLE},
+                {*outcomes} != {ReplayFinding.UNUSABLE},
                 f"the auditor 0x{earlier.hex()} was shown nothing of {name} that it could use",
             )
-            differing = outcomes.get(Outcome.DIFFERS)
+            differing = outcomes.get(ReplayFinding.DIFFERS)
             require(
                 differing is None
                 or differing.word.interval in replay.disputed
