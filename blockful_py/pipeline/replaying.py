@@ -19,6 +19,9 @@ from blockful_py.pipeline.coordination.remote_committee import remote_committee_
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.replays import Replays, ReplayStanding
 from blockful_py.pipeline.review.spot_checks import requested_training
+from blockful_py.pipeline.run.catching_up import catch_up
+from blockful_py.pipeline.run.directory import RunDirectory
+from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.commitments import Turn, commitment_to
@@ -50,15 +53,24 @@ class DrawnTraining:
 class AuditorWork:
     """Replays trainings for one auditor."""
 
-    def __init__(self, opened: OpenedRun, keys: ReaderKeys) -> None:
-        """Follows an observer's run with the auditor's keys.  Raises as `setup_of`."""
-        self._opened = opened
+    name = "replays"
+
+    def __init__(self, run: RunDirectory, nodes: Nodes, keys: ReaderKeys) -> None:
+        """Follows a federation with the auditor's keys in a run that holds nobody's data.
+
+        Raises as `OpenedRun.attach` and `setup_of`.
+        """
         self._keys = keys
+        self._nodes = nodes
+        self._told: set[tuple[bytes, Uri]] = set()
+        self._open(run)
+
+    def _open(self, run: RunDirectory) -> None:
+        self._opened = opened = OpenedRun.attach(run, self._nodes)
         self._replays = Replays(opened.contracts)
         self._setup: TrainingSetup = setup_of(opened.run, opened.stores.live)
         self._commitments = Commitments(opened.contracts.participants, opened.stores.live)
-        self._remote = remote_committee_of(opened.run, opened.contracts, keys.account_secret)
-        self._told: set[tuple[bytes, Uri]] = set()
+        self._remote = remote_committee_of(opened.run, opened.contracts, self._keys.account_secret)
 
     def drawn(self) -> Iterator[DrawnTraining]:
         """The trainings shown to this auditor whose requests are open, and on which it has not spoken."""
@@ -77,11 +89,19 @@ class AuditorWork:
                     if (committed.uri.digest, turn.shown) not in self._told:
                         yield DrawnTraining(status, name, committed, turn, standing)
 
-    def step(self) -> tuple[ReplayWord, ...]:
-        """Replays what it is drawn for; returns the words that it told the members.
+    def step(self) -> None:
+        """Replays what it is drawn for, by the federation's present file (a duty).
 
         Raises the last error, once it has tried all others.
         """
+        self.replay()
+
+    def replay(self) -> tuple[ReplayWord, ...]:
+        """Does as `step`; returns the words that it told the members."""
+        opened = self._opened
+        changed = catch_up(opened.run, opened.contracts, opened.stores.live, self._nodes)
+        if changed is not None:
+            self._open(changed)
         told, problem = list[ReplayWord](), None
         for drawn in self.drawn():
             try:
@@ -90,7 +110,7 @@ class AuditorWork:
                     told.append(word)
             except BlockfulError as error:
                 problem = error
-        if problem is not None and not told:
+        if problem is not None:
             raise problem
         return tuple(told)
 

@@ -8,8 +8,11 @@ from typing import Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from blockful_py.crypto import eip712, signature
 from blockful_py.crypto.spot_check import chance_of_catching
+from blockful_py.ledger.replay import ReplayFinding, ReplayWord
 from blockful_py.record.fields import Address, Part, Signature, Small
+from blockful_py.types import Bytes32
 
 
 class Privacy(Part):
@@ -121,6 +124,12 @@ class SignedReplay(Part):
         if not self.disputed:
             document.pop("disputed", None)
         return document
+
+    def is_signed(self, request: Bytes32, position: int, domain: eip712.Domain) -> bool:
+        """Whether the auditor signed it for a request and a model's packed position (`ledger.replay`)."""
+        word = ReplayWord(request, position, bytes.fromhex(self.commitment), ReplayFinding.SAME, 0)
+        digest = eip712.digest(domain, word)
+        return signature.is_by(bytes.fromhex(self.auditor[2:]), digest, bytes.fromhex(self.signature[2:]))
 
 
 class SpotCheck(Part):
