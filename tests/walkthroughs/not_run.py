@@ -54,6 +54,11 @@ COMMANDS = {
         "federation create founder": UP,
         "participant join hospital": UP,
     },
+    "docs/how-to/replay-trainings.md": {
+        "auditor add": MACHINES,
+        "participant join hospital": UP,
+        "auditor replay": "waits for trainings; tests/participant/test_replays.py has auditors at work",
+    },
     "docs/how-to/forget-a-person.md": {"participant init hospital": UP, "participant join hospital": UP},
     "docs/how-to/check-proofs-and-erasures.md": {
         "auditor add": "typed before: an auditor reads what was published after it was named",
@@ -66,6 +71,7 @@ COMMANDS = {
         "participant init": UP,
         "--archive-url ARCHIVE\n": UP,
         "--disclose": UP,
+        "--auditor": UP,
         "participant serve hospital\n": UP,
         "--host 0.0.0.0": "opens a port to other hosts, under a name that is theirs",
     },
