@@ -90,14 +90,14 @@ class AuditorWork:
                         yield DrawnTraining(status, name, committed, turn, standing)
 
     def step(self) -> None:
-        """Replays what it is drawn for, by the federation's present file (a duty).
-
-        Raises the last error, once it has tried all others.
-        """
+        """Replays what it is drawn for, by the federation's present file (a duty)."""
         self.replay()
 
     def replay(self) -> tuple[ReplayWord, ...]:
-        """Does as `step`; returns the words that it told the members."""
+        """Does as `step`; returns the words that it told the members.
+
+        Raises the last error if it told none, once it has tried all trainings.
+        """
         opened = self._opened
         changed = catch_up(opened.run, opened.contracts, opened.stores.live, self._nodes)
         if changed is not None:
@@ -110,7 +110,7 @@ class AuditorWork:
                     told.append(word)
             except BlockfulError as error:
                 problem = error
-        if problem is not None:
+        if problem is not None and not told:
             raise problem
         return tuple(told)
 

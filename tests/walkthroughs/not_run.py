@@ -23,6 +23,8 @@ PAGES = {
     "deploy/compose/README.md": DOCKER,
     "docs/reference/dependencies.md": INSTALLS,
     "docs/reference/contracts.md": "rewrites what the tests use; `make contracts` and tests/contracts run it",
+    "docs/how-to/replay-trainings.md": "needs a motion; tests/participant/test_processes.py has an auditor "
+    "replay",
     "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,
 }
@@ -53,11 +55,6 @@ COMMANDS = {
         "participant init hospital": UP,
         "federation create founder": UP,
         "participant join hospital": UP,
-    },
-    "docs/how-to/replay-trainings.md": {
-        "auditor add": MACHINES,
-        "participant join hospital": UP,
-        "auditor replay": "waits for trainings; tests/participant/test_replays.py has auditors at work",
     },
     "docs/how-to/forget-a-person.md": {"participant init hospital": UP, "participant join hospital": UP},
     "docs/how-to/check-proofs-and-erasures.md": {
