@@ -127,14 +127,17 @@ class Recorder:
         return rows_of(job.settings, len(job.samples), job.stream, intervals)
 
     def starts(self, architecture: Architecture, intervals: Sequence[int]) -> dict[int, State]:
-        """States at the beginning of some intervals, by training again.  Raises as `rows`."""
-        found: dict[int, State] = {}
+        """States at the beginning of some intervals, by training again if need be.  Raises as `rows`."""
+        job = self._fresh()
+        found = {0: State.first(job.weights)} if 0 in intervals else {}
+        if found.keys() >= {*intervals}:
+            return found
 
         def keep(number: int, state: State) -> None:
             if number in intervals:
                 found[number] = state
 
-        fit_in_intervals(architecture, self._fresh(), keep)
+        fit_in_intervals(architecture, job, keep)
         return found
 
     def _fresh(self) -> TrainingJob:

@@ -77,10 +77,11 @@ def _reviewed(review: Checked, nodes: Sequence[ModelNode], exact: str | None) ->
     untrained = f" Members computed the {means} that nobody trained." * bool(means)
     if review is Checked.REPLAYED:
         auditors = sorted({each.replay.auditor for each in checks if each.replay is not None})
+        agreed = [len(node.statement.auditors) for node in nodes if node.spot_check is not None]
         begun = "Replayed" if exact is None else f"{_capital(exact)}, replayed"
         return (
-            f"{begun}: an auditor, drawn by lot for each new training, repeated all of it without the data "
-            f"and signed ({', '.join(auditors)}).{untrained}"
+            f"{begun}: an auditor, drawn for each new training from {min(agreed)} or more that its owner had "
+            f"agreed to, repeated all of it without the data and signed ({', '.join(auditors)}).{untrained}"
         )
     least = min(checks, key=lambda each: each.chance)
     each = "each new training" if len({*checks}) == 1 else "the least checked new training"

@@ -131,7 +131,7 @@ def test_a_drawn_auditor_replays_all_and_the_certificate_names_it(published: Mac
     checked = check_certificate(certificate)
     said = shown(certificate.statement)
     assert said.review is Checked.REPLAYED
-    assert "an auditor, drawn by lot for each new training, repeated all of it" in said.kind
+    assert "drawn for each new training from 2 or more that its owner had agreed to" in said.kind
     page = page_of(certificate, checked, "erasure.json")
     assert "replayed whole, all" in dict(page.spot_checks)["t"]
 

@@ -18,6 +18,7 @@ from blockful_py.verdicts import methods
 from tests.record.conftest import Scene
 from tests.unlearning.audit.test_exactness import EXACT
 
+AUDITORS = ["0x" + f"{number:040x}" for number in range(1, 17)]
 AGAIN = 'retrain_ahead {"references":"chosen again"}'
 CLIENT = {"classes": (), "clients": (5,)}
 
@@ -126,6 +127,7 @@ def test_a_replay_is_called_so_with_its_auditor_and_weaker_beside_a_spot_check(
     for model in whole.record.models:
         node = json.loads(model.node)
         node["redaction"]["spot_check"]["replay"] = replay
+        node["statement"] |= {"samples": "0" * 64, "auditors": AUDITORS[: 2 + len(models)]}
         models.append(model.model_copy(update={"node": json.dumps(node)}))
 
     def told(*nodes: Any) -> Shown:
@@ -134,7 +136,8 @@ def test_a_replay_is_called_so_with_its_auditor_and_weaker_beside_a_spot_check(
 
     all_replayed = told(*models)
     assert all_replayed.review is Checked.REPLAYED
-    assert all_replayed.kind.startswith("Exact given the graph, replayed: an auditor, drawn by lot")
+    assert all_replayed.kind.startswith("Exact given the graph, replayed: an auditor, drawn for each new")
+    assert "from 2 or more that its owner had agreed to" in all_replayed.kind
     assert replay["auditor"] in all_replayed.kind
     assert "This holds if the auditors are honest." in all_replayed.kind
     assert told(whole.record.models[0], *models[1:]).review is Checked.SPOT_CHECKED
