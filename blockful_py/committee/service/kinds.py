@@ -380,6 +380,7 @@ class MessageKind(Enum):
         messages.Words,
         Limits(KIB, answer=64 * KIB),
         lambda at, m, body: messages.Words(at.office.words().on(body.commitment)),
+        by_strangers=True,
         is_concurrent=True,
     )
     HAS_BLOCKS = MessageRow(

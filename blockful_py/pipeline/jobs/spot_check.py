@@ -65,19 +65,19 @@ class CheckableTraining:
         name: str,
         samples: str,
         share: float,
-        replayed: bool,
+        has_auditors: bool,
     ) -> None:
         """Prepares the training.
 
         `samples`: the owner's commitment to its samples in the current statement.  `share`: share of the
-        intervals that are computed again; all if an auditor has `replayed` it.
+        intervals that are computed again, by members unless it has auditors.
         """
         self._context = context
         self._status = status
         self._name = name
         self._samples = samples
         self._share = share
-        self._has_auditors = replayed
+        self._has_auditors = has_auditors
         self._user = context.setup.user(status.record[name].node.statement.user)
         self.seed = schedule_seed(samples, status.request)
         self.recorder = Recorder()
@@ -93,8 +93,8 @@ class CheckableTraining:
         party, statement, setup = context.run.party, status.record[name].node.statement, context.setup
         if party is None or statement.samples is None or setup.federation.trainer:
             return None
-        replayed = bool(statement.auditors and party.auditors)
-        share = 1.0 if replayed else party.discloses
+        has_auditors = bool(statement.auditors and party.auditors)
+        share = 1.0 if has_auditors else party.discloses
         if not share:
             return None
         on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
@@ -102,7 +102,7 @@ class CheckableTraining:
         retrained = status.is_by_waves or not status.is_parallel
         if method.name not in CHECKED_METHODS or not retrained or not able:
             return None
-        return cls(context, status, name, statement.samples, share, replayed)
+        return cls(context, status, name, statement.samples, share, has_auditors)
 
     def disclose(self, references: CleanReferences, forgets: Sequence[Forget]) -> Disclosed | None:
         """Commits to the recorded training, and discloses the intervals then drawn.
@@ -207,6 +207,7 @@ class CheckableTraining:
         data = seal_for(key, self._shown(trace, range(trace.intervals)), place)
         uri = context.stores.live.add(data)
         context.hand_out([uri])
+        context.stores.live.delete(uri)
         _log.info("%s is shown to the auditor 0x%s", self._name, auditor.hex())
         return self._hand_in(uri)
 
