@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What finds a forger that alters f of m intervals of its training, at what cost, and who sees how much.
+"""Odds and costs of finding a forger that alters f of m intervals, and the samples shown to each party.
 
     python -m benchmarks.replays --seeds 5-24
 
@@ -52,7 +52,7 @@ TRAINING = TrainingSettings()
 AUDITOR = 7
 CONTEXT = b"benchmark"
 STEP = 0.01
-"""What a forger adds to each weight at the end of an interval."""
+"""Added by a forger to each weight at the end of an interval."""
 
 
 class Forger:
@@ -60,7 +60,7 @@ class Forger:
 
     Attributes:
         states: states at all boundaries.
-        trace: what it commits to.
+        trace: its commitments.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Forger:
 
 
 def measure(architecture: Architecture, user: UserData, seed: int) -> dict[str, Any]:
-    """The figures of one seed: what is found, seconds and bytes of an honest training, samples shown."""
+    """The figures of one seed: forgers found, seconds and bytes of an honest training, samples shown."""
     rng, beacon = random.Random(seed), random.Random(seed + 1_000_000).randbytes(32)
     honest = Forger(architecture, user, seed, ())
     intervals = honest.trace.intervals

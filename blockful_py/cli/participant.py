@@ -169,7 +169,7 @@ def join(
 
 
 def _accounts(auditors: list[str] | None) -> tuple[Address, ...] | None:
-    """The named accounts; empty for `none`, None if none were named.  Raises SettingsError."""
+    """The named accounts; empty for `none`, None without the option.  Raises SettingsError."""
     if auditors is None:
         return None
     return () if auditors == ["none"] else tuple(map(address, auditors))

@@ -102,7 +102,7 @@ def check_disclosure(
 ) -> None:
     """Checks a disclosure of some intervals, in ascending order, against the claimed training.
 
-    Without intervals, only what the trace and the list of leaves tell is checked.
+    Without intervals, only the trace and the list of leaves are checked.
 
     `trace`: the disclosure's trace; the caller compares it with the commitment.
 
@@ -131,8 +131,8 @@ def first_fault(training: RequestedTraining, disclosure: Disclosure, trace: Comm
 
     Whoever is shown that one interval can see the fault (`check_disclosure`).
 
-    Raises LearningError if the disclosure does not show what the owner committed to, so that nothing follows
-    about the training.
+    Raises LearningError if the disclosure differs from the commitments, so that nothing follows about the
+    training.
     """
     _check_samples(training, disclosure, trace)
     _check_length(training, trace)

@@ -12,7 +12,7 @@ from blockful_py.types import Address, Bytes32, Bytes64
 
 
 class ReplayFinding(IntEnum):
-    """What an auditor found."""
+    """The finding of an auditor."""
 
     SAME = 0
     """The whole training leads from its start to its result, bit for bit, without the data to forget."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An auditor's work: replays the trainings that it is drawn for, and tells the members what it found."""
+"""An auditor's work: replays the trainings that it is drawn for, and tells the members its findings."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class AuditorWork:
                         yield DrawnTraining(status, name, committed, turn, standing)
 
     def step(self) -> None:
-        """Replays what it is drawn for, by the federation's present file (a duty)."""
+        """Replays the trainings shown to it, by the federation's present file (a duty)."""
         self.replay()
 
     def replay(self) -> tuple[ReplayWord, ...]:
@@ -115,7 +115,7 @@ class AuditorWork:
         return tuple(told)
 
     def _word(self, drawn: DrawnTraining) -> ReplayWord | None:
-        """Tells the members what a replay shows; None if they know it already."""
+        """Replays a training and tells the members the finding; None if they know it already."""
         contracts, committed = self._opened.contracts, drawn.committed
         epoch = contracts.committee.current_epoch()
         words = heard(self._remote, epoch, committed.uri.digest)

@@ -20,7 +20,7 @@ Other methods need the data of all affected owners.
 EXACT = frozenset({"subtract"})
 """Methods whose results members recompute in both paradigms: bit for bit a federation without the data."""
 BY_OWNERS = frozenset({Checked.EXACT, Checked.REPLAYED, Checked.SPOT_CHECKED})
-"""Checks that show what each owner's part has forgotten."""
+"""Checks that show the forgetting of each owner's part."""
 BY_WAVES = frozenset({"retrain_ahead"})
 """Methods whose parts need the clean models of all references, affected or not."""
 

@@ -107,7 +107,7 @@ class SignedReplay(Part):
     """An auditor's word that a whole training leads to the committed states (`ledger.replay`).
 
     Attributes:
-        auditor: its account, which was drawn among those that the owner's statement names.
+        auditor: its account, drawn among the auditors that the owner's statement names.
         commitment: digest of the CID by which the owner committed to the training, 32 bytes in hexadecimal.
         signature: 64 bytes in hexadecimal.
         disputed: intervals that auditors said to differ, and that members recomputed and found right.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays of trainings by drawn auditors: whose turn it is, what was said, and what follows."""
+"""Replays of trainings by drawn auditors: their turns, their words, and the consequences."""
 
 from __future__ import annotations
 
