@@ -120,7 +120,7 @@ def join(
     auditors: Annotated[
         list[str] | None,
         typer.Option(
-            "--auditor",
+            "--replay-by",
             metavar="ACCOUNT",
             help="An auditor that may replay your retrainings with your samples, if it is drawn "
             "(docs/explanation/replays.md). Repeatable; replaces earlier ones. `none` ends it.",

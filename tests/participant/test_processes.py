@@ -136,7 +136,7 @@ def test_an_owner_agrees_to_an_auditor_that_a_quorum_names(
     owner = federation.participants["y"]
     federation.names(auditor, "y")
     samples = ("--data", str(owner.folder / "samples.safetensors"))
-    owner.run("join", *federation.entering, *samples, "--device", "cpu", "--auditor", auditor.account)
+    owner.run("join", *federation.entering, *samples, "--device", "cpu", "--replay-by", auditor.account)
 
 
 def test_a_publication_killed_between_the_chains_is_on_both_once(federation: ProcessFederation) -> None:

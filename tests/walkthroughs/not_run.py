@@ -68,7 +68,7 @@ COMMANDS = {
         "participant init": UP,
         "--archive-url ARCHIVE\n": UP,
         "--disclose": UP,
-        "--auditor": UP,
+        "--replay-by": UP,
         "participant serve hospital\n": UP,
         "--host 0.0.0.0": "opens a port to other hosts, under a name that is theirs",
     },
