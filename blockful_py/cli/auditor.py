@@ -117,8 +117,8 @@ def replay(
 ) -> None:
     """Replay the trainings that owners show to this auditor, and tell the members, until stopped.
 
-    An owner names auditors that it agrees to (`participant join --replay-by`); a block's hash draws one of them
-    for each training.  Samples are held in memory alone.
+    An owner names auditors that it agrees to (`participant join --replay-by`); a block's hash draws one of
+    them for each training.  Samples are held in memory alone.
 
     Example: blockful auditor replay auditor.json --federation federation.toml --live-url URL --archive-url
     URL

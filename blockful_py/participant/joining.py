@@ -125,8 +125,8 @@ def _require_checkers(contracts: Contracts, discloses: float, auditors: Sequence
     """Checks who may see the owner's samples.  Raises SettingsError."""
     if discloses and auditors:
         raise SettingsError(
-            "--disclose shows samples to all members, and --replay-by to one auditor alone: give one of them, "
-            "and --disclose 0 or --replay-by none to end the other."
+            "--disclose shows samples to all members, and --replay-by to one auditor alone: give one of "
+            "them, and --disclose 0 or --replay-by none to end the other."
         )
     if len(auditors) > MAX_AUDITORS:
         raise SettingsError(f"{len(auditors)} auditors are named, {MAX_AUDITORS} are allowed.")

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from blockful_py.errors import BlockfulError, FormatError, LearningError, RefusedError, StorageError
+from blockful_py.errors import BlockfulError, FormatError, StorageError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.shown_files import MAX_SHOWN_BYTES, context_of, read_shown
 from blockful_py.learning.disclosure import Disclosure
@@ -136,29 +136,32 @@ class AuditorWork:
         return word
 
     def _found(self, drawn: DrawnTraining) -> tuple[ReplayFinding, int]:
-        """The outcome of a replay, and the interval that differs.
+        """The finding of a replay, and the interval that differs.
 
         Raises StorageError while the file may still arrive, in the first half of the turn.
         """
-        committed, turn, live = drawn.committed, drawn.turn, self._opened.contracts.live
-        context = context_of(live.chain_id, live.address, committed.uri.digest, turn.auditor)
         try:
-            data = self._opened.stores.live.read(turn.shown, MAX_SHOWN_BYTES)
-            tensors = read_shown(data, self._keys.encryption_secret, context)
-            disclosure = Disclosure.of(tensors)
-            if commitment_to(disclosure.trace) != committed.uri:
-                raise FormatError("the trace that is shown is not the committed one.")
-            training = requested_training(self._setup, drawn.status, drawn.name, committed)
-            fault = first_fault(training, disclosure, parse_trace(disclosure.trace))
+            data = self._opened.stores.live.read(drawn.turn.shown, MAX_SHOWN_BYTES)
         except StorageError:
-            if 2 * (drawn.status.now - turn.since) < drawn.standing.blocks:
+            if 2 * (drawn.status.now - drawn.turn.since) < drawn.standing.blocks:
                 raise
             _log.warning("the training of %s is shown in a file that nobody has", drawn.name)
             return ReplayFinding.UNUSABLE, 0
-        except (FormatError, LearningError, RefusedError) as error:
+        try:
+            fault = self._first_fault(drawn, data)
+        except Exception as error:  # else a strange file would silence an auditor, and another would be drawn
             _log.warning("the training of %s is not shown: %s", drawn.name, error)
             return ReplayFinding.UNUSABLE, 0
         return (ReplayFinding.SAME, 0) if fault is None else (ReplayFinding.DIFFERS, fault)
+
+    def _first_fault(self, drawn: DrawnTraining, data: bytes) -> int | None:
+        committed, live = drawn.committed, self._opened.contracts.live
+        context = context_of(live.chain_id, live.address, committed.uri.digest, drawn.turn.auditor)
+        disclosure = Disclosure.of(read_shown(data, self._keys.encryption_secret, context))
+        if commitment_to(disclosure.trace) != committed.uri:
+            raise FormatError("the trace that is shown is not the committed one.")
+        training = requested_training(self._setup, drawn.status, drawn.name, committed)
+        return first_fault(training, disclosure, parse_trace(disclosure.trace))
 
 
 def _spelt(word: ReplayWord) -> str:
