@@ -35,7 +35,7 @@ from blockful_py.record.model_node import ModelNode
 from blockful_py.record.shown import shown
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.types import Checked, Paradigm
-from tests.member.leaders import until
+from tests.member.leaders import SECONDS, until
 from tests.participant.conftest import Machines, nodes_for
 
 pytestmark = pytest.mark.processes
@@ -233,15 +233,37 @@ def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_repla
     assert "members recomputed interval 2, which an auditor had disputed" in str(node.spot_check)
 
 
-def test_an_owner_that_shows_nothing_usable_reaches_no_other_auditor(
-    published: Machines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else a forger could leave out honest auditors, until one is drawn that is not."""
-    number = asked(published, "z", 3)
+def samples(machines: Machines, name: str, paradigm: Paradigm) -> int:
+    """A request to forget two samples of an owner."""
+    with machines.participants[name].run() as party:
+        user = party.federation.setup.users[0].index
+        return party.request((), Forget.of_samples([(user, 0), (user, 2)]), paradigm, None)
+
+
+def test_samples_are_forgotten_by_waves_in_replayed_parts(published: Machines) -> None:
+    number = samples(published, "t", Paradigm.PARALLEL)
+    with at_work(published):
+        nodes = [take(published, name, number) for name in ("t", "y")]
+    assert all(node.spot_check and node.spot_check.replay for node in nodes)
+    with published.participants["t"].run() as party:
+        certificate = party.certificate(number, SECONDS)
+    check_certificate(certificate)
+    said = shown(certificate.statement)
+    assert said.review is Checked.REPLAYED
+    assert said.kind.startswith("Exact given the graph, replayed: an auditor, drawn")
+
+
+def test_an_owner_that_shows_nothing_usable_reaches_no_other_auditor(published: Machines) -> None:
+    """Else a forger could leave out honest auditors, until one is drawn that is not.
+
+    Its version becomes the mean of its references.
+    """
+    number = samples(published, "z", Paradigm.SEQUENTIAL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.seal_for", lambda *_: os.urandom(3 << 20))
         with at_work(published) as told:
-            assert take(published, "z", number).spot_check is None
+            node = take(published, "z", number)
+    assert node.spot_check is None and node.redaction is not None and node.redaction.untrained
     assert [word.outcome for word in told] == [ReplayFinding.UNUSABLE]
 
 
