@@ -203,8 +203,8 @@ class ProcessFederation:
 
     def names(self, auditor: AuditorProcess, leader: str) -> None:
         """Has a participant, which does not run, lead the motion that names an auditor."""
-        keys = auditor.keys
-        with self.participants[leader].opened(self.nodes) as party:
+        keys, participant = auditor.keys, self.participants[leader]
+        with participant.opened(self.nodes) as party:
             administration = party.federation.administration()
             with pytest.raises(QuorumError, match="has not agreed to register"):
                 administration.set_auditor(keys.account, keys.encryption_key)
@@ -212,6 +212,7 @@ class ProcessFederation:
             for member in self.members:
                 confined(member.confinement, _agree, (member.folder, read_motion(path)))
             administration.set_auditor(keys.account, keys.encryption_key)
+        participant.confinement.own(participant.folder)
 
     def verifies(self) -> None:
         """Checks that the record verifies, both chains keep every promise, and no request waits."""
