@@ -39,11 +39,13 @@ from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
 from blockful_py.committee.service.server import Server
 from blockful_py.committee.succession import MirrorVoter
+from blockful_py.committee.words import HeardWords
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.threshold.keys import KeyShare
 from blockful_py.crypto.tls import server_context
 from blockful_py.errors import RefusedError
+from blockful_py.ledger.replay import SignedWord
 from blockful_py.storage import ContentStore, car, cid_string, file_uri, uri_of
 from blockful_py.storage.arrivals import FOLDER, Arrivals
 from blockful_py.storage.gateway import gateway
@@ -120,6 +122,12 @@ class Desk:
     def key_custody(self) -> KeyCustody:
         """Bodies are parsed, and no more."""
         raise RefusedError("this member keeps no keys")
+
+    def hear(self, signed: SignedWord) -> Empty:
+        raise RefusedError("this member hears no auditors")
+
+    def words(self) -> HeardWords:
+        raise RefusedError("this member hears no auditors")
 
     def read_key(self, reader: bytes, wanted: ReadRequest) -> WrappedKey:
         raise RefusedError("this member keeps no keys")

@@ -85,7 +85,7 @@ def measure(architecture: Architecture, user: UserData, share: float, run: int) 
         architecture, TRAINING, 1, 1, samples, run, "retrain", (FORGET,), start, fitted.weights
     )
     disclosure = Disclosure.of(from_bytes(data))
-    check_disclosure(claim, disclosure, trace, committed, beacon)
+    check_disclosure(claim, disclosure, trace, drawn)
     checked = time.perf_counter()
     seconds = (trained - began, recorded - trained, shown - recorded, checked - shown)
     return Cost(*seconds, len(data), count, len(drawn), len(disclosure.rows) / len(kept))

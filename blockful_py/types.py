@@ -73,6 +73,11 @@ class Checked(StrEnum):
     RECOMPUTED = "recomputed"
     """Members recompute every weight, bit for bit, from the weights announced by the owners of the starts."""
 
+    REPLAYED = "replayed"
+    """Members measure the accuracies, and an auditor, drawn after the owner has committed to its training,
+    replays all of it and signs.
+    """
+
     SPOT_CHECKED = "spot_checked"
     """Members measure the accuracies, and recompute some of the owner's training steps, drawn after the owner
     has committed to all of them.

@@ -39,7 +39,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (
-        frozenset({"attesting", "founding", "party", "proving", "resume"}),
+        frozenset({"attesting", "founding", "party", "proving", "replaying", "resume"}),
         frozenset({"federation"}),
         frozenset({"administration", "verifying"}),
         frozenset({"operated", "reader"}),

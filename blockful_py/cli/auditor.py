@@ -3,14 +3,27 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from blockful_py.cli.console import Output
-from blockful_py.cli.options import Account, AsJson, PassphraseFile, Run, address, located_run
+from blockful_py.cli.options import (
+    Account,
+    AllowedCode,
+    ArchiveUrl,
+    AsJson,
+    LiveUrl,
+    PassphraseFile,
+    Run,
+    address,
+    located_run,
+)
+from blockful_py.cli.parties import nodes_of, own_code
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.committee.service.duties import Duties
 from blockful_py.errors import SettingsError
 from blockful_py.explorer.sign_in_message import require_origin
 from blockful_py.types import Address, Point
@@ -84,6 +97,53 @@ def sign_in(
     link = signed_link(message, keys.account_secret)
     out.result({"link": link, "account": "0x" + keys.account.hex(), "expires": message.expires})
     out.say(f"open this link within five minutes:\n{link}")
+
+
+def replay(
+    key_file: Annotated[
+        Path, typer.Argument(metavar="KEYFILE", help="The auditor's secrets, as `reader keygen` makes them.")
+    ],
+    federation: Annotated[
+        Path, typer.Option("--federation", metavar="FILE", help="The federation file (federation.toml).")
+    ],
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Folder of fetched public files.")] = Path(
+        ".blockful/auditor"
+    ),
+    live_url: LiveUrl = None,
+    archive_url: ArchiveUrl = None,
+    allow: AllowedCode = None,
+    passphrase_file: PassphraseFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay the trainings that owners show to this auditor, and tell the members, until stopped.
+
+    An owner names auditors that it agrees to (`participant join --replay-by`); a block's hash draws one of
+    them for each training.  Samples are held in memory alone.
+
+    Example: blockful auditor replay auditor.json --federation federation.toml --live-url URL --archive-url
+    URL
+    """
+    from blockful_py.keys.reader_keys import ReaderKeys
+    from blockful_py.pipeline.replaying import AuditorWork
+    from blockful_py.pipeline.run.directory import RunDirectory
+    from blockful_py.pipeline.run.entering import RUN, enter, is_outdated
+    from blockful_py.record.federation_file import FederationFile, read_federation_file
+
+    out, keys = Output(as_json), ReaderKeys.load(key_file, passphrase_from(passphrase_file))
+    stopping = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    data, own = read_federation_file(federation), folder / RUN
+    with nodes_of(FederationFile.parse(data).chain, live_url, archive_url, keys.account_secret) as nodes:
+        if is_outdated(own, data, nodes):
+            run = RunDirectory.open(own)
+        else:
+            run = enter(own, data, nodes, own={"run": own_code(allow=allow)})
+        auditor = AuditorWork(run, nodes, keys)
+        account = "0x" + keys.account.hex()
+        out.line({"auditor": account})
+        out.say(f"auditor {account} waits for trainings to replay (stop it with Ctrl-C)")
+        with Duties([auditor]):
+            signal.sigwait(stopping)
 
 
 def expire(run: Run, as_json: AsJson = False) -> None:

@@ -90,11 +90,12 @@ READER = Group(
 
 AUDITOR = Group(
     "auditor",
-    "Add and remove auditors of replaced versions, sign in.",
+    "Add and remove auditors, sign in, replay trainings.",
     (
         Command("add", "auditor:add", "Have the committee register an auditor.", WARNING),
         Command("remove", "auditor:remove", "Have the committee remove an auditor.", WARNING),
         Command("sign-in", "auditor:sign_in", "Sign in to an explorer as an auditor."),
+        Command("replay", "auditor:replay", "Replay the trainings that an auditor is drawn for.", INFO),
     ),
 )
 

@@ -26,6 +26,7 @@ from blockful_py.cli.options import (
     OwnCallbacks,
     PassphraseFile,
     PersonColumn,
+    address,
 )
 from blockful_py.cli.parties import nodes_of, once_reached, own_code, require_funds, serving_blocks
 from blockful_py.cli.passphrase import passphrase_from
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from blockful_py.keys.reader_keys import ReaderKeys
     from blockful_py.participant.folder import ParticipantFolder
     from blockful_py.participant.serving import ParticipantService
+    from blockful_py.types import Address
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The participant's folder.")]
 
@@ -115,6 +117,16 @@ def join(
             show_default=False,
         ),
     ] = None,
+    auditors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--replay-by",
+            metavar="ACCOUNT",
+            help="An auditor that may replay your retrainings with your samples, if it is drawn "
+            "(docs/explanation/replays.md). Repeatable; replaces earlier ones. `none` ends it.",
+            show_default=False,
+        ),
+    ] = None,
     person: PersonColumn = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
@@ -143,6 +155,7 @@ def join(
             progress=out,
             code=code,
             discloses=disclose,
+            auditors=_accounts(auditors),
             person=person,
             tell=said.append,
         )
@@ -153,6 +166,13 @@ def join(
     out.say(f"participant {called(number, name)}, account {account}", *said)
     out.say("next:")
     out.command("blockful", "participant", "serve", folder)
+
+
+def _accounts(auditors: list[str] | None) -> tuple[Address, ...] | None:
+    """The named accounts; empty for `none`, None without the option.  Raises SettingsError."""
+    if auditors is None:
+        return None
+    return () if auditors == ["none"] else tuple(map(address, auditors))
 
 
 def serve(

@@ -8,7 +8,7 @@ is unknown at that time then draws the intervals that it must open.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from blockful_py.crypto.randomness import SeededRng
@@ -44,6 +44,14 @@ def challenged(beacon: bytes, committed: bytes, intervals: int, count: int) -> t
     """
     drawn = sorted(range(intervals), key=lambda i: sha256(beacon + committed + i.to_bytes(4, "big")).digest())
     return tuple(sorted(drawn[:count]))
+
+
+def drawn_order(beacon: bytes, committed: bytes, accounts: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Draws an order of accounts, each order equally likely: by `SHA-256(beacon || committed || account)`.
+
+    Leaving an account out does not change the order of the others.  Arguments as in `challenged`.
+    """
+    return tuple(sorted(accounts, key=lambda each: sha256(beacon + committed + each).digest()))
 
 
 def chance_of_catching(intervals: int, count: int, forged: int = 1) -> float:

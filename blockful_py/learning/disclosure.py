@@ -12,7 +12,7 @@ from torch import Tensor
 from blockful_py.crypto.spot_check import leaf
 from blockful_py.errors import FormatError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.intervals import Recorder, State
+from blockful_py.learning.intervals import Recorder, State, begins_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -30,7 +30,8 @@ class Disclosure:
         rows: positions of the u disclosed samples among the samples trained on; int64 (u,), ascending.
         salts: salts of the disclosed samples, uint8 (u, 32).
         samples: the disclosed samples, (u, ...), on the CPU.
-        states: states at the beginning of intervals, by interval.
+        states: states at the beginning of intervals, by interval; none of an interval whose beginning is the
+            end of a disclosed one.
     """
 
     trace: bytes
@@ -107,6 +108,7 @@ def disclosed_training(
         samples: all n samples of the owner.
         kept: rows of the samples trained on, ascending.
         salts: n salts.
+        intervals: ascending; without any, only the leaves and the trace are disclosed.
     """
     rows = recorder.rows(intervals)
     shown = torch.tensor(kept)[rows]
@@ -116,7 +118,7 @@ def disclosed_training(
         rows,
         _packed([salts[row] for row in shown.tolist()]),
         samples.at(shown),
-        recorder.starts(architecture, intervals),
+        recorder.starts(architecture, begins_of(intervals)),
     )
 
 
@@ -127,6 +129,8 @@ def leaves_of(samples: Samples, salts: Sequence[bytes]) -> tuple[bytes, ...]:
 
 def _packed(listed: Sequence[bytes]) -> Tensor:
     """Packs n values of 32 bytes: uint8 (n, 32)."""
+    if not listed:
+        return torch.empty(0, 32, dtype=torch.uint8)
     return torch.frombuffer(bytearray(b"".join(listed)), dtype=torch.uint8).view(-1, 32)
 
 

@@ -6,10 +6,10 @@ Only for stacks of one model, whose bits are the same on every x86-64 processor 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, pairwise
 
 import torch
 from torch import Tensor
@@ -127,14 +127,17 @@ class Recorder:
         return rows_of(job.settings, len(job.samples), job.stream, intervals)
 
     def starts(self, architecture: Architecture, intervals: Sequence[int]) -> dict[int, State]:
-        """States at the beginning of some intervals, by training again.  Raises as `rows`."""
-        found: dict[int, State] = {}
+        """States at the beginning of some intervals, by training again if need be.  Raises as `rows`."""
+        job = self._fresh()
+        found = {0: State.first(job.weights)} if 0 in intervals else {}
+        if found.keys() >= {*intervals}:
+            return found
 
         def keep(number: int, state: State) -> None:
             if number in intervals:
                 found[number] = state
 
-        fit_in_intervals(architecture, self._fresh(), keep)
+        fit_in_intervals(architecture, job, keep)
         return found
 
     def _fresh(self) -> TrainingJob:
@@ -147,10 +150,23 @@ def rows_of(
     settings: TrainingSettings, size: int, stream: torch.Generator, intervals: Sequence[int]
 ) -> Tensor:
     """Rows of `size` samples that the batches of some intervals read, padding included; int64, ascending."""
+    read = rows_by_interval(settings, size, stream)
+    shown = torch.zeros(size, dtype=torch.bool)
+    for i in intervals:
+        shown[read[i]] = True
+    return shown.nonzero().flatten()
+
+
+def rows_by_interval(settings: TrainingSettings, size: int, stream: torch.Generator) -> list[Tensor]:
+    """Rows of `size` samples that the batches of each interval read, padding included; int64."""
     schedule = Schedule.of(settings, size)
-    ends, drawn = ends_of(schedule), list(batches(schedule, [size], [stream]))
-    read = [rows.flatten() for i in intervals for rows, _ in drawn[ends[i] : ends[i + 1]]]
-    return torch.cat(read).unique()  # type: ignore[no-untyped-call,no-any-return]
+    drawn = [rows.flatten() for rows, _ in batches(schedule, [size], [stream])]
+    return [torch.cat(drawn[first:last]) for first, last in pairwise(ends_of(schedule))]
+
+
+def begins_of(intervals: Sequence[int]) -> tuple[int, ...]:
+    """The intervals, of some in ascending order, that do not follow another one of them."""
+    return tuple(i for i in intervals if i - 1 not in intervals)
 
 
 def replay(
@@ -162,14 +178,15 @@ def replay(
     begin: State,
     rows: Tensor,
     samples: Samples,
-) -> State:
-    """Replays an interval; returns the state at its end.
+) -> Iterator[State]:
+    """Replays a training from an interval on; yields the state at the end of each, when it is asked for.
 
     Args:
         size: number of all samples of the training.
         stream: fresh, seeded as in the training.
         begin: state at the interval's beginning.
-        rows: u positions among all samples, ascending, at least the positions that `rows_of` returns.
+        rows: u positions among all samples, ascending, at least the positions that the replayed intervals
+            read (`rows_of`).
         samples: the u samples at `rows`.
 
     Raises LearningError for a state of another architecture, or an end state that is not finite.
@@ -180,11 +197,12 @@ def replay(
         raise LearningError("a state's velocity belongs to another network.")
     require_finite({VELOCITY: begin.velocity}, "a state")
     training.optimiser.velocity.copy_(begin.velocity)
-    first, last = ends_of(schedule)[interval : interval + 2]
-    steps = islice(enumerate(batches(schedule, [size], [stream])), first, last)
-    for step, (drawn, shares) in steps:
-        training.step(step, torch.searchsorted(rows, drawn), shares)
-    return _state(training)
+    ends = ends_of(schedule)[interval:]
+    steps = islice(enumerate(batches(schedule, [size], [stream])), ends[0], None)
+    for first, last in pairwise(ends):
+        for step, (drawn, shares) in islice(steps, last - first):
+            training.step(step, torch.searchsorted(rows, drawn), shares)
+        yield _state(training)
 
 
 def _state(training: StackTraining) -> State:

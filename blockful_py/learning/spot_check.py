@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member's spot check of a training: recomputes the disclosed intervals, bit for bit.
+"""Checks a training by recomputing disclosed intervals, bit for bit: a member some, an auditor all.
 
 Source: Jia et al. 2021 (proof of learning).  Differences and their reasons: docs/explanation/spot-checks.md.
 """
@@ -7,16 +7,25 @@ Source: Jia et al. 2021 (proof of learning).  Differences and their reasons: doc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import torch
 
-from blockful_py.crypto.spot_check import challenged, commitment, leaf
+from blockful_py.crypto.spot_check import commitment, leaf
 from blockful_py.errors import LearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.disclosure import Disclosure, sample_bytes
-from blockful_py.learning.intervals import State, can_be_replayed, ends_of, replay, rows_of, weights_digest
+from blockful_py.learning.intervals import (
+    State,
+    begins_of,
+    can_be_replayed,
+    ends_of,
+    replay,
+    rows_by_interval,
+    rows_of,
+    weights_digest,
+)
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stack_training import Schedule
 from blockful_py.learning.streams import generator
@@ -44,8 +53,8 @@ class CommittedTrace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClaimedTraining:
-    """A training for a request, as members know it without relying on the owner.
+class RequestedTraining:
+    """A training for a request, as the record fixes it without relying on the owner.
 
     Attributes:
         training: phi of the standing statement.
@@ -54,8 +63,6 @@ class ClaimedTraining:
         seed: seed of the schedule (`record.training_trace.schedule_seed`).
         purpose: name of the stream that shuffles the samples.
         forgets: data excluded from the training: this request's, then earlier ones'.
-        start: mean of the clean references.
-        result: the proposed weights.
     """
 
     architecture: Architecture
@@ -66,77 +73,43 @@ class ClaimedTraining:
     seed: int
     purpose: str
     forgets: Sequence[Forget]
-    start: Weights
-    result: Weights
 
     def stream(self) -> torch.Generator:
         """A fresh stream that draws the batches."""
         return generator(self.seed, self.purpose, self.user, self.round)
 
+    def claimed(self, start: Weights, result: Weights) -> ClaimedTraining:
+        """This training with its ends."""
+        facts = {each.name: getattr(self, each.name) for each in fields(RequestedTraining)}
+        return ClaimedTraining(**facts, start=start, result=result)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimedTraining(RequestedTraining):
+    """A training for a request, with its ends, which members read.
+
+    Attributes:
+        start: mean of the clean references.
+        result: the proposed weights.
+    """
+
+    start: Weights
+    result: Weights
+
 
 def check_disclosure(
-    claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace, committed: bytes, beacon: bytes
+    claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace, intervals: Sequence[int]
 ) -> None:
-    """Checks a disclosure against the claimed training.
+    """Checks a disclosure of some intervals, in ascending order, against the claimed training.
 
-    Args:
-        trace: the disclosure's trace; the caller compares it with the commitment.
-        committed: digest of the commitment's CID.
-        beacon: hash of the block that holds the commitment, 32 bytes.
+    Without intervals, only the trace and the list of leaves are checked.
+
+    `trace`: the disclosure's trace; the caller compares it with the commitment.
 
     Raises LearningError, which names the first fault.
     """
     _check_samples(claim, disclosure, trace)
-    _check_states(claim, trace)
-    intervals = challenged(beacon, committed, trace.intervals, trace.challenged)
-    _require(
-        tuple(sorted(disclosure.states)) == intervals,
-        f"intervals {_listed(intervals)} are challenged, {_listed(sorted(disclosure.states))} shown",
-    )
-    size = len(trace.kept)
-    rows = rows_of(claim.training, size, claim.stream(), intervals)
-    _require(torch.equal(disclosure.rows, rows), "the disclosed samples are not the challenged batches'")
-    _check_shown(claim, disclosure, trace)
-    for i in intervals:
-        begin = disclosure.states[i]
-        require_same_form({"the start": claim.start, f"the state before interval {i}": begin.weights})
-        _require(begin.digest() == trace.states[i], f"the state before interval {i} is not the committed one")
-        end = replay(
-            claim.architecture,
-            claim.training,
-            size,
-            claim.stream(),
-            i,
-            begin,
-            disclosure.rows,
-            disclosure.samples,
-        )
-        _require(end.digest() == trace.states[i + 1], f"interval {i} does not lead to the committed state")
-
-
-def _check_samples(claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
-    leaves = [row.tobytes() for row in disclosure.leaves.numpy()]
-    _require(
-        trace.samples == claim.samples == commitment(leaves).hex(),
-        "the samples differ from the owner's commitment in its statement",
-    )
-    _require(trace.kept[-1] < len(leaves), f"row {trace.kept[-1]} is kept, of {len(leaves)} there are")
-    kept = set(trace.kept)
-    for forget in claim.forgets:
-        _require(claim.user not in forget.clients, f"no data of user {claim.user} may be kept")
-        found = sorted(kept.intersection(forget.rows(claim.user)))
-        _require(not found, f"row {_listed(found)} is kept, but must be forgotten")
-
-
-def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
-    _require(
-        can_be_replayed(claim.architecture, claim.training),
-        "this training cannot be reproduced bit for bit",
-    )
-    expected = len(ends_of(Schedule.of(claim.training, len(trace.kept)))) - 1
-    _require(
-        trace.intervals == expected, f"the training has {expected} intervals, the trace {trace.intervals}"
-    )
+    _check_length(claim, trace)
     _require(
         State.first(claim.start).digest() == trace.states[0],
         "the training does not begin at the mean of the model's references",
@@ -145,29 +118,124 @@ def _check_states(claim: ClaimedTraining, trace: CommittedTrace) -> None:
         trace.states[-1].startswith(weights_digest(claim.result)),
         "the new weights are not the training's final weights",
     )
+    for i, begin in disclosure.states.items():
+        require_same_form({"the start": claim.start, f"the state before interval {i}": begin.weights})
+    _check_shown(claim, disclosure, trace, intervals)
+    fault = _first_fault(claim, disclosure, trace, intervals)
+    if fault is not None:
+        raise LearningError(f"the spot check fails: {fault.reason}")
 
 
-def _check_shown(claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
+def first_fault(training: RequestedTraining, disclosure: Disclosure, trace: CommittedTrace) -> int | None:
+    """Replays a whole training; the first interval that the trace belies, or None.
+
+    Whoever is shown that one interval can see the fault (`check_disclosure`).
+
+    Raises LearningError if the disclosure differs from the commitments, so that nothing follows about the
+    training.
+    """
+    _check_samples(training, disclosure, trace)
+    _check_length(training, trace)
+    intervals = range(trace.intervals)
+    _check_shown(training, disclosure, trace, intervals)
+    fault = _first_fault(training, disclosure, trace, intervals)
+    return None if fault is None else fault.interval
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    interval: int
+    reason: str
+
+
+def _first_fault(
+    training: RequestedTraining, disclosure: Disclosure, trace: CommittedTrace, intervals: Sequence[int]
+) -> _Fault | None:
+    """The first of the intervals that reads a wrong sample, or does not lead to the committed state."""
+    if not intervals:
+        return None
+    size, wrong = len(trace.kept), _wrong_labels(training, disclosure, trace)
+    read, begins = rows_by_interval(training.training, size, training.stream()), begins_of(intervals)
+    recipe = (training.architecture, training.training, size)
+    for i in intervals:
+        for row in read[i].tolist():
+            if row in wrong:
+                return _Fault(i, wrong[row])
+        if i in begins:
+            begin, stream = disclosure.states[i], training.stream()
+            replayed = replay(*recipe, stream, i, begin, disclosure.rows, disclosure.samples)
+        try:
+            reached = next(replayed).digest()
+        except LearningError as error:
+            return _Fault(i, f"interval {i} cannot be computed: {error}")
+        if reached != trace.states[i + 1]:
+            return _Fault(i, f"interval {i} does not lead to the committed state")
+    return None
+
+
+def _check_samples(training: RequestedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
+    leaves = [row.tobytes() for row in disclosure.leaves.numpy()]
     _require(
-        tuple(disclosure.samples.x.shape[1:]) == claim.architecture.input_shape,
+        trace.samples == training.samples == commitment(leaves).hex(),
+        "the samples differ from the owner's commitment in its statement",
+    )
+    _require(trace.kept[-1] < len(leaves), f"row {trace.kept[-1]} is kept, of {len(leaves)} there are")
+    kept = set(trace.kept)
+    for forget in training.forgets:
+        _require(training.user not in forget.clients, f"no data of user {training.user} may be kept")
+        found = sorted(kept.intersection(forget.rows(training.user)))
+        _require(not found, f"row {_listed(found)} is kept, but must be forgotten")
+
+
+def _check_length(training: RequestedTraining, trace: CommittedTrace) -> None:
+    _require(
+        can_be_replayed(training.architecture, training.training),
+        "this training cannot be reproduced bit for bit",
+    )
+    expected = len(ends_of(Schedule.of(training.training, len(trace.kept)))) - 1
+    _require(
+        trace.intervals == expected, f"the training has {expected} intervals, the trace {trace.intervals}"
+    )
+
+
+def _check_shown(
+    training: RequestedTraining, disclosure: Disclosure, trace: CommittedTrace, intervals: Sequence[int]
+) -> None:
+    """Checks that the disclosure shows the intervals, with samples and states that were committed to."""
+    begins, shown = begins_of(intervals), tuple(sorted(disclosure.states))
+    _require(
+        shown == begins,
+        f"the states before intervals {_listed(begins)} are needed, {_listed(shown)} shown",
+    )
+    rows = rows_of(training.training, len(trace.kept), training.stream(), intervals)
+    _require(torch.equal(disclosure.rows, rows), "the disclosed samples are not the challenged batches'")
+    _require(
+        tuple(disclosure.samples.x.shape[1:]) == training.architecture.input_shape,
         "the shown samples have another shape than the network takes",
     )
-    labels = disclosure.samples.y.tolist()
-    gone = {label for forget in claim.forgets for label in forget.classes}
     for place, row in enumerate(disclosure.rows.tolist()):
-        shown = leaf(disclosure.salts[place].numpy().tobytes(), sample_bytes(disclosure.samples, place))
+        found = leaf(disclosure.salts[place].numpy().tobytes(), sample_bytes(disclosure.samples, place))
         _require(
-            shown == disclosure.leaves[trace.kept[row]].numpy().tobytes(),
+            found == disclosure.leaves[trace.kept[row]].numpy().tobytes(),
             f"the sample at row {trace.kept[row]} is not the committed one",
         )
-        _require(
-            0 <= labels[place] < claim.architecture.class_count,
-            f"the sample at row {trace.kept[row]} has label {labels[place]}",
-        )
-        _require(
-            labels[place] not in gone,
-            f"the sample at row {trace.kept[row]} is of class {labels[place]}, which must be forgotten",
-        )
+    for i in begins:
+        committed = disclosure.states[i].digest() == trace.states[i]
+        _require(committed, f"the state before interval {i} is not the committed one")
+
+
+def _wrong_labels(
+    training: RequestedTraining, disclosure: Disclosure, trace: CommittedTrace
+) -> dict[int, str]:
+    """The disclosed rows, among those trained on, that may not be, each with the reason."""
+    wrong, gone = {}, {label for forget in training.forgets for label in forget.classes}
+    for row, label in zip(disclosure.rows.tolist(), disclosure.samples.y.tolist(), strict=True):
+        if not 0 <= label < training.architecture.class_count:
+            wrong[row] = f"the sample at row {trace.kept[row]} has label {label}"
+        elif label in gone:
+            said = f"the sample at row {trace.kept[row]} is of class {label}, which must be forgotten"
+            wrong[row] = said
+    return wrong
 
 
 def _listed(numbers: Sequence[int]) -> str:

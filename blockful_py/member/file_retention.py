@@ -13,8 +13,11 @@ from functools import partial
 from blockful_py.chain.participant_registry import FiledRequest
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES, sealed_size
 from blockful_py.errors import BlockfulError, StorageError
+from blockful_py.keys.shown_files import MAX_SHOWN_BYTES
 from blockful_py.learning.form import HEADER_SLACK
 from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.pipeline.review.commitments import Commitments
+from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
@@ -236,13 +239,17 @@ def _is_kept(view: MemberView, filed: FiledRequest) -> bool:
 def _handed_in(view: MemberView) -> Limits:
     """The parts of requests that are not executed yet, as far as they can be read here.
 
-    Nodes of auxiliary models stay: by them a member finds the keys to destroy once a request is over.  Parts
-    that do not count are not fetched for it.
+    With them, the files that show open requests' trainings to auditors.  Nodes of auxiliary models stay: by
+    them a member finds the keys to destroy once a request is over.  Parts that do not count are not fetched
+    for it.
     """
     if view.contracts.followers is None:
         return {}
     most, files = _most_of_weights(view), list[Limits]()
+    commitments, replays = Commitments(view.contracts.participants, view.stores.live), Replays(view.contracts)
     for status in view.docket.admitted():
+        if status.stage.is_open:
+            files.append(dict.fromkeys(replays.shown(status, commitments), MAX_SHOWN_BYTES))
         parts = status.parts if status.stage.is_open else status.auxiliary_parts
         unused = filter(view.stores.live.has, status.unused_parts)
         files.append(dict.fromkeys(unused, MAX_NODE_BYTES))

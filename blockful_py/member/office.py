@@ -21,9 +21,10 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
 from blockful_py.committee.service.limits import Extent
-from blockful_py.committee.service.messages import Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import Empty, Identity, ReadRequest, WrappedKey
 from blockful_py.committee.service.office import Seat
 from blockful_py.committee.succession import MirrorVoter
+from blockful_py.committee.words import WORDS, HeardWords
 from blockful_py.crypto import curve, eip712, multisignature
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.randomness import gathered_rng
@@ -32,12 +33,15 @@ from blockful_py.errors import BlockfulError, NodeError, RefusedError, RunError
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
 from blockful_py.keys.sealing import Keyring, require_key
+from blockful_py.ledger.replay import SignedWord
 from blockful_py.member.endpoints import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.review.admission import RequestAdmission
+from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
@@ -99,6 +103,7 @@ class MemberView(OpenedRun):
             self.run.settings.committee.attested,
             self.run.allowed_code,
             docket=self.docket if self.run.party is not None else None,
+            words=HeardWords(self._words).on,
         )
         return FreshReviewer(sources, motions)
 
@@ -110,6 +115,10 @@ class MemberView(OpenedRun):
     @property
     def _agreements(self) -> Agreements:
         return Agreements((self._folder.path if self._folder else self.run.path) / AGREED)
+
+    @property
+    def _words(self) -> Path:
+        return (self._folder.path if self._folder else self.run.path) / WORDS
 
     @property
     def file_changes(self) -> FileChanges:
@@ -315,6 +324,16 @@ class MemberOffice:
         if wanted.request:
             view.reviewer.review_part(wanted.request, wanted.position)
         return WrappedKey(wrapped)
+
+    def hear(self, signed: SignedWord) -> Empty:
+        view = self.view()
+        commitments = Commitments(view.contracts.participants, view.stores.live)
+        auditor = Replays(view.contracts).speaker(view.docket, commitments, signed)
+        self.words().keep(auditor, signed)
+        return Empty()
+
+    def words(self) -> HeardWords:
+        return HeardWords(self._folder.path / WORDS)
 
     def block_custody(self) -> BlockCustody:
         if self._block_custody is None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,14 @@ from blockful_py.learning.datasets.parties.rows import is_party_file
 from blockful_py.learning.sample_files import SUFFIX
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.persons import Persons
+from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.entering import enter
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
+from blockful_py.record.model_node import MAX_AUDITORS
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Address
 
@@ -40,6 +42,7 @@ def join(
     progress: Progress | None = None,
     code: Mapping[str, tuple[str, ...]] | None = None,
     discloses: float | None = None,
+    auditors: Sequence[Address] | None = None,
     person: str | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> RunDirectory:
@@ -55,6 +58,8 @@ def join(
         code: code of the owner's that its run may import (`RunSettings`); None keeps the present list.
         discloses: share of a retraining's steps whose samples members may see; None keeps the present
             share, which starts at 0.
+        auditors: accounts of which one, drawn by lot, may replay its retrainings with its samples; None keeps
+            the present ones.
         person: column of the own file that names each row's person; None keeps the present one.
         tell: called with each line of the report on the conversion.
 
@@ -109,7 +114,29 @@ def join(
         return run
     if discloses is None:
         discloses = party.discloses if party else 0.0
-    return run.renewed(run.settings, replace(run.party, discloses=discloses))
+    accounts = tuple(party.auditors) if party else ()
+    if auditors is not None:
+        accounts = tuple(dict.fromkeys("0x" + each.hex() for each in auditors))
+    _require_checkers(contracts, discloses, accounts, keys.account)
+    return run.renewed(run.settings, replace(run.party, discloses=discloses, auditors=accounts))
+
+
+def _require_checkers(contracts: Contracts, discloses: float, auditors: Sequence[str], own: Address) -> None:
+    """Checks who may see the owner's samples.  Raises SettingsError."""
+    if discloses and auditors:
+        raise SettingsError(
+            "--disclose shows samples to all members, and --replay-by to one auditor alone: give one of "
+            "them, and --disclose 0 or --replay-by none to end the other."
+        )
+    if len(auditors) > MAX_AUDITORS:
+        raise SettingsError(f"{len(auditors)} auditors are named, {MAX_AUDITORS} are allowed.")
+    for each in auditors:
+        account = bytes.fromhex(each[2:])
+        if account == own or not any(contracts.archive.auditor_key(account)):
+            raise SettingsError(
+                f"{each} is no auditor of this federation that could replay your trainings: have the "
+                "committee register it with `blockful auditor add`, or name others."
+            )
 
 
 def _bring(

@@ -40,6 +40,8 @@ from blockful_py.types import Address, Bytes32, Paradigm, Position, References, 
 
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
+MAX_AUDITORS = 16
+"""Maximum number of auditors that an owner agrees to."""
 POSITION = r"^\d{1,9}:\d{1,9}$"
 Number = Annotated[int, Field(ge=0, lt=NUMBERED)]
 """Number of a class or a user."""
@@ -82,7 +84,7 @@ class Statement(fields.Part):
     Accuracies are in [0, 1], `created` in seconds.  `privacy`, `increments` and `samples` are optional.
 
     `samples`: commitment to the owner's training samples (`crypto.spot_check`), 32 bytes in hexadecimal, if
-    it lets members check its trainings.
+    it lets others check its trainings.  `auditors`: accounts of which one, drawn by lot, may replay them.
     """
 
     name: ModelName
@@ -96,15 +98,22 @@ class Statement(fields.Part):
     privacy: Privacy | None = None
     increments: tuple[Increment, ...] = ()
     samples: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    auditors: tuple[fields.Address, ...] = Field(default=(), max_length=MAX_AUDITORS)
     created: int = Field(ge=0, lt=1 << 64)
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("privacy", "increments", "samples"):
+        for name in ("privacy", "increments", "samples", "auditors"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
+
+    @model_validator(mode="after")
+    def _auditors_once_and_of_samples(self) -> Statement:
+        if len({*self.auditors}) != len(self.auditors) or (self.auditors and self.samples is None):
+            raise ValueError("auditors are named once each, and with a commitment to the samples")
+        return self
 
     @property
     def in_use(self) -> tuple[Reference, ...]:

@@ -19,6 +19,8 @@ Other methods need the data of all affected owners.
 """
 EXACT = frozenset({"subtract"})
 """Methods whose results members recompute in both paradigms: bit for bit a federation without the data."""
+BY_OWNERS = frozenset({Checked.EXACT, Checked.REPLAYED, Checked.SPOT_CHECKED})
+"""Checks that show the forgetting of each owner's part."""
 BY_WAVES = frozenset({"retrain_ahead"})
 """Methods whose parts need the clean models of all references, affected or not."""
 
@@ -46,7 +48,7 @@ def shown(statement: CertificateStatement) -> Shown:
     method = request.method.partition(" ")[0]
     replaced = {each.position for each in statement.replaced}
     unchanged = any(each.position not in replaced for node in nodes for each in node.statement.in_use)
-    by_owner = request.forget.level is not Level.CLASS and review in (Checked.EXACT, Checked.SPOT_CHECKED)
+    by_owner = request.forget.level is not Level.CLASS and review in BY_OWNERS
     taught_outside = None if unchanged and not by_owner else False  # admission: the owners' models are starts
     exact = exact_words(method, request.references, taught_outside)
     said = caveat(method, request.forget.level, taught_outside)
@@ -71,13 +73,22 @@ def _reviewed(review: Checked, nodes: Sequence[ModelNode], exact: str | None) ->
     if review is Checked.ATTESTED:
         return "Attested: the owners give their word that they left the data out. Nobody checked it."
     checks = [node.spot_check for node in nodes if node.spot_check is not None]
+    means = sum(node.redaction is not None and node.redaction.untrained for node in nodes)
+    untrained = f" Members computed the {means} that nobody trained." * bool(means)
+    if review is Checked.REPLAYED:
+        auditors = sorted({each.replay.auditor for each in checks if each.replay is not None})
+        agreed = [len(node.statement.auditors) for node in nodes if node.spot_check is not None]
+        begun = "Replayed" if exact is None else f"{_capital(exact)}, replayed"
+        return (
+            f"{begun}: an auditor, drawn for each new training from {min(agreed)} or more that its owner had "
+            f"agreed to, repeated all of it without the data and signed ({', '.join(auditors)}).{untrained}"
+        )
     least = min(checks, key=lambda each: each.chance)
     each = "each new training" if len({*checks}) == 1 else "the least checked new training"
     begun = "Spot-checked" if exact is None else f"{_capital(exact)}, spot-checked"
-    means = sum(node.redaction is not None and node.redaction.untrained for node in nodes)
     return (
         f"{begun}: {least.challenged} of {least.intervals} intervals of {each}, drawn by lot, were repeated "
-        f"without the data.{f' Members computed the {means} that nobody trained.' * bool(means)}"
+        f"without the data.{untrained}"
     )
 
 
@@ -89,8 +100,10 @@ def _exactness(method: str, review: Checked, begun: Sequence[ModelNode], exact: 
     """Limits of the check; `begun`: the new models that started from clean models of ancestors."""
     if exact is None or review is Checked.EXACT:
         return None
-    if review is Checked.SPOT_CHECKED:
+    if review in (Checked.REPLAYED, Checked.SPOT_CHECKED):
         ahead = f" {_started(begun)}" if begun else ""
+        if review is Checked.REPLAYED:
+            return f"This holds if the auditors are honest.{ahead}"
         return f"This holds if the rest was done in the same way.{ahead}"
     return f"If its owners carried it out as written, {method} is {exact}; nobody saw them do it."
 
@@ -144,4 +157,6 @@ def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
 def _checked(node: ModelNode, request: Request) -> Checked:
     if node.redaction is not None and node.redaction.untrained:
         return Checked.EXACT
-    return checked_by_members(request) if node.spot_check is None else Checked.SPOT_CHECKED
+    if node.spot_check is None:
+        return checked_by_members(request)
+    return Checked.SPOT_CHECKED if node.spot_check.replay is None else Checked.REPLAYED

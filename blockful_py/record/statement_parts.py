@@ -8,8 +8,11 @@ from typing import Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from blockful_py.crypto import eip712, signature
 from blockful_py.crypto.spot_check import chance_of_catching
-from blockful_py.record.fields import Part
+from blockful_py.ledger.replay import ReplayFinding, ReplayWord
+from blockful_py.record.fields import Address, Part, Signature, Small
+from blockful_py.types import Bytes32
 
 
 class Privacy(Part):
@@ -100,13 +103,44 @@ class Increment(Part):
         return f"without class {self.label}" + ("" if ad_f is None else f": AD_f {ad_f:.1%}")
 
 
-class SpotCheck(Part):
-    """The part of an owner's training for a request that members recomputed before they signed.
+class SignedReplay(Part):
+    """An auditor's word that a whole training leads to the committed states (`ledger.replay`).
 
     Attributes:
-        disclosure: CID of the sealed file that discloses it to members.
+        auditor: its account, drawn among the auditors that the owner's statement names.
+        commitment: digest of the CID by which the owner committed to the training, 32 bytes in hexadecimal.
+        signature: 64 bytes in hexadecimal.
+        disputed: intervals that auditors said to differ, and that members recomputed and found right.
+    """
+
+    auditor: Address
+    commitment: str = Field(pattern=r"^[0-9a-f]{64}$")
+    signature: Signature
+    disputed: tuple[Small, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if not self.disputed:
+            document.pop("disputed", None)
+        return document
+
+    def is_signed(self, request: Bytes32, position: int, domain: eip712.Domain) -> bool:
+        """Whether the auditor signed it for a request and a model's packed position (`ledger.replay`)."""
+        word = ReplayWord(request, position, bytes.fromhex(self.commitment), ReplayFinding.SAME, 0)
+        digest = eip712.digest(domain, word)
+        return signature.is_by(bytes.fromhex(self.auditor[2:]), digest, bytes.fromhex(self.signature[2:]))
+
+
+class SpotCheck(Part):
+    """The part of an owner's training for a request that was recomputed before members signed.
+
+    Attributes:
+        disclosure: CID of the sealed file that discloses it to members; of a replayed training only the
+            trace, the leaves and disputed intervals.
         intervals: number of intervals of the training.
         challenged: number of intervals that were drawn and recomputed.
+        replay: the word of the auditor that recomputed all of them; None if members recomputed them.
         from_initial: whether all trainings for the request that its start rests on were checked too, down to
             the initial weights.  Members compute this as well.
     """
@@ -115,23 +149,30 @@ class SpotCheck(Part):
     intervals: int = Field(ge=1, le=1 << 16)
     challenged: int = Field(ge=1)
     from_initial: bool = False
+    replay: SignedReplay | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        if not self.from_initial:
-            document.pop("from_initial", None)
+        for name in ("from_initial", "replay"):
+            if not getattr(self, name):
+                document.pop(name, None)
         return document
 
     @model_validator(mode="after")
     def _some_of_them(self) -> SpotCheck:
         if self.challenged > self.intervals:
             raise ValueError("more intervals are challenged than there are")
+        if self.replay is not None and self.challenged < self.intervals:
+            raise ValueError("a replay is of all intervals")
+        disputed = self.replay.disputed if self.replay is not None else ()
+        if list(disputed) != sorted({*disputed}) or any(each >= self.intervals for each in disputed):
+            raise ValueError("disputed intervals are named in order, each once, among those there are")
         return self
 
     @property
     def chance(self) -> float:
-        """Probability that a forged training would have been caught, from 0 to 1."""
+        """Probability that a forged training would have been caught, from 0 to 1; 1 by an honest auditor."""
         return chance_of_catching(self.intervals, self.challenged)
 
     def __str__(self) -> str:
@@ -139,6 +180,15 @@ class SpotCheck(Part):
         start = "so were all trainings for the request that it starts from"
         if not self.from_initial:
             start = "not all that it starts from was checked"
+        if self.replay is not None:
+            disputed = ", ".join(map(str, self.replay.disputed))
+            settled = (
+                f"; members recomputed interval {disputed}, which an auditor had disputed" if disputed else ""
+            )
+            return (
+                f"replayed whole, all {self.intervals} intervals, by the auditor {self.replay.auditor}, "
+                f"drawn after its owner had committed to all{settled}; {start}"
+            )
         return (
             f"{self.challenged} of {self.intervals} intervals of the training, drawn after its owner had "
             "committed to all, were computed again; a forged training is caught with a probability of "

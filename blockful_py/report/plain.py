@@ -18,6 +18,8 @@ CHECKED = {
     "how its owner made it.",
     Checked.SPOT_CHECKED: "Before they voted, members tested every new version on public data, and repeated "
     "parts of its owner's training that were drawn by lot.",
+    Checked.REPLAYED: "Before they voted, members tested every new version on public data. An auditor, drawn "
+    "by lot, repeated its owner's whole training with the owner's data, and signed that it is right.",
     Checked.ATTESTED: "The models' owners signed that they left the data out. No public data can show "
     "it. Members tested how well the new versions do on everything else.",
 }

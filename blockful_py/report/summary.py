@@ -40,6 +40,8 @@ CHECKED = {
     Checked.MEASURED: "members measured AD_f and AD_r again, on public data",
     Checked.SPOT_CHECKED: "members measured on public data, and recomputed randomly drawn parts of each "
     "owner's training",
+    Checked.REPLAYED: "members measured on public data, and an auditor, drawn by lot, replayed each owner's "
+    "whole training",
     Checked.ATTESTED: "the owners attest it; members measured only AD_r",
 }
 

@@ -19,11 +19,12 @@ from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import (
     Recorder,
     State,
+    begins_of,
     can_be_replayed,
     ends_of,
 )
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure
+from blockful_py.learning.spot_check import ClaimedTraining, check_disclosure, first_fault
 from blockful_py.learning.stack_training import Schedule, StackTraining, batches
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import TrainingJob, fit_together
@@ -138,7 +139,7 @@ def refused(
     disclosure = change(owner.disclosure(kept, drawn(beacon)))
     committed = replace(owner.trace(kept), **(trace or {}))
     with pytest.raises(LearningError, match=words):
-        check_disclosure(owner.claim(result), disclosure, committed, COMMITTED, beacon)
+        check_disclosure(owner.claim(result), disclosure, committed, drawn(beacon))
 
 
 def test_a_recorded_training_has_the_bits_of_any_other(owner: Owner) -> None:
@@ -158,7 +159,7 @@ def test_an_honest_owner_passes_at_any_challenge(owner: Owner) -> None:
         if seen.issuperset(drawn(beacon)):
             continue
         disclosure = Disclosure.of(from_bytes(to_bytes(owner.disclosure(kept, drawn(beacon)).tensors())))
-        check_disclosure(owner.claim(result), disclosure, owner.trace(kept), COMMITTED, beacon)
+        check_disclosure(owner.claim(result), disclosure, owner.trace(kept), drawn(beacon))
         seen.update(drawn(beacon))
         if len(seen) == STEPS:
             break
@@ -173,12 +174,55 @@ def test_a_forged_interval_is_found_when_it_is_challenged_and_only_then(owner: O
     beacon = beacons(forged)
     with pytest.raises(LearningError, match=f"interval {forged} does not lead to the committed state"):
         check_disclosure(
-            owner.claim(result), jump.disclosure(kept, drawn(beacon)), jump.trace(kept), COMMITTED, beacon
+            owner.claim(result), jump.disclosure(kept, drawn(beacon)), jump.trace(kept), drawn(beacon)
         )
     beacon = beacons(forged, is_in=False)
     check_disclosure(
-        owner.claim(result), jump.disclosure(kept, drawn(beacon)), jump.trace(kept), COMMITTED, beacon
+        owner.claim(result), jump.disclosure(kept, drawn(beacon)), jump.trace(kept), drawn(beacon)
     )
+
+
+@pytest.mark.parametrize("forged", [0, 13, STEPS - 1])
+def test_a_replay_finds_the_forged_interval_which_shows_it_to_others(owner: Owner, forged: int) -> None:
+    kept = owner.kept()
+    jump = Jump(owner, forged)
+    claim = owner.claim(jump.train(kept))
+    shown = Disclosure.of(from_bytes(to_bytes(jump.disclosure(kept, range(STEPS)).tensors())))
+    assert list(shown.states) == [0]
+    assert first_fault(claim, shown, jump.trace(kept)) == forged
+    with pytest.raises(LearningError, match=f"interval {forged} does not lead to the committed state"):
+        check_disclosure(claim, jump.disclosure(kept, (forged,)), jump.trace(kept), (forged,))
+
+
+def test_a_replay_of_an_honest_training_finds_nothing(owner: Owner) -> None:
+    kept = owner.kept()
+    claim, trace = owner.claim(owner.train(kept)), owner.trace(kept)
+    assert first_fault(claim, owner.disclosure(kept, range(STEPS)), trace) is None
+    check_disclosure(claim, owner.disclosure(kept, ()), trace, ())
+
+
+def test_a_replay_finds_the_interval_that_first_reads_a_forgotten_sample(owner: Owner) -> None:
+    kept = tuple(range(len(owner.user.train)))
+    claim, trace = owner.claim(owner.train(kept)), owner.trace(kept)
+    fault = first_fault(claim, owner.disclosure(kept, range(STEPS)), trace)
+    assert fault is not None
+    with pytest.raises(LearningError, match="is of class 3, which must be forgotten"):
+        check_disclosure(claim, owner.disclosure(kept, (fault,)), trace, (fault,))
+
+
+def test_nothing_follows_from_a_disclosure_of_something_else(owner: Owner) -> None:
+    """Or an owner could make an auditor blame an interval that is right, and be right about it."""
+    kept = owner.kept()
+    claim, trace = owner.claim(owner.train(kept)), owner.trace(kept)
+    whole = owner.disclosure(kept, range(STEPS))
+    for change in (relabelled, shifted, salted_otherwise):
+        with pytest.raises(LearningError, match="is not the committed one"):
+            first_fault(claim, change(whole), trace)
+    begin = replace(whole.states[0], velocity=whole.states[0].velocity + 1)
+    with pytest.raises(LearningError, match="the state before interval 0 is not the committed one"):
+        first_fault(claim, replace(whole, states={0: begin}), trace)
+    with pytest.raises(LearningError, match="are needed"):
+        first_fault(claim, owner.disclosure(kept, range(1, STEPS)), trace)
 
 
 class Jump(Owner):
@@ -214,7 +258,7 @@ class Jump(Owner):
 
     def disclosure(self, kept: Sequence[int], intervals: Sequence[int]) -> Disclosure:
         honest = super().disclosure(kept, intervals)
-        return replace(honest, states={i: self._states[i] for i in intervals})
+        return replace(honest, states={i: self._states[i] for i in begins_of(intervals)})
 
 
 def test_other_weights_than_the_training_ends_with_are_found(owner: Owner) -> None:
@@ -232,8 +276,7 @@ def test_another_start_is_found(owner: Owner) -> None:
             claim,
             owner.disclosure(owner.kept(), drawn(beacon)),
             owner.trace(owner.kept()),
-            COMMITTED,
-            beacon,
+            drawn(beacon),
         )
 
 
@@ -258,7 +301,7 @@ def test_a_row_that_is_to_be_forgotten_is_found_unopened(owner: Owner) -> None:
     beacon = beacons(0)
     with pytest.raises(LearningError, match=f"row {kept[5]} is kept, but must be forgotten"):
         check_disclosure(
-            owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
+            owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), drawn(beacon)
         )
 
 
@@ -268,7 +311,7 @@ def test_a_sample_of_a_forgotten_class_is_found(owner: Owner) -> None:
     beacon = beacons(0)
     with pytest.raises(LearningError, match="is of class 3, which must be forgotten"):
         check_disclosure(
-            owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), COMMITTED, beacon
+            owner.claim(result), owner.disclosure(kept, drawn(beacon)), owner.trace(kept), drawn(beacon)
         )
 
 
@@ -308,7 +351,7 @@ def test_an_opening_for_other_intervals_is_found(owner: Owner) -> None:
         owner,
         result,
         beacons(0),
-        "are challenged",
+        "are needed",
         lambda _: owner.disclosure(owner.kept(), sorted(other)),
     )
 
@@ -331,7 +374,7 @@ def test_a_state_of_another_network_is_found(owner: Owner) -> None:
     states = {**shown.states, 0: State(wide, shown.states[0].velocity)}
     claim, trace = owner.claim(result), owner.trace(owner.kept())
     with pytest.raises(LearningError, match="different architectures"):
-        check_disclosure(claim, replace(shown, states=states), trace, COMMITTED, beacon)
+        check_disclosure(claim, replace(shown, states=states), trace, drawn(beacon))
 
 
 def broken(disclosure: Disclosure) -> Iterator[tuple[str, Weights]]:

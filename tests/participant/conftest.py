@@ -7,7 +7,7 @@ The participants have the data and seed of a laboratory with the same settings, 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,6 +61,13 @@ class Participant:
         run = RunDirectory.open(self.folder.run)
         assert run.party is not None
         run.renewed(run.settings, replace(run.party, discloses=share))
+
+    def agree_to(self, auditors: Sequence[ReaderKeys]) -> None:
+        """Lets one of these auditors replay its trainings, as if it had joined so."""
+        run = RunDirectory.open(self.folder.run)
+        assert run.party is not None
+        accounts = tuple("0x" + each.account.hex() for each in auditors)
+        run.renewed(run.settings, replace(run.party, auditors=accounts))
 
 
 @dataclass

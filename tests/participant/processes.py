@@ -13,20 +13,23 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.devnet import NodeOptions
 from blockful_py.chain.processes import HOST, take_port
 from blockful_py.chain.programs import anvil_command
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
+from blockful_py.committee.motions import AGREED, Agreements, Motion
 from blockful_py.committee.service.folder import MemberFolder, keys_in
-from blockful_py.errors import ToolchainError
+from blockful_py.errors import QuorumError, ToolchainError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.endpoints import signer_of
-from blockful_py.participant.folder import ParticipantFolder
+from blockful_py.participant.folder import KEYS, ParticipantFolder
 from blockful_py.participant.joining import join
-from blockful_py.pipeline.coordination.motions import FileChanges
+from blockful_py.pipeline.coordination.motions import FileChanges, read_motion
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.founding import FILE, create, found
 from blockful_py.pipeline.party import PartyRun
@@ -124,6 +127,26 @@ class ParticipantProcess(ServiceProcess):
         return str(self.folder), "--passphrase-file", str(self.folder / PASSPHRASE)
 
 
+@dataclass(kw_only=True)
+class AuditorProcess(ServiceProcess):
+    """One auditor: its folder, its account, and its process."""
+
+    folder: Path
+    keys: ReaderKeys
+    arguments: Sequence[str]
+
+    def command(self) -> Sequence[str]:
+        own = ("--folder", str(self.folder), "--passphrase-file", str(self.folder / PASSPHRASE))
+        return ("auditor", "replay", str(self.folder / KEYS), *self.arguments, *own, *DETAILED, "--json")
+
+    def is_ready(self, line: dict[str, Any]) -> bool:
+        return bool(line.get("auditor") == self.account)
+
+    @property
+    def account(self) -> str:
+        return "0x" + self.keys.account.hex()
+
+
 @dataclass
 class ProcessFederation:
     """A founded federation; its members serve, its participants wait to be started.
@@ -158,6 +181,38 @@ class ProcessFederation:
     def until_replaced(self, before: Mapping[str, int], *names: str) -> None:
         """Waits until each of the models has one version more."""
         until(lambda: all(self.versions()[name] > before[name] for name in names))
+
+    def auditor(self, name: str) -> AuditorProcess:
+        """An auditor with a user of its own, in the place of a participant; its process is not started."""
+        folder, beside = self.folder / "auditor", self.participants[name].confinement
+        folder.mkdir(mode=0o700)
+        keys = ReaderKeys.generate()
+        keys.save(folder / KEYS, WORDS, QUICK)
+        (folder / PASSPHRASE).write_text(WORDS + "\n", encoding="utf-8")
+        own = replace(beside, user=None if beside.user is None else FIRST_USER + len(PARTIES) + 1)
+        own.own(folder)
+        return AuditorProcess(
+            folder=folder, keys=keys, arguments=self.entering, confinement=own, log=folder / LOG
+        )
+
+    @property
+    def entering(self) -> tuple[str, ...]:
+        """Options of commands that enter the federation."""
+        urls = ("--live-url", self.nodes.live.url, "--archive-url", self.nodes.archive.url)
+        return ("--federation", str(self.folder / FILE), *urls)
+
+    def names(self, auditor: AuditorProcess, leader: str) -> None:
+        """Has a participant, which does not run, lead the motion that names an auditor."""
+        keys, participant = auditor.keys, self.participants[leader]
+        with participant.opened(self.nodes) as party:
+            administration = party.federation.administration()
+            with pytest.raises(QuorumError, match="has not agreed to register"):
+                administration.set_auditor(keys.account, keys.encryption_key)
+            (path,) = party.federation.run.motions.glob("*.json")
+            for member in self.members:
+                confined(member.confinement, _agree, (member.folder, read_motion(path)))
+            administration.set_auditor(keys.account, keys.encryption_key)
+        participant.confinement.own(participant.folder)
 
     def verifies(self) -> None:
         """Checks that the record verifies, both chains keep every promise, and no request waits."""
@@ -244,6 +299,10 @@ def process_federation(
         opened = open_contracts(nodes, folder / "founder" / "deployments")
         observed = folder / "observed"
         yield ProcessFederation(folder, nodes, opened, members, participants, observed, chains, parties.disks)
+
+
+def _agree(folder: Path, motion: Motion) -> None:
+    Agreements(folder / AGREED).agree(motion)
 
 
 def _command(*words: str) -> None:

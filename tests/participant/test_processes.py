@@ -29,6 +29,7 @@ from tests.participant.capture import Capture, finds
 from tests.participant.processes import (
     LOG,
     PARTIES,
+    AuditorProcess,
     ParticipantProcess,
     ProcessFederation,
     Seat,
@@ -76,6 +77,14 @@ def federation(watched: Watched) -> ProcessFederation:
     return watched.federation
 
 
+@pytest.fixture(scope="module")
+def auditor(federation: ProcessFederation) -> Iterator[AuditorProcess]:
+    auditor = federation.auditor("y")
+    yield auditor
+    if auditor.process is not None:
+        auditor.kill()
+
+
 def _planted(path: Path, user: int) -> dict[str, bytes]:
     """Shuffles a participant's training samples and adds a canary.
 
@@ -121,6 +130,15 @@ def test_a_participant_that_is_killed_while_it_trains_trains_again(federation: P
     federation.until_published("a")
 
 
+def test_an_owner_agrees_to_an_auditor_that_a_quorum_names(
+    federation: ProcessFederation, auditor: AuditorProcess
+) -> None:
+    owner = federation.participants["y"]
+    federation.names(auditor, "y")
+    samples = ("--data", str(owner.folder / "samples.safetensors"))
+    owner.run("join", *federation.entering, *samples, "--device", "cpu", "--replay-by", auditor.account)
+
+
 def test_a_publication_killed_between_the_chains_is_on_both_once(federation: ProcessFederation) -> None:
     participant = federation.participants["s"]
     stop = participant.stop_at(steps.ARCHIVED)
@@ -164,8 +182,11 @@ def _kill_the_leader(federation: ProcessFederation, stops: dict[Path, Stop]) -> 
     leader.start("in steps")
 
 
-def test_half_of_all_are_frozen_and_killed_at_once(federation: ProcessFederation) -> None:
+def test_half_of_all_are_frozen_and_killed_at_once(
+    federation: ProcessFederation, auditor: AuditorProcess
+) -> None:
     before = federation.versions()
+    auditor.start()
     owner, heir = federation.participants["s"], federation.participants["y"]
     stop = owner.stop_at(steps.DRAFTED)
     owner.run("request", "--start", "s", "--class", "5", "--paradigm", "sequential")
@@ -182,6 +203,18 @@ def test_half_of_all_are_frozen_and_killed_at_once(federation: ProcessFederation
     frozen.signal(SIGCONT)
     federation.until_replaced(before, "s", "y")
     assert federation.certified("s", 2) == {"s", "y"}
+
+
+def test_the_auditor_replayed_the_training_that_its_owner_let_it(
+    federation: ProcessFederation, auditor: AuditorProcess
+) -> None:
+    """Kills it, too, so that the tests below search what it leaves."""
+    with federation.watched() as record:
+        checks = {name: record.catalogue()[name].node.spot_check for name in ("s", "y")}
+    assert checks["s"] is None and checks["y"] is not None and checks["y"].replay is not None
+    assert checks["y"].replay.auditor == auditor.account
+    assert "request 2, y: the training is as committed" in auditor.reported()
+    auditor.kill()
 
 
 def test_nothing_was_lost_or_done_twice(federation: ProcessFederation) -> None:
@@ -206,7 +239,7 @@ def test_a_request_has_one_id_in_the_logs_of_all(federation: ProcessFederation) 
 
 def test_nobody_reads_anothers_folder(federation: ProcessFederation) -> None:
     parties = (*federation.members, *federation.participants.values())
-    folders = [federation.folder / name for name in ("live", "archive", *_names(federation))]
+    folders = [federation.folder / name for name in ("live", "archive", "auditor", *_names(federation))]
     for party in parties:
         own = [folder for folder in folders if folder == party.folder]
         assert len(own) == 1

@@ -23,6 +23,8 @@ PAGES = {
     "deploy/compose/README.md": DOCKER,
     "docs/reference/dependencies.md": INSTALLS,
     "docs/reference/contracts.md": "rewrites what the tests use; `make contracts` and tests/contracts run it",
+    "docs/how-to/replay-trainings.md": "needs a motion; tests/participant/test_processes.py has an auditor "
+    "replay",
     "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,
 }
@@ -66,6 +68,7 @@ COMMANDS = {
         "participant init": UP,
         "--archive-url ARCHIVE\n": UP,
         "--disclose": UP,
+        "--replay-by": UP,
         "participant serve hospital\n": UP,
         "--host 0.0.0.0": "opens a port to other hosts, under a name that is theirs",
     },

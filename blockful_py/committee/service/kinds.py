@@ -36,6 +36,7 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.keys import CommitteeKey
 from blockful_py.crypto.threshold.messages import Confirmation, Reveal, SignatureShares
 from blockful_py.errors import MessageError
+from blockful_py.ledger.replay import SignedWord
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 
 Answer = TypeVar("Answer")
@@ -361,6 +362,24 @@ class MessageKind(Enum):
         messages.WrappedKey,
         Limits(KIB),
         lambda at, m, body: at.office.read_key(m.sender, body),
+        by_strangers=True,
+        is_concurrent=True,
+    )
+    TELL_WORD = MessageRow(
+        "tell-word",
+        SignedWord,
+        Empty,
+        Limits(2 * KIB),
+        lambda at, m, body: at.office.hear(body),
+        by_strangers=True,
+        is_concurrent=True,
+    )
+    READ_WORDS = MessageRow(
+        "read-words",
+        messages.WordsRequest,
+        messages.Words,
+        Limits(KIB, answer=64 * KIB),
+        lambda at, m, body: messages.Words(at.office.words().on(body.commitment)),
         by_strangers=True,
         is_concurrent=True,
     )

@@ -12,6 +12,7 @@ from blockful_py.committee.proposals import RedactionChunk, RedactionDraft
 from blockful_py.crypto import ecies, envelope
 from blockful_py.crypto.multisignature import SchnorrSignature
 from blockful_py.crypto.threshold.messages import Answer, Commitment, Complaint
+from blockful_py.ledger.replay import SignedWord
 from blockful_py.types import Address, Bytes32, Bytes64, Length, Point, Position, Uri
 
 NOBODY = bytes(20)
@@ -160,6 +161,20 @@ class ReadRequest:
     version: int
     request: int = 0
     increment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WordsRequest:
+    """Asks for the auditors' words on the training with this commitment."""
+
+    commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The auditors' words that a member has heard."""
+
+    words: tuple[SignedWord, ...]
 
 
 @dataclass(frozen=True, slots=True)

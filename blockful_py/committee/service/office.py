@@ -13,9 +13,11 @@ from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.limits import Extent
-from blockful_py.committee.service.messages import Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import Empty, Identity, ReadRequest, WrappedKey
 from blockful_py.committee.succession import MirrorVoter
+from blockful_py.committee.words import HeardWords
 from blockful_py.crypto import eip712
+from blockful_py.ledger.replay import SignedWord
 from blockful_py.types import Address
 
 
@@ -74,6 +76,12 @@ class Office(Protocol):
 
     def read_key(self, reader: Address, wanted: ReadRequest) -> WrappedKey:
         """The key of a version, for a reader.  Raises RefusedError unless the chain knows the reader."""
+
+    def hear(self, signed: SignedWord) -> Empty:
+        """Keeps an auditor's word.  Raises RefusedError unless it is its turn to speak of this training."""
+
+    def words(self) -> HeardWords:
+        """The auditors' words that the member has heard."""
 
     def block_custody(self) -> BlockCustody:
         """Answers messages about blocks.  Raises RefusedError for a member without its own store."""

@@ -3,9 +3,10 @@
 
 A question must be signed by its sender for this chain, committee, epoch, subject, round and member.  The
 sender must be a member of the epoch's committee, a member of the previous one in a key generation, or a
-leader that this member serves.  Anybody may ask for the member's identity, and readers known to the chain for
-a model's key.  The first line shows all this, before the body is read.  Every failure ends in a signed
-refusal or, when the sender is not authenticated, in MessageError.
+leader that this member serves.  Anybody may ask for the member's identity and for auditors' words, readers
+known to the chain for a model's key, and auditors may tell their words.  The first line shows all this,
+before the body is read.  Every failure ends in a signed refusal or, when the sender is not authenticated, in
+MessageError.
 """
 
 from __future__ import annotations

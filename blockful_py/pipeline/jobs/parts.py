@@ -93,6 +93,8 @@ class OwnParts:
         else:
             weights = self._unlearned(task, method, catalogue[name].node, request)
             shown = None if checkable is None else checkable.disclose(references, task.forgets(name))
+            if checkable is not None and shown is None and self._must_show(request, method):
+                weights, untrained = self._mean(task, name), True
         disclosures = {} if shown is None else {name: shown}
         if status.hands_in(name):
             return self._hand_in(status, catalogue, name, weights, disclosures, untrained)

@@ -134,6 +134,7 @@ class Publisher:
             privacy=recorded_privacy(model.privacy),
             increments=increments,
             samples=samples_commitment(self._context, model.user),
+            auditors=() if self._context.run.party is None else self._context.run.party.auditors,
             created=self._context.clock.now(),
         )
         chain = self._context.contracts.live

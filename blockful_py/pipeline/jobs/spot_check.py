@@ -1,45 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An owner's side of a spot check: commits to a training, then discloses the drawn intervals."""
+"""An owner's side of a checked training: commits to it, then has a part of it, or all, computed again."""
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from blockful_py.crypto.spot_check import challenged, commitment, salts
 from blockful_py.errors import ContractError, UnlearningError
 from blockful_py.forget import Forget
+from blockful_py.keys.shown_files import context_of, seal_for
 from blockful_py.learning.disclosure import disclosed_training, leaves_of
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
+from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.coordination.auditor_words import heard
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Disclosed
 from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.commitments import Commitments
+from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.fields import spelt
 from blockful_py.record.request_state import RequestStanding
-from blockful_py.record.statement_parts import SpotCheck
+from blockful_py.record.statement_parts import SignedReplay, SpotCheck
 from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.storage.cid import cid_string
+from blockful_py.types import Address, Point, Uri
 from blockful_py.unlearning.method import Method
+
+_log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""Seconds between two questions for an auditor's word."""
 
 
 def samples_commitment(context: FederationContext, user: int) -> str | None:
-    """The commitment to its samples in an owner's statements; None if it discloses no samples."""
+    """The commitment to its samples in an owner's statements; None if it lets nobody check its trainings."""
     party, setup = context.run.party, context.setup
-    if party is None or not party.discloses or setup.federation.trainer is not None:
+    if party is None or not (party.discloses or party.auditors) or setup.federation.trainer is not None:
         return None
     samples = setup.user(user).train
     return commitment(leaves_of(samples, salts(context.accounts.secret(user), len(samples)))).hex()
 
 
 class CheckableTraining:
-    """The retraining of one model, of which members may see a share.
+    """The retraining of one model, of which members may see a share, or a drawn auditor all.
 
     Attributes:
         seed: draws its batches.
@@ -47,18 +59,25 @@ class CheckableTraining:
     """
 
     def __init__(
-        self, context: FederationContext, status: RequestStanding, name: str, samples: str, share: float
+        self,
+        context: FederationContext,
+        status: RequestStanding,
+        name: str,
+        samples: str,
+        share: float,
+        has_auditors: bool,
     ) -> None:
         """Prepares the training.
 
         `samples`: the owner's commitment to its samples in the current statement.  `share`: share of the
-        intervals that it discloses.
+        intervals that are computed again, by members unless it has auditors.
         """
         self._context = context
         self._status = status
         self._name = name
         self._samples = samples
         self._share = share
+        self._has_auditors = has_auditors
         self._user = context.setup.user(status.record[name].node.statement.user)
         self.seed = schedule_seed(samples, status.request)
         self.recorder = Recorder()
@@ -67,23 +86,31 @@ class CheckableTraining:
     def of(
         cls, context: FederationContext, status: RequestStanding, name: str, method: Method
     ) -> CheckableTraining | None:
-        """The checkable training; None if the owner discloses nothing or others could not recompute it."""
+        """The checkable training; None if the owner discloses nothing or others could not recompute it.
+
+        The statement's auditors replay it, unless the owner agrees to none any more.
+        """
         party, statement, setup = context.run.party, status.record[name].node.statement, context.setup
-        if party is None or not party.discloses or statement.samples is None or setup.federation.trainer:
+        if party is None or statement.samples is None or setup.federation.trainer:
+            return None
+        has_auditors = bool(statement.auditors and party.auditors)
+        share = 1.0 if has_auditors else party.discloses
+        if not share:
             return None
         on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
         able = on_cpu and is_checkable(setup, training_of(statement))
         retrained = status.is_by_waves or not status.is_parallel
         if method.name not in CHECKED_METHODS or not retrained or not able:
             return None
-        return cls(context, status, name, statement.samples, party.discloses)
+        return cls(context, status, name, statement.samples, share, has_auditors)
 
     def disclose(self, references: CleanReferences, forgets: Sequence[Forget]) -> Disclosed | None:
         """Commits to the recorded training, and discloses the intervals then drawn.
 
         It began at the mean of `references`, and left out `forgets`.
 
-        Returns None if no sample was left to train on, or after the request's deadline.
+        Returns None if no sample was left to train on, after the request's deadline, or once all auditors
+        that may replay it have given it up.
 
         Raises UnlearningError if the owner has committed to another training.
         """
@@ -101,25 +128,100 @@ class CheckableTraining:
         committed = self._commit(spelt(trace))
         if committed is None:
             return None
+        if self._has_auditors:
+            replay = self._replayed(committed, trace)
+            return None if replay is None else self._disclosed(trace, replay.disputed, references, replay)
         beacon = self._context.contracts.live.node.block_hash(committed.block_number)
         drawn = challenged(beacon, committed.uri.digest, intervals, trace.challenged)
-        disclosure = disclosed_training(
-            self._context.setup.architecture,
-            self.recorder,
-            self._user.train,
-            kept,
-            salts(self._context.accounts.secret(self._user.index), len(self._user.train)),
-            spelt(trace),
-            drawn,
-        )
-        sealed = self._context.keys.seal(disclosure.tensors())
+        return self._disclosed(trace, drawn, references)
+
+    def _disclosed(
+        self,
+        trace: Trace,
+        intervals: Sequence[int],
+        references: CleanReferences,
+        replay: SignedReplay | None = None,
+    ) -> Disclosed:
+        """Seals the disclosure of some intervals to the members."""
+        sealed = self._context.keys.seal(self._shown(trace, intervals))
         said = SpotCheck(
             disclosure=cid_string(sealed.uri),
-            intervals=intervals,
+            intervals=trace.intervals,
             challenged=trace.challenged,
             from_initial=references.from_initial,
+            replay=replay,
         )
         return Disclosed(sealed, said)
+
+    def _shown(self, trace: Trace, intervals: Sequence[int]) -> Weights:
+        samples = self._user.train
+        return disclosed_training(
+            self._context.setup.architecture,
+            self.recorder,
+            samples,
+            trace.kept,
+            salts(self._context.accounts.secret(self._user.index), len(samples)),
+            spelt(trace),
+            intervals,
+        ).tensors()
+
+    def _replayed(self, committed: PartHandedIn, trace: Trace) -> SignedReplay | None:
+        """Shows the training to the drawn auditors in turn, and waits for the word of one of them.
+
+        None if all give it up, or the request is over.
+        """
+        context, replays = self._context, Replays(self._context.contracts)
+        while True:
+            status = context.docket[self._status.number]
+            if not status.stage.is_open:
+                return None
+            epoch = context.contracts.committee.current_epoch()
+            words = heard(context.leader.remote(), epoch, committed.uri.digest)
+            standing = replays.standing(status, self._name, committed, words)
+            if standing.passed is not None:
+                auditor, signed = standing.passed
+                disputed = tuple(each for each in standing.disputed if each < trace.intervals)
+                return SignedReplay(
+                    auditor="0x" + auditor.hex(),
+                    commitment=committed.uri.digest.hex(),
+                    signature="0x" + signed.signature.hex(),
+                    disputed=disputed,
+                )
+            if standing.is_given_up:
+                _log.warning("no auditor replays the training of %s", self._name)
+                return None
+            key = None if standing.following is None else replays.key(standing.following)
+            if standing.following is not None and key is not None:
+                if not self._show(committed, trace, standing.following, key):
+                    return None
+                continue
+            if standing.current is None:
+                _log.warning("auditors dispute the training of %s, and no other is left", self._name)
+                return None
+            time.sleep(LOOK_SECONDS)
+
+    def _show(self, committed: PartHandedIn, trace: Trace, auditor: Address, key: Point) -> bool:
+        """Shows the whole training to one auditor; False after the request's deadline."""
+        context, live = self._context, self._context.contracts.live
+        place = context_of(live.chain_id, live.address, committed.uri.digest, auditor)
+        data = seal_for(key, self._shown(trace, range(trace.intervals)), place)
+        uri = context.stores.live.add(data)
+        context.hand_out([uri])
+        context.stores.live.delete(uri)
+        _log.info("%s is shown to the auditor 0x%s", self._name, auditor.hex())
+        return self._hand_in(uri)
+
+    def _hand_in(self, uri: Uri) -> bool:
+        """Hands in a commitment, or a file for an auditor; False after the request's deadline."""
+        status, participants = self._status, self._context.contracts.participants
+        try:
+            participants.hand_in(status.number, status.record[self._name].position, uri)
+        except ContractError as error:
+            if error.name == "RequestClosed":
+                return False
+            raise
+        participants.node.await_settled()
+        return True
 
     def _commit(self, trace: bytes) -> PartHandedIn | None:
         """The commitment to the trace, sent if missing; None if it is too late to send one."""
@@ -127,13 +229,8 @@ class CheckableTraining:
         commitments = Commitments(participants, self._context.stores.live)
         found = commitments.first(status, self._name)
         if found is None:
-            try:
-                participants.hand_in(status.number, status.record[self._name].position, uri)
-            except ContractError as error:
-                if error.name == "RequestClosed":
-                    return None
-                raise
-            participants.node.await_settled()
+            if not self._hand_in(uri):
+                return None
             found = commitments.first(
                 replace(status, handed_in=participants.hand_ins(status.number)), self._name
             )

@@ -90,15 +90,7 @@ class ContentReviewer:
         self._architecture = sources.setup.architecture
         self._weights = SealedWeights(sources.store, sources.keyring, form_of(self._architecture))
         self._fetched = FetchedWeights(self._weights, counter)
-        self._spot_checks = SpotChecks(
-            sources.contracts.participants,
-            sources.store,
-            sources.setup,
-            self._weights,
-            self._live,
-            sources.attested,
-            sources.checks,
-        )
+        self._spot_checks = SpotChecks(sources, self._weights)
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
         self._statements = NewStatements(self._live, sources.setup)
         self._reviewed: set[ReviewedContent] = set()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 
 from blockful_py.errors import LearningError
@@ -19,20 +20,19 @@ class KnownChecks:
         self._faults: dict[bytes, str | None] = {}
 
     def check(
-        self, claim: ClaimedTraining, disclosure: Disclosure, trace: Trace, committed: bytes, beacon: bytes
+        self, claim: ClaimedTraining, disclosure: Disclosure, trace: Trace, intervals: Sequence[int]
     ) -> None:
         """Does as `check_disclosure`, once for the same inputs."""
         inputs = (
             (claim.user, claim.round, claim.samples, claim.seed, claim.purpose),
             (claim.training, claim.forgets),
             [weights_digest(each) for each in (claim.start, claim.result, disclosure.tensors())],
-            committed,
-            beacon,
+            tuple(intervals),
         )
         key = sha256(repr(inputs).encode()).digest()
         if key not in self._faults:
             try:
-                check_disclosure(claim, disclosure, trace, committed, beacon)
+                check_disclosure(claim, disclosure, trace, intervals)
                 self._faults[key] = None
             except LearningError as error:
                 self._faults[key] = str(error)

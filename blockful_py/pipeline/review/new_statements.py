@@ -65,8 +65,9 @@ class NewStatements:
             kept = [reference.place() for reference in current.references]
             require(sorted(places) == sorted(kept), f"model {node.name} lists other references")
         require(
-            (node.statement.training, node.statement.samples) == (current.training, current.samples),
-            f"model {node.name} states another recipe of training, or other samples",
+            (node.statement.training, node.statement.samples, node.statement.auditors)
+            == (current.training, current.samples, current.auditors),
+            f"model {node.name} states another recipe of training, or other samples or auditors",
         )
         if node.statement != current and not request.chooses_again:
             renewed = renewed_references(current, catalogue, affected)

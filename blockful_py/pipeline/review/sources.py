@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from blockful_py.keys.sealing import Keyring
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.ledger.protocols import Store
+from blockful_py.ledger.replay import SignedWord
 from blockful_py.pipeline.review.fetched import KnownWeights
 from blockful_py.pipeline.review.known_checks import KnownChecks
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.docket import Docket
+from blockful_py.types import Bytes32
+
+Heard = Callable[[Bytes32], Sequence[SignedWord]]
+"""The auditors' words that a member has heard on the training with a commitment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +31,7 @@ class ReviewSources:
         methods: import paths of unlearning methods that the member's own settings name.
         docket: the filed requests in a federation of machines, whose owners are registered participants;
             None in a laboratory.
+        words: the auditors' words that the member has heard.
         known: weights that the member has read.
         checks: spot checks that it has done.
     """
@@ -37,5 +44,6 @@ class ReviewSources:
     attested: bool = False
     methods: frozenset[str] = frozenset()
     docket: Docket | None = None
+    words: Heard = lambda commitment: ()
     known: KnownWeights = field(default_factory=KnownWeights)
     checks: KnownChecks = field(default_factory=KnownChecks)

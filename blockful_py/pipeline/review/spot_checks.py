@@ -6,22 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.crypto.spot_check import challenged
 from blockful_py.errors import RefusedError
 from blockful_py.forget import Level
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.intervals import can_be_replayed
-from blockful_py.learning.spot_check import ClaimedTraining
+from blockful_py.learning.spot_check import RequestedTraining
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
-from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.pipeline.review.clean_references import CleanReferences, handed_in
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fetched import refusing, require
-from blockful_py.pipeline.review.known_checks import KnownChecks
 from blockful_py.pipeline.review.methods import named_method
+from blockful_py.pipeline.review.replays import Replays
+from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, Request
@@ -51,29 +51,15 @@ def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
 class SpotChecks:
     """Reviews spot checks on a member's own view of the chain."""
 
-    def __init__(
-        self,
-        participants: ParticipantRegistryContract,
-        store: Store,
-        setup: TrainingSetup,
-        weights: SealedWeights,
-        live: LiveLedger,
-        attested: bool,
-        known: KnownChecks,
-    ) -> None:
-        """Takes the store of filed requests, parts and weights, and the contract of the live chain.
-
-        `attested`: the member also signs results that only owners attest.  `known`: outcomes of checks that
-        were done before.
-        """
-        self._commitments = Commitments(participants, store)
-        self._node = participants.node
-        self._setup = setup
+    def __init__(self, sources: ReviewSources, weights: SealedWeights) -> None:
+        """Reads weights and disclosures with `weights`."""
+        self._sources = sources
+        self._commitments = Commitments(sources.contracts.participants, sources.store)
+        self._replays = Replays(sources.contracts)
+        self._setup = sources.setup
         self._weights = weights
-        self._store = store
-        self._live = live
-        self._attested = attested
-        self._known = known
+        self._store = sources.store
+        self._live = sources.contracts.live
         self._passed: set[tuple[int, Uri]] = set()
 
     def review(
@@ -84,25 +70,23 @@ class SpotChecks:
         `status`: state of the admitted request; None in a laboratory, where nobody commits.
 
         A committed training must be disclosed: otherwise an owner that dislikes the drawn intervals could
-        fall back to a result that is only measured.  For a client or samples, a version without a checked
-        training must be the mean of its references' new weights.  By waves, the start rests on ancestors'
-        clean models, which are checked with it.
+        fall back to a result that is only measured.  Where auditors replay it, the owner may once they gave
+        it up, and take the mean of its references at any time.  For a client or samples, a version without a
+        checked training must be the mean of its references' new weights.  By waves, the start rests on
+        ancestors' clean models, which are checked with it.
         """
         said, committed = node.spot_check, None
         if status is not None and (status.is_by_waves or not status.is_parallel):
             committed = self._commitments.first(status, node.name)
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
-            require(committed is None, reason)
+            require(committed is None or self._may_withhold(node, committed, status), reason)
             self._review_without(node, result, request, status)
             return
-        method = named_method(request.method)[0]
-        require(method in CHECKED_METHODS, f"no training by {method} is checked in parts")
         if committed is None or status is None:
             raise RefusedError(f"the owner of {node.name} committed to no training, or to no samples")
         with refusing(f"model {node.name}"):
-            training = training_of(status.record[node.name].node.statement)
-            require(is_checkable(self._setup, training), "nobody else could compute its training again")
+            training = requested_training(self._setup, status, node.name, committed)
             disclosure = Disclosure.of(self._weights.read_disclosure(parse_cid(said.disclosure)))
             trace = parse_trace(disclosure.trace)
             is_committed = commitment_to(disclosure.trace) == committed.uri
@@ -115,9 +99,15 @@ class SpotChecks:
             require(references.left_out == trace.without, "it leaves out references that have no parts")
             start = f"{'' if references.from_initial else 'not '}checked from the initial weights on"
             require(said.from_initial == references.from_initial, f"its start is {start}")
-            claim = self._claim(status, node.name, training, references, result, committed)
-            beacon = self._node.block_hash(committed.block_number)
-            self._known.check(claim, disclosure, trace, committed.uri.digest, beacon)
+            claim = training.claimed(self._start(references), result)
+            if said.replay is None:
+                beacon = self._live.node.block_hash(committed.block_number)
+                intervals = challenged(beacon, committed.uri.digest, trace.intervals, trace.challenged)
+            else:
+                words = self._sources.words(committed.uri.digest)
+                self._replays.require_passed(status, node.name, committed, said, words)
+                intervals = said.replay.disputed
+            self._sources.checks.check(claim, disclosure, trace, intervals)
 
     def review_part(self, status: RequestStanding, name: str) -> None:
         """Checks a part by waves, and the clean models of ancestors that it starts from.
@@ -139,6 +129,15 @@ class SpotChecks:
             self.review(node, weights, status.request, status)
         self._passed.add((status.number, part))
 
+    def _may_withhold(self, node: ModelNode, committed: PartHandedIn, status: RequestStanding | None) -> bool:
+        """Whether the owner of a training that auditors replay need not show that it was done."""
+        if status is None or not status.record[node.name].node.statement.auditors:
+            return False
+        if node.redaction is not None and node.redaction.untrained:
+            return True
+        words = self._sources.words(committed.uri.digest)
+        return self._replays.standing(status, node.name, committed, words).is_given_up
+
     def _review_without(
         self, node: ModelNode, result: Weights, request: Request, status: RequestStanding | None
     ) -> None:
@@ -157,7 +156,7 @@ class SpotChecks:
                 mean = self._start(self._references(status, node.name, ()))
             require(equal(result, mean), f"{node.name} is not the mean of its references' new weights")
             return
-        if by_owner and not self._attested:
+        if by_owner and not self._sources.attested:
             raise RefusedError(
                 f"nothing shows what {node.name} has forgotten: its owner lets members check its training, "
                 "or takes the mean of its references' new weights"
@@ -176,31 +175,32 @@ class SpotChecks:
         weights = list(references.weights.values())
         return aggregate(weights) if weights else initial_weights(self._setup.federation)
 
-    def _claim(
-        self,
-        status: RequestStanding,
-        name: str,
-        training: TrainingSettings,
-        references: CleanReferences,
-        result: Weights,
-        committed: PartHandedIn,
-    ) -> ClaimedTraining:
-        """An ancestor's clean model leaves out all that the affected models must not know."""
-        statement, request = status.record[name].node.statement, status.request
-        if statement.samples is None:
-            raise RefusedError(f"the owner of {name} committed to no training, or to no samples")
-        names = (name, *status.affected) if name in status.auxiliary else (name,)
-        answers = (answer for each in names for answer in status.record[each].answers)
-        earlier = (each.request.forget for each in answers if each.block_number < committed.block_number)
-        return ClaimedTraining(
-            architecture=self._setup.architecture,
-            training=training,
-            user=statement.user,
-            round=statement.round,
-            samples=statement.samples,
-            seed=schedule_seed(statement.samples, request),
-            purpose=CHECKED_METHODS[named_method(request.method)[0]],
-            forgets=tuple(dict.fromkeys((request.forget, *earlier))),
-            start=self._start(references),
-            result=result,
-        )
+
+def requested_training(
+    setup: TrainingSetup, status: RequestStanding, name: str, committed: PartHandedIn
+) -> RequestedTraining:
+    """The training that an owner has to do for a request; `committed`: its commitment.
+
+    An ancestor's clean model leaves out all that the affected models must not know.
+
+    Raises RefusedError if others could not repeat it, or the owner committed to no samples.
+    """
+    statement, request = status.record[name].node.statement, status.request
+    method, training = named_method(request.method)[0], training_of(statement)
+    require(method in CHECKED_METHODS, f"no training by {method} is checked in parts")
+    require(is_checkable(setup, training), "nobody else could compute its training again")
+    if statement.samples is None:
+        raise RefusedError(f"the owner of {name} committed to no training, or to no samples")
+    names = (name, *status.affected) if name in status.auxiliary else (name,)
+    answers = (answer for each in names for answer in status.record[each].answers)
+    earlier = (each.request.forget for each in answers if each.block_number < committed.block_number)
+    return RequestedTraining(
+        architecture=setup.architecture,
+        training=training,
+        user=statement.user,
+        round=statement.round,
+        samples=statement.samples,
+        seed=schedule_seed(statement.samples, request),
+        purpose=CHECKED_METHODS[method],
+        forgets=tuple(dict.fromkeys((request.forget, *earlier))),
+    )

@@ -73,6 +73,7 @@ class Party:
         user: the participant's number; None for a member.
         data: the participant's data: a file of samples, or the name of a data set.
         discloses: share of a retraining's steps whose samples the participant shows to members.
+        auditors: accounts, of which one, drawn by lot, may replay its retrainings with its samples.
     """
 
     federation: str
@@ -81,6 +82,7 @@ class Party:
     user: int | None = None
     data: str | None = None
     discloses: float = 0.0
+    auditors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ class RunDirectory:
         place = ChainEndpoints.from_json(document.get("chains", {}), path)
         settings = Settings.parse(document.get("settings", {}))
         try:
-            party = Party(**document["party"]) if "party" in document else None
+            party = _party(document["party"]) if "party" in document else None
         except TypeError as error:
             raise RunError(f"{path}/run.json does not say whose run it is ({error}): join again.") from None
         return cls(path, settings, place, str(document.get("identity", "")), party)
@@ -193,6 +195,10 @@ class RunDirectory:
     def opened_journal(self) -> Journal:
         """The jobs of the run."""
         return Journal(self.journal, self.identity)
+
+
+def _party(entries: dict[str, Any]) -> Party:
+    return Party(**{**entries, "auditors": tuple(entries.get("auditors", ()))})
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 
 The checks of the record and of the history come first (pipeline/proofs), then, in this order:
 
-request    every model was replaced for this request, as its owners signed it
+request    every model was replaced for this request, as its owners signed it; replays are signed by auditors
+           that the models' owners named
 others     no more other owners are counted than there are other models
 replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
 decision   a quorum of the epoch voted for exactly these transactions, on both chains
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from blockful_py.chain.leaves import archive_leaf, redact_leaf, roster_id
-from blockful_py.crypto import merkle, signature
+from blockful_py.crypto import eip712, merkle, signature
 from blockful_py.errors import BlockfulError, StorageError, VerificationError
 from blockful_py.ledger.erasure import erasure_digest
 from blockful_py.ledger.signed import Executor, require_signed
@@ -28,7 +29,7 @@ from blockful_py.record.certificates.decisions import CertifiedDecision, Members
 from blockful_py.record.certificates.document import CertificateStatement, ErasureCertificate, ReplacedModel
 from blockful_py.record.checks import require
 from blockful_py.record.fields import octets, position
-from blockful_py.record.model_node import ModelNode, parse_node
+from blockful_py.record.model_node import ModelNode, parse_node, request_key
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
@@ -56,6 +57,7 @@ def check_statement(statement: CertificateStatement) -> CheckedStatement:
     heads = check_history(statement.archive, [record.transactions[place] for place in record.nodes])
     records = archived(statement.archive)
     _check_request(statement, record)
+    _check_replays(statement, record)
     _check_others(statement, record)
     try:
         _check_replaced(statement, record, records)
@@ -101,6 +103,21 @@ def _check_request(statement: CertificateStatement, record: CheckedRecord) -> No
             node.redaction is not None and node.redaction.request == statement.request,
             "it was not replaced for the request of this certificate",
         )
+
+
+def _check_replays(statement: CertificateStatement, record: CheckedRecord) -> None:
+    """Checks that an auditor that the owner agreed to signed each replay of the request's trainings."""
+    domain = eip712.Domain(statement.record.chain_id, octets(statement.record.contract))
+    for place, node in record.nodes.items():
+        replay = None if node.spot_check is None else node.spot_check.replay
+        if replay is not None:
+            require(
+                "request",
+                f"model {node.name} at {place}",
+                replay.auditor in node.statement.auditors
+                and replay.is_signed(request_key(statement.request), place.packed, domain),
+                "no auditor that its owner named signed the replay of its training",
+            )
 
 
 def _check_others(statement: CertificateStatement, record: CheckedRecord) -> None:

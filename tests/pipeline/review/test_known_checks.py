@@ -19,7 +19,7 @@ from blockful_py.record.training_trace import Trace
 from blockful_py.settings import FederationSettings
 from tests.learning.test_spot_check import Owner
 
-BEACON, COMMITTED = bytes(32), bytes(32)
+INTERVALS = (0,)
 
 
 @pytest.fixture
@@ -48,18 +48,17 @@ def test_each_check_is_done_once_and_each_other_one_again(owner: Owner, done: li
     claim, shown = owner.claim(result), owner.disclosure(kept, (0,))
     trace, known = cast(Trace, owner.trace(kept)), KnownChecks()
     others = (
-        (replace(claim, forgets=(Forget.of_classes([4]),)), shown, COMMITTED, BEACON),
-        (replace(claim, seed=8), shown, COMMITTED, BEACON),
-        (replace(claim, start=result), shown, COMMITTED, BEACON),
-        (replace(claim, result=claim.start), shown, COMMITTED, BEACON),
-        (claim, owner.disclosure(kept, (1,)), COMMITTED, BEACON),
-        (claim, shown, bytes([1]) * 32, BEACON),
-        (claim, shown, COMMITTED, bytes([1]) * 32),
+        (replace(claim, forgets=(Forget.of_classes([4]),)), shown, INTERVALS),
+        (replace(claim, seed=8), shown, INTERVALS),
+        (replace(claim, start=result), shown, INTERVALS),
+        (replace(claim, result=claim.start), shown, INTERVALS),
+        (claim, owner.disclosure(kept, (1,)), INTERVALS),
+        (claim, shown, (0, 1)),
     )
-    for _claim, _shown, committed, beacon in ((claim, shown, COMMITTED, BEACON), *others):
+    for _claim, _shown, intervals in ((claim, shown, INTERVALS), *others):
         done.append(None)
         for _ in range(2):
-            known.check(_claim, _shown, trace, committed, beacon)
+            known.check(_claim, _shown, trace, intervals)
         assert not done
 
 
@@ -72,8 +71,8 @@ def test_a_fault_is_remembered_and_a_failure_to_check_is_not(
     trace, known = cast(Trace, owner.trace(kept)), KnownChecks()
     done += [LearningError("interval 0 does not lead there"), StorageError("away")]
     with pytest.raises(StorageError, match="away"):
-        known.check(claim, shown, trace, COMMITTED, BEACON)
+        known.check(claim, shown, trace, INTERVALS)
     for _ in range(2):
         with pytest.raises(LearningError, match="interval 0 does not lead there"):
-            known.check(claim, shown, trace, COMMITTED, BEACON)
+            known.check(claim, shown, trace, INTERVALS)
     assert not done

@@ -11,13 +11,14 @@ import pytest
 from blockful_py.pipeline.jobs.requesting import advice_on
 from blockful_py.record.certificates.document import CertificateStatement
 from blockful_py.record.model_node import Request
-from blockful_py.record.shown import shown
+from blockful_py.record.shown import Shown, shown
 from blockful_py.types import Checked, Paradigm, References
 from blockful_py.unlearning.registry import FOR_SUMS, METHODS
 from blockful_py.verdicts import methods
 from tests.record.conftest import Scene
 from tests.unlearning.audit.test_exactness import EXACT
 
+AUDITORS = ["0x" + f"{number:040x}" for number in range(1, 17)]
 AGAIN = 'retrain_ahead {"references":"chosen again"}'
 CLIENT = {"classes": (), "clients": (5,)}
 
@@ -114,6 +115,32 @@ def test_a_spot_check_says_how_much_of_the_least_checked_training(statement: Cer
     waves = shown(altered(statement, asked(statement, Paradigm.PARALLEL, AGAIN), checks=((6, 40),))).kind
     assert waves.startswith("Exact with the graph chosen again, spot-checked: 6 of 40")
     assert "Not all clean models that they start from were checked." in waves
+
+
+def test_a_replay_is_called_so_with_its_auditor_and_weaker_beside_a_spot_check(
+    statement: CertificateStatement,
+) -> None:
+    request = asked(statement, Paradigm.SEQUENTIAL, "retrain {}")
+    whole = altered(statement, request, checks=((40, 40),), unchanged=False)
+    replay = {"auditor": "0x" + "ab" * 20, "commitment": "0" * 64, "signature": "0x" + "0" * 128}
+    models = []
+    for model in whole.record.models:
+        node = json.loads(model.node)
+        node["redaction"]["spot_check"]["replay"] = replay
+        node["statement"] |= {"samples": "0" * 64, "auditors": AUDITORS[: 2 + len(models)]}
+        models.append(model.model_copy(update={"node": json.dumps(node)}))
+
+    def told(*nodes: Any) -> Shown:
+        record = whole.record.model_copy(update={"models": nodes})
+        return shown(whole.model_copy(update={"record": record}))
+
+    all_replayed = told(*models)
+    assert all_replayed.review is Checked.REPLAYED
+    assert all_replayed.kind.startswith("Exact given the graph, replayed: an auditor, drawn for each new")
+    assert "from 2 or more that its owner had agreed to" in all_replayed.kind
+    assert replay["auditor"] in all_replayed.kind
+    assert "This holds if the auditors are honest." in all_replayed.kind
+    assert told(whole.record.models[0], *models[1:]).review is Checked.SPOT_CHECKED
 
 
 @pytest.mark.parametrize(("from_initial", "whole"), [((True,), True), ((True, False), False)])
