@@ -123,7 +123,7 @@ def reached(references: KeptReferences) -> tuple[str, ...]:
 
 
 def _require_shortened(task: UnlearningTask, names: Iterable[str]) -> None:
-    """Raises UnlearningError if a model's training cannot be shortened."""
+    """Checks that every model's training can be shortened.  Raises UnlearningError."""
     if task.trainer is not None or any(task.models[name].training.privacy for name in names):
         raise UnlearningError(
             "a short recipe is for models that are trained here without privacy (learning.trainer, "
