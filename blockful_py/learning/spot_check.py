@@ -48,7 +48,7 @@ class ClaimedTraining:
     """A training for a request, as members know it without relying on the owner.
 
     Attributes:
-        training: phi of the standing statement, shortened if the request says so.
+        training: phi of the standing statement.
         user, round: owner and round of the model.
         samples: the owner's commitment to its samples, from the standing statement.
         seed: seed of the schedule (`record.training_trace.schedule_seed`).

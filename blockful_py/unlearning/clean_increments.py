@@ -37,7 +37,6 @@ from blockful_py.unlearning.method import (
 )
 from blockful_py.unlearning.model_job import ModelJob
 from blockful_py.unlearning.propagation import moved
-from blockful_py.unlearning.recipe import PUBLISHED, Recipe
 from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -130,12 +129,12 @@ class CleanIncrements(AllAtOnce):
 
     def _increments(self, task: UnlearningTask, meter: Meter) -> tuple[Mapping[str, Change], IncrementsUsed]:
         names = holders(task)
-        usable, recipe = stored_increments(task, names), Recipe(self.share)
-        made = clean_increments(task, [name for name in names if name not in usable], recipe)
+        usable = stored_increments(task, names)
+        made = clean_increments(task, [name for name in names if name not in usable], self.share)
         for name in names:
             stored = name in usable
             with meter.preparation() if stored else meter.job(name) as work:
-                work.trained(passes_of(task, name, PUBLISHED if stored else recipe))
+                work.trained(passes_of(task, name, 1.0 if stored else self.share))
         all_of_them = {name: usable[name] if name in usable else made[name] for name in names}
         if self.clip is not None and all_of_them:
             all_of_them = clipped(all_of_them, self.clip)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.learning.weights import Weights, flatten, require_same_form
-from blockful_py.unlearning.recipe import PUBLISHED, Recipe
 from blockful_py.unlearning.retraining import aggregate_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN, StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask
@@ -45,17 +44,15 @@ def holders(task: UnlearningTask) -> tuple[str, ...]:
     return tuple(names)
 
 
-def clean_increments(
-    task: UnlearningTask, names: Sequence[str], recipe: Recipe = PUBLISHED
-) -> dict[str, Change]:
+def clean_increments(task: UnlearningTask, names: Sequence[str], share: float = 1.0) -> dict[str, Change]:
     """Trains `d_j = Train(agg_j, D_j without the forgotten) - w_j` for every j of `names`: float64 (D,).
 
-    agg_j is the mean of the published references.  The training repeats the model's own, by `recipe`,
-    with a random stream of its own; if an owner keeps no samples, it returns agg_j.
+    agg_j is the mean of the published references.  The training repeats the model's own, or a share of its
+    epochs, with a random stream of its own; if an owner keeps no samples, it returns agg_j.
 
     Raises LearningError: a result that is not finite.
     """
-    return _changes(task, retrain_wave(task, names, {}, CLEAN, recipe))
+    return _changes(task, retrain_wave(task, names, {}, CLEAN, share))
 
 
 def stored_increments(task: UnlearningTask, names: Sequence[str]) -> dict[str, Change]:

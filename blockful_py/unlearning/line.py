@@ -21,6 +21,7 @@ from blockful_py.learning.streams import drawing_from, generator
 from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.descent import batches_of, weights_of
+from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import passes_of
 from blockful_py.unlearning.stored_increments import StoredIncrement, base_of
 from blockful_py.unlearning.task import UnlearningTask
@@ -83,7 +84,7 @@ class TrainingPhase:
 
         The rate of the last step may be 0, and models without a step of their own would be equal.
         """
-        passes = task.models[name].training.epochs * len(self._kept(task, name))
+        passes = epochs_of(task.models[name]) * len(self._kept(task, name))
         return max(2, int(self.share * passes / self._batch(task, name))) if passes else 0
 
     def _batch(self, task: UnlearningTask, name: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
 
-from blockful_py.errors import SettingsError, UnlearningError
+from blockful_py.errors import UnlearningError
 from blockful_py.forget import Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm, References
@@ -24,7 +24,6 @@ from blockful_py.unlearning.method import (
     outcome_of,
     require_level,
 )
-from blockful_py.unlearning.recipe import PUBLISHED, RECIPES
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.stored_increments import CLEAN
 from blockful_py.unlearning.task import UnlearningTask
@@ -43,18 +42,10 @@ class RetrainAhead(AllAtOnce):
     class, affected or not.  Clean models that are not stored, or no longer fit, are trained for the request,
     wave by wave: this is retraining, and takes as long.
 
-    `recipe`: of models that the request trains: "published", their own, or "short" (`recipe.SHORT`), for a
-    quarter of the passes.  Stored clean models are taken in either case.
-
     `references`: "kept", or "chosen again" by eq. 1 (`chosen_again`), also of the ancestors.
-
-    The constructor raises SettingsError for an unknown setting, and `unlearn` UnlearningError for a short
-    recipe where training is private, whose privacy was promised for the published one, or by a trainer, which
-    has a recipe of its own.
     """
 
     references: str = References.KEPT
-    recipe: str = "published"
     name: ClassVar[str] = "retrain_ahead"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
@@ -63,8 +54,6 @@ class RetrainAhead(AllAtOnce):
 
     def __post_init__(self) -> None:
         require_references(self.references)
-        if self.recipe not in RECIPES:
-            raise SettingsError(f"recipe must be {' or '.join(RECIPES)}, not {self.recipe!r}.")
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
         require_level(self, task)
@@ -73,21 +62,18 @@ class RetrainAhead(AllAtOnce):
         began = perf_counter()
         clean: dict[str, Weights] = {}
         stored: list[str] = []
-        names, recipe = reached(references), RECIPES[self.recipe]
-        if recipe != PUBLISHED:
-            _require_shortened(task, names)
-        for wave in references.waves(names):
+        for wave in references.waves(reached(references)):
             choosing = {name: Work() for name in wave}
             for name, work in choosing.items():
                 references.choose(name, clean, work)
             kept = {name: task.stored[name] for name in wave if name in task.stored}
             usable = {name: each.weights for name, each in kept.items() if fits(task, name, each, clean)}
-            made = retrain_wave(task, [name for name in wave if name not in usable], clean, CLEAN, recipe)
+            made = retrain_wave(task, [name for name in wave if name not in usable], clean, CLEAN)
             for name in wave:
                 with meter.job(name, references.above(name)) as job:
                     job.passes += choosing[name].passes
                 with meter.preparation() if name in usable else meter.job(name) as job:
-                    job.trained(passes_of(task, name, PUBLISHED if name in usable else recipe))
+                    job.trained(passes_of(task, name))
             clean |= usable | made
             stored += usable
         used = IncrementsUsed(
@@ -120,15 +106,6 @@ def reached(references: KeptReferences) -> tuple[str, ...]:
     found = task.reached()
     needed = _up(references, found)
     return tuple(name for name in found if name in needed)
-
-
-def _require_shortened(task: UnlearningTask, names: Iterable[str]) -> None:
-    """Checks that every model's training can be shortened.  Raises UnlearningError."""
-    if task.trainer is not None or any(task.models[name].training.privacy for name in names):
-        raise UnlearningError(
-            "a short recipe is for models that are trained here without privacy (learning.trainer, "
-            "learning.privacy): take recipe = 'published'."
-        )
 
 
 def _up(references: KeptReferences, names: Iterable[str]) -> set[str]:

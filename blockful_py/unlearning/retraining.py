@@ -9,7 +9,7 @@ from blockful_py.learning.together import train_together
 from blockful_py.learning.trainer import Assignment, train_by
 from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.unlearning.cost import Work
-from blockful_py.unlearning.recipe import PUBLISHED, Recipe, job_of
+from blockful_py.unlearning.recipe import epochs_of, job_of
 from blockful_py.unlearning.task import UnlearningTask
 
 RETRAIN = "retrain"
@@ -42,13 +42,14 @@ def retrain_wave(
     names: Sequence[str],
     updated: Mapping[str, Weights],
     purpose: str = RETRAIN,
-    recipe: Recipe = PUBLISHED,
+    share: float = 1.0,
 ) -> dict[str, Weights]:
     """Retrains models that do not depend on each other, side by side, as `retrain_model` does.
 
     Args:
         updated: new state dicts by model; other references are used as published.
         purpose: name of the streams that shuffle the samples.
+        share: share of each model's epochs to train.
     """
     weights = {name: aggregate_of(task, name, updated) for name in names}
     teachable = [name for name in names if task.keeps(name)]
@@ -57,21 +58,21 @@ def retrain_wave(
         trained = train_by(task.trainer, task.architecture, assignments)
         return {**weights, **dict(zip(teachable, trained, strict=True))}
     jobs = [
-        job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose, recipe)
+        job_of(task.models[name], weights[name], task.retained(name), task.seed, purpose, share)
         for name in teachable
     ]
     weights.update(zip(teachable, train_together(task.architecture, jobs, task.fitter), strict=True))
     return weights
 
 
-def passes_of(task: UnlearningTask, name: str, recipe: Recipe = PUBLISHED) -> int:
-    """Sample passes of a model's retraining.
+def passes_of(task: UnlearningTask, name: str, share: float = 1.0) -> int:
+    """Sample passes of a model's retraining in a share of its epochs.
 
     0 if its owner keeps no samples, and for a trainer, whose passes are not counted.
     """
     if task.trainer is not None:
         return 0
-    return recipe.of(task.models[name].training).epochs * len(task.retained(name))
+    return epochs_of(task.models[name], share) * len(task.retained(name))
 
 
 def aggregate_of(task: UnlearningTask, name: str, updated: Mapping[str, Weights]) -> Weights:

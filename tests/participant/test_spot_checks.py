@@ -23,7 +23,6 @@ from blockful_py.record.shown import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Checked, Paradigm
-from blockful_py.unlearning.recipe import PUBLISHED
 from tests.federations import promised
 from tests.participant.conftest import Machines
 
@@ -35,9 +34,7 @@ SHARES = {"b": 0.2, "t": 0.5, "y": 1.0, "z": 1.0}
 
 @pytest.fixture(scope="module")
 def rules() -> Mapping[str, Any]:
-    """By waves, owners train by the short recipe."""
-    options = {"retrain_ahead": {"recipe": "short"}}
-    return {"unlearning": {"starts": ["s", "t"], "blocks": 100_000, "options": options}}
+    return {"unlearning": {"starts": ["s", "t"], "blocks": 100_000}}
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +99,6 @@ def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: M
 def test_trainings_by_waves_are_checked_from_the_clean_references_on(published: Machines) -> None:
     """What b's owner hands in as an ancestor's is no commitment to the model's next version."""
     number = asked(published, "t", 8, "retrain_ahead")
-    with published.participants["t"].run() as party:
-        method = party.federation.context.docket[number].request.method
-    assert method == 'retrain_ahead {"recipe":"short"}'
     parts = [take(published, name, number) for name in ("a", "b", "s", "x", "t", "y")]
     checks = {node.name: node.spot_check.from_initial for node in parts if node.spot_check}
     assert checks == {"b": True, "t": True, "y": False}
@@ -189,17 +183,3 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
     published.participants["z"].disclose(0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
         take(published, "z", number)
-
-
-def test_an_owner_that_trains_by_another_recipe_is_refused(
-    published: Machines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its training is honest, but as long as the published one, where the request asks for a short one."""
-    monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
-    number = asked(published, "y", 4, "retrain_ahead")
-    for name in ("a", "b", "s", "x", "t"):
-        take(published, name, number)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blockful_py.unlearning.retrain_ahead.RECIPES", {"short": PUBLISHED})
-        with pytest.raises(QuorumError, match=r"the training has \d+ intervals, the trace"):
-            take(published, "y", number)

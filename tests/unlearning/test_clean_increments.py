@@ -15,7 +15,7 @@ from blockful_py.learning.weights import equal, flatten
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.healing import LOOKS
 from blockful_py.unlearning.increments import clean_increments, clipped, holders, passed_on
-from blockful_py.unlearning.recipe import Recipe
+from blockful_py.unlearning.recipe import epochs_of
 from blockful_py.unlearning.retraining import aggregate_of
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.conftest import UnlearningCase
@@ -97,8 +97,9 @@ def test_a_share_of_the_epochs_is_what_an_increment_trains(tiny: UnlearningCase)
         for name, model in tiny.task.models.items()
     }
     in_two = clean_increments(replace(tiny.task, models=shorter), "bcd")
-    shared = clean_increments(tiny.task, "bcd", Recipe(0.4))
+    shared = clean_increments(tiny.task, "bcd", share=0.4)
     assert all(np.array_equal(shared[name], in_two[name]) for name in "bcd")
+    assert epochs_of(tiny.task.models["b"], 0.01) == 1
 
 
 def test_a_silent_head_says_nothing_of_the_class(tiny: UnlearningCase) -> None:

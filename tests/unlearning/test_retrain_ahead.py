@@ -7,15 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from blockful_py.errors import LearningError, SettingsError, UnlearningError
+from blockful_py.errors import LearningError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.clean_increments import CleanIncrements
 from blockful_py.unlearning.method import IncrementsUsed, Outcome
-from blockful_py.unlearning.recipe import SHORT
-from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
 from blockful_py.unlearning.stored_increments import (
@@ -154,44 +152,3 @@ def test_all_ancestors_are_needed(tiny: UnlearningCase) -> None:
     task = replace(tiny.task, starts=("d",), models=models, proxy=None)
     with pytest.raises(UnlearningError, match=r"retraining needs all ancestors of the affected models.*'a'"):
         RetrainAhead().unlearn(task)
-
-
-def test_by_the_short_recipe_every_model_is_trained_briefly_from_clean_references(
-    tiny: UnlearningCase,
-) -> None:
-    task = tiny.task
-    clean: dict[str, Weights] = {}
-    for name in ALL:
-        clean |= retrain_wave(task, [name], clean, CLEAN, SHORT)
-    outcome = RetrainAhead(recipe="short").unlearn(task)
-    assert tuple(outcome.weights) == ("b", "c", "d")
-    assert all(equal(outcome.weights[name], clean[name]) for name in outcome.weights)
-    assert outcome.cost.passes == sum(passes_of(task, name, SHORT) for name in ALL)
-    assert not any(
-        equal(each, outcome.weights[name]) for name, each in RetrainAhead().unlearn(task).weights.items()
-    )
-
-
-def test_what_is_stored_takes_the_place_of_short_trainings_too(
-    tiny: UnlearningCase, stored: dict[str, StoredIncrement]
-) -> None:
-    """Of b and d, whose references' clean models are stored, but not of c."""
-    task = replace(tiny.task, stored={name: stored[name] for name in "ab"})
-    outcome = RetrainAhead(recipe="short").unlearn(task)
-    assert outcome.increments == IncrementsUsed(stored=("a", "b"), made=("c", "d"))
-    assert outcome.cost.prepared == sum(passes_of(task, name) for name in "ab")
-    assert outcome.cost.passes == sum(passes_of(task, name, SHORT) for name in "cd")
-
-
-@pytest.mark.parametrize("recipe", ["brief", "", 0.25])
-def test_there_are_two_recipes(recipe: object) -> None:
-    with pytest.raises(SettingsError, match="recipe must be published or short, not"):
-        create_method("retrain_ahead", recipe=recipe)
-
-
-def test_private_trainings_are_not_shortened(tiny: UnlearningCase) -> None:
-    """The epsilon of the new statement is computed from the published recipe."""
-    noisy = TrainingSettings(epochs=5, privacy=PrivacySettings(noise=1.0))
-    models = {**tiny.task.models, "a": replace(tiny.task.models["a"], training=noisy)}
-    with pytest.raises(UnlearningError, match="a short recipe is for models that are trained here without"):
-        RetrainAhead(recipe="short").unlearn(replace(tiny.task, models=models))

@@ -21,7 +21,7 @@ from blockful_py.pipeline.review.clean_references import CleanReferences, handed
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.pipeline.review.known_checks import KnownChecks
-from blockful_py.pipeline.review.methods import named_method, parse_method
+from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, Request
@@ -31,7 +31,6 @@ from blockful_py.record.waves import PartHandedIn
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Uri
-from blockful_py.unlearning.recipe import PUBLISHED, RECIPES, Recipe
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import RETRAIN
@@ -47,12 +46,6 @@ def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
     recipe = replace(training, epochs=spec.training.epochs) == spec.training
     lengths = (spec.training.epochs, spec.training.epochs * spec.root_factor)
     return recipe and training.epochs in lengths and can_be_replayed(setup.architecture, training)
-
-
-def _recipe(request: Request) -> Recipe:
-    """The recipe of the trainings for a request, relative to the models' own."""
-    method = parse_method(request.method)
-    return RECIPES[method.recipe] if isinstance(method, RetrainAhead) else PUBLISHED
 
 
 class SpotChecks:
@@ -201,7 +194,7 @@ class SpotChecks:
         earlier = (each.request.forget for each in answers if each.block_number < committed.block_number)
         return ClaimedTraining(
             architecture=self._setup.architecture,
-            training=_recipe(request).of(training),
+            training=training,
             user=statement.user,
             round=statement.round,
             samples=statement.samples,

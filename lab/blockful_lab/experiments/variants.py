@@ -91,7 +91,6 @@ SPECIAL: tuple[Variant, ...] = (
     Variant("fiun_all", "fiun", {"layers": "all"}),
     Variant("gradient_ascent_ascended", "gradient_ascent", {"start": "ascended"}),
     Variant("retrain_ahead", "retrain_ahead", stored="clean models"),
-    Variant("retrain_ahead_short", "retrain_ahead", {"recipe": "short"}),
 )
 """Variants besides a method's defaults; a variant with its method's name replaces the defaults.
 

@@ -39,10 +39,6 @@ def test_where_the_request_names_the_first_model_that_met_the_class(tiny: Unlear
     assert is_exact(task, create_method(name)) == (name != "gradient_ascent")
 
 
-def test_by_the_short_recipe(tiny: UnlearningCase) -> None:
-    assert is_exact(tiny.task, RetrainAhead(recipe="short"))
-
-
 @pytest.mark.parametrize("forget", [Forget.of_clients([1]), SAMPLES])
 def test_at_the_other_levels(tiny: UnlearningCase, forget: Forget) -> None:
     task = replace(tiny.task, starts=("a",), forget=forget, proxy=None)
