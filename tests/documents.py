@@ -27,7 +27,7 @@ RENDERED = frozenset(
     {
         *("attack.md", "attack_costs.md", "audit.md", "in_turn.md", "machines.md", "pair.md", "tables.md"),
         *("tables_alexnet.md", "tables_full.md", "tables_networks.md"),
-        *("pair_fashion_mnist_small.md", "single_model.md", "unlearning.md"),
+        *("pair_fashion_mnist_small.md", "short_recipes.md", "single_model.md", "unlearning.md"),
     }
 )
 """Pages of benchmarks/results that commands write."""

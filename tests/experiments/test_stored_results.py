@@ -17,6 +17,7 @@ from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
 from benchmarks.pair_table import markdown as pairs
 from benchmarks.requests_in_turn_table import markdown as in_turn
+from benchmarks.short_recipes import render as short_recipes
 from benchmarks.single_model_table import markdown as single_models
 from benchmarks.stored import FIGURES, load
 from benchmarks.unlearning import markdown as costs
@@ -176,6 +177,13 @@ def test_what_a_request_takes_follows_from_its_file() -> None:
 def test_the_page_of_a_client_in_the_graph_follows_from_its_figures() -> None:
     figures = load(FIGURES, "chosen_again")
     assert client_in_the_graph(figures) == (RESULTS / "chosen_again.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_short_recipes_follows_from_its_figures() -> None:
+    figures, stored = load(FIGURES, "short_recipes"), (RESULTS / "short_recipes.md").read_text("utf-8")
+    assert short_recipes(figures) == stored
+    figures[0]["recipes"]["smallest"]["ad_r"] += 0.01
+    assert short_recipes(figures) != stored
 
 
 def test_requests_in_turn_follow_from_their_file() -> None:
