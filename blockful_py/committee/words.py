@@ -12,7 +12,7 @@ from blockful_py.ledger.replay import SignedWord
 from blockful_py.types import Address, Bytes32
 from blockful_py.whole_file import OWN, write_whole
 
-WORDS = "words"
+WORDS = "heard"
 """Name of the folder in a member's folder."""
 
 

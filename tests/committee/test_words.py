@@ -18,14 +18,14 @@ def word(finding: ReplayFinding, interval: int = 0, commitment: bytes = bytes(32
 
 
 def test_words_stay_and_the_first_of_each_finding_counts(tmp_path: Path) -> None:
-    words = HeardWords(tmp_path / "words")
+    words = HeardWords(tmp_path / "heard")
     assert words.on(bytes(32)) == ()
     first, second = word(ReplayFinding.DIFFERS, 3), word(ReplayFinding.DIFFERS, 4)
     unusable, same = word(ReplayFinding.UNUSABLE), word(ReplayFinding.SAME)
     for each in (unusable, first, second):
         words.keep(AUDITOR, each)
     words.keep(OTHER, same)
-    assert {*HeardWords(tmp_path / "words").on(bytes(32))} == {unusable, first, same}
+    assert {*HeardWords(tmp_path / "heard").on(bytes(32))} == {unusable, first, same}
     assert words.on(b"another training".ljust(32)) == ()
 
 

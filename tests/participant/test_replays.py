@@ -233,15 +233,15 @@ def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_repla
     assert "members recomputed interval 2, which an auditor had disputed" in str(node.spot_check)
 
 
-def samples(machines: Machines, name: str, paradigm: Paradigm) -> int:
+def samples(machines: Machines, name: str, paradigm: Paradigm, method: str | None = None) -> int:
     """A request to forget two samples of an owner."""
     with machines.participants[name].run() as party:
         user = party.federation.setup.users[0].index
-        return party.request((), Forget.of_samples([(user, 0), (user, 2)]), paradigm, None)
+        return party.request((), Forget.of_samples([(user, 0), (user, 2)]), paradigm, method)
 
 
 def test_samples_are_forgotten_by_waves_in_replayed_parts(published: Machines) -> None:
-    number = samples(published, "t", Paradigm.PARALLEL)
+    number = samples(published, "t", Paradigm.PARALLEL, "retrain_ahead")
     with at_work(published):
         nodes = [take(published, name, number) for name in ("t", "y")]
     assert all(node.spot_check and node.spot_check.replay for node in nodes)
