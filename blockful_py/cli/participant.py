@@ -292,7 +292,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
     for warning in warnings:
         out.say(f"warning: {warning}")
     if withdrawn:
-        out.say(f"without weights, because their owners did not answer a request: {', '.join(withdrawn)}")
+        out.say(f"withdrawn by a request, without weights: {', '.join(withdrawn)}")
     if work is not None:
         out.say(f"next: {work}{f' (not yet: {why})' if why else ''}")
     for each in requests:
