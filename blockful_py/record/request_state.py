@@ -16,6 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Protocol
 
+from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.commitments import is_commitment
 from blockful_py.record.model_node import Request
@@ -88,10 +89,12 @@ class Rules:
     Attributes:
         blocks: number of blocks of the live chain's node in which an owner does its part for one model.
         withdraws: whether members withdraw a model whose owner has not done its part by then.
+        attested: whether members take owners' word for clients and samples.
     """
 
     blocks: int
     withdraws: bool
+    attested: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,18 +250,25 @@ class RequestStanding:
 
     @cached_property
     def emptied(self) -> frozenset[str]:
-        """The models of leaving clients that inherit from no model with weights.
+        """The models of which nothing would be left: they inherit from no model with weights any more.
 
-        Empty where members withdraw no model.
+        Their owners are leaving clients, or can show no training, so that they could only start anew and
+        would end no better than chance.  Empty where members withdraw no model.
         """
         if not self._withdraws:
             return frozenset()
-        clients, gone = {*self.request.clients}, set[str]()
+        gone = set[str]()
         for name in self.affected:
             left = set(self.record.graph.references(name)) & self.record.with_weights.keys() - gone
-            if self.record[name].node.statement.user in clients and not left:
+            if not left and not self._can_train(name):
                 gone.add(name)
         return frozenset(gone)
+
+    def _can_train(self, name: str) -> bool:
+        """Whether the owner of a model may hand in a training for this request."""
+        statement, forget = self.record[name].node.statement, self.request.forget
+        is_shown = forget.level is Level.CLASS or self.rules.attested or statement.samples is not None
+        return is_shown and statement.user not in forget.clients
 
     def unanswered(self) -> tuple[str, ...]:
         """The models to be withdrawn: emptied ones, and the last resort, ones whose owners' time is over.

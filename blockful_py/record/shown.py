@@ -150,7 +150,8 @@ def checked_by_members(request: Request) -> Checked:
 def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
     """How members checked a request's new versions: the weakest check of any of them."""
     checks = [_checked(node, request) for node in nodes if not node.is_withdrawn]
-    nothing_made = Checked.EXACT if request.clients else checked_by_members(request)
+    by_class = request.forget.level is Level.CLASS
+    nothing_made = checked_by_members(request) if by_class else Checked.EXACT
     return max(checks, key=list(Checked).index, default=nothing_made)
 
 

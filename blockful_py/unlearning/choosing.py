@@ -115,8 +115,9 @@ def _loss(method: str, now: Circumstances) -> str | None:
     if shown and now.unshown:
         return (
             f"{', '.join(now.unshown)} has no references, and its owner lets nobody check a training: it "
-            f"becomes untrained, no better than chance. {GradientAscent.name} (parallel) keeps it, but is "
-            "not exact; to keep later models, join with --disclose before publishing them"
+            f"{'is withdrawn' if now.withdraws else 'becomes untrained, no better than chance'}. "
+            f"{GradientAscent.name} (parallel) keeps it, but is not exact; to keep later models, join with "
+            "--disclose or --replay-by before publishing them"
         )
     if not now.emptied:
         return None

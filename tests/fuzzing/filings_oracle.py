@@ -113,19 +113,17 @@ class FilingsOracle:
                 continue
             if name not in self._reached(number):
                 yield f"{name} was withdrawn by request {number}, which does not reach it"
-            if self.owners[name] in honest:
-                yield f"{name} of an honest owner was withdrawn by request {number}"
             if self._is_emptied(name, number, each):
                 continue
+            if self.owners[name] in honest:
+                yield f"{name} of an honest owner was withdrawn by request {number}"
             ready = max(decision.block, *(self._ready(name, number, at)))
             if each.block <= ready + BLOCKS:
                 yield f"{name} was withdrawn {each.block - ready} blocks after its part could be done"
 
     def _is_emptied(self, name: str, number: int, at: Happened) -> bool:
-        """Whether nothing of a leaving owner's model was left: it had no reference with weights."""
-        asked = self.asked[number]
-        own = asked.leaves and self.owners[name] == self.owners[asked.starts[0]]
-        return own and set(self.parents[name]) <= self._withdrawn(at)
+        """Whether nothing was left of a model: it had no reference with weights, and no training is shown."""
+        return self.asked[number].leaves and set(self.parents[name]) <= self._withdrawn(at)
 
     def _ready(self, name: str, number: int, before: int) -> Iterator[int]:
         """Blocks of the events that a part waits for.

@@ -347,21 +347,6 @@ def test_what_members_would_dismiss_is_not_signed(
     assert path.read_bytes() == before
 
 
-def test_clients_leave_together_and_each_signs_for_its_own_data(published: Machines, tmp_path: Path) -> None:
-    """The starts are all models of both, and a data owner that is left out cannot be named."""
-    path = tmp_path / "request.json"
-    alone = command(published, "request", "a", "--client", "--with", "2")
-    assert "needs the signature of participant 2, too: add --draft FILE" in alone.error
-    drafted(published, path, "--client", "--with", "2", by="a")
-    told = command(published, "sign", "b", str(path), "--yes", "--json").document
-    assert (told["missing"], told["starts"], told["data"]) == ([], ["b"], "all your data")
-    assert [each["name"] for each in told["request"]["starts"]] == ["a", "b"]
-    assert command(published, "request", "b", "--file", str(path), "--json").document["stage"] == "open"
-    without = remade(published, RequestFile.read(path), starts=RequestFile.read(path).request.starts[:1])
-    with pytest.raises(RefusedError, match="user 2 owns no start of the request"):
-        asking(published, "a", without)
-
-
 def test_samples_of_two_owners_are_named_and_each_checks_its_own_rows(
     published: Machines, tmp_path: Path
 ) -> None:
@@ -394,3 +379,18 @@ def test_a_file_signed_before_a_start_was_replaced_asks_the_same_of_its_new_vers
         assert [node.name for node in party.take_part(number)] == ["y"]
         assert version(published, "y") == before + 1
         assert party.stage(party.file(file)) is RequestStage.OPEN
+
+
+def test_clients_leave_together_and_each_signs_for_its_own_data(published: Machines, tmp_path: Path) -> None:
+    """The starts are all models of both, and a data owner that is left out cannot be named."""
+    path = tmp_path / "request.json"
+    alone = command(published, "request", "a", "--client", "--with", "2")
+    assert "needs the signature of participant 2, too: add --draft FILE" in alone.error
+    drafted(published, path, "--client", "--with", "2", by="a")
+    told = command(published, "sign", "b", str(path), "--yes", "--json").document
+    assert (told["missing"], told["starts"], told["data"]) == ([], ["b"], "all your data")
+    assert [each["name"] for each in told["request"]["starts"]] == ["a", "b"]
+    assert command(published, "request", "b", "--file", str(path), "--json").document["stage"] == "open"
+    without = remade(published, RequestFile.read(path), starts=RequestFile.read(path).request.starts[:1])
+    with pytest.raises(RefusedError, match="user 2 owns no start of the request"):
+        asking(published, "a", without)

@@ -138,9 +138,10 @@ def status(
     earlier: tuple[Request, ...] = (),
     state: RequestState = RequestState.ADMITTED,
     withdraws: bool = True,
+    attested: bool = False,
 ) -> RequestStanding:
     filed = Filed(file_uri(request_to_bytes(request)), state)
-    rules = Rules(BLOCKS, withdraws)
+    rules = Rules(BLOCKS, withdraws, attested)
     return RequestStanding(filed, request, record.up_to(filed.height), earlier, handed_in, now, rules)
 
 
@@ -415,6 +416,30 @@ def test_a_commitment_is_no_part_and_a_node_is_no_commitment() -> None:
     assert status(handed_in=[node]).newest_parts == {}
     assert status(request=PARALLEL, handed_in=[trace]).newest_parts == {}
     assert status(request=PARALLEL, handed_in=[node, trace]).newest_parts == {"a": node.uri}
+
+
+def with_samples(name: str) -> PlacedNode:
+    """A model whose owner committed to its samples."""
+    node = START[name].node
+    statement = node.statement.model_copy(update={"samples": "0" * 64})
+    return replace(START[name], node=node.model_copy(update={"statement": statement}))
+
+
+def test_models_of_which_nothing_would_be_left_are_withdrawn_at_once() -> None:
+    """A root whose owner can show no training became untrained, and with it what inherits from it alone."""
+    asked = SEQUENTIAL.model_copy(update={"classes": (), "samples": ("1:0",)})
+    waves = asked.model_copy(update={"paradigm": "parallel", "method": "retrain_ahead {}"})
+    for request in (asked, waves):
+        assert status(request=request).emptied == {"a", "b", "c"}
+        assert status(request=request).unanswered() == ("a",)
+        assert status(request=request).owed(OWNERS["b"]) == ()
+        assert status(catalogue(b=with_samples("b")), request).emptied == {"a"}
+        assert status(catalogue(a=with_samples("a")), request).emptied == set()
+        assert status(request=request, withdraws=False).emptied == set()
+        assert status(request=request, attested=True).emptied == set()
+    assert status().emptied == set()
+    leaving = SEQUENTIAL.model_copy(update={"classes": (), "clients": (1,)})
+    assert status(catalogue(a=with_samples("a"), b=with_samples("b")), leaving).emptied == {"a", "b", "c"}
 
 
 def test_a_request_is_spot_checked_where_all_its_versions_were() -> None:

@@ -100,7 +100,8 @@ class OpenedRun(Closable):
     def docket(self) -> Docket:
         """The filed requests of a federation of machines, by its file's rules."""
         unlearning = self.settings.unlearning
-        rules = Rules(unlearning.blocks, unlearning.unanswered == "withdraw")
+        withdraws, attested = unlearning.unanswered == "withdraw", self.settings.committee.attested
+        rules = Rules(unlearning.blocks, withdraws, attested)
         participants, live = self.contracts.participants, self.contracts.live
         return Docket(participants, live, self.record.catalogue, self.stores.live, rules)
 
