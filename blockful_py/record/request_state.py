@@ -255,7 +255,7 @@ class RequestStanding:
         Their owners are leaving clients, or can show no training, so that they could only start anew and
         would end no better than chance.  Empty where members withdraw no model.
         """
-        if not self._withdraws:
+        if not self.withdraws:
             return frozenset()
         gone = set[str]()
         for name in self.affected:
@@ -275,7 +275,7 @@ class RequestStanding:
 
         Empty in the parallel paradigm unless by waves, since only signers of the request hand in.
         """
-        if not self._withdraws or not self.stage.is_open:
+        if not self.withdraws or not self.stage.is_open:
             return ()
         late = self.after_references(self._unanswered)
         return tuple(
@@ -450,7 +450,7 @@ class RequestStanding:
         return parts
 
     @property
-    def _withdraws(self) -> bool:
+    def withdraws(self) -> bool:
         """Whether members withdraw models whose owners miss their time for a part."""
         return self.rules.withdraws and (self.is_by_waves or not self.is_parallel)
 
@@ -473,7 +473,7 @@ class RequestStanding:
         """
         if self.is_parallel:
             late = self.now > self.filed.deadline
-            waits = self.is_complete or self._withdraws
+            waits = self.is_complete or self.withdraws
             return late and (not waits or self.now > self.filed.deadline + self.filed.blocks)
         return not self.rules.withdraws and self.now > self.filed.deadline
 

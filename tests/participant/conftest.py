@@ -19,6 +19,7 @@ from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.committee.service.folder import keys_in
+from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.endpoints import signer_of
@@ -34,7 +35,9 @@ from blockful_py.pipeline.run.entering import FILE
 from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.training_data import save_users
 from blockful_py.record.federation_file import uri_of
+from blockful_py.record.model_node import ModelNode
 from blockful_py.settings import Settings
+from blockful_py.types import Paradigm
 from tests.devnets import set_balance
 from tests.federations import GRAPH, small
 from tests.member.leaders import until
@@ -90,6 +93,17 @@ class Machines:
             with self.participants[name].run() as party:
                 party.train_next()
         return self
+
+    def ask(self, name: str, label: int, method: str | None = None) -> int:
+        """Files a sequential request of an owner to forget a class; returns its number."""
+        with self.participants[name].run() as party:
+            return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, method)
+
+    def take(self, name: str, number: int) -> ModelNode:
+        """Has an owner do its part of a request; returns the new node."""
+        with self.participants[name].run() as party:
+            (node,) = party.take_part(number)
+            return node
 
 
 def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Settings:

@@ -59,12 +59,6 @@ def asked(machines: Machines, name: str, label: int) -> int:
         return party.request((name,), Forget.of_classes([label]), Paradigm.PARALLEL, None)
 
 
-def take(machines: Machines, name: str, number: int) -> ModelNode:
-    with machines.participants[name].run() as party:
-        (node,) = party.take_part(number)
-        return node
-
-
 def certified(machines: Machines, number: int) -> ErasureCertificate:
     with machines.participants["z"].run() as party:
         until(lambda: is_carried_out(party, number))
@@ -113,12 +107,12 @@ def test_clean_models_of_ancestors_that_fail_their_check_are_left_out(published:
     """a's knows the class; b's owner commits to a training, and then discloses nothing of it."""
     number = asked(published, "z", 4)
     with knowing():
-        assert take(published, "a", number).spot_check
+        assert published.take("a", number).spot_check
     published.participants["b"].disclose(0.0)
     with published.participants["b"].run() as party:
         position = party.federation.catalogue()["b"].position
         party.federation.contracts.participants.hand_in(number, position, commitment_to(b"unwelcome"))
-    assert take(published, "b", number).spot_check is None
+    assert published.take("b", number).spot_check is None
     published.participants["b"].disclose(1.0)
     with (
         published.participants["z"].run() as party,
@@ -126,7 +120,7 @@ def test_clean_models_of_ancestors_that_fail_their_check_are_left_out(published:
     ):
         party.take_part(number)
     wait_out(published, BLOCKS // 2 + 1)
-    check = take(published, "z", number).spot_check
+    check = published.take("z", number).spot_check
     assert check and check.from_initial
     assert shown(certified(published, number).statement).review is Checked.SPOT_CHECKED
 
@@ -164,18 +158,18 @@ def test_a_commitment_cannot_be_taken_back(published: Machines) -> None:
     """Neither for another training, nor for a part that members only measure."""
     number = asked(published, "z", 6)
     for name in ("a", "b"):
-        take(published, name, number)
+        published.take(name, number)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(RunError, match="a crash after the commitment"):
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         patch.setattr(OwnParts, "_hand_in", crash)
-        take(published, "z", number)
+        published.take("z", number)
     with published.participants["z"].run() as party:
         position = party.federation.catalogue()["z"].position
         party.federation.contracts.participants.hand_in(number, position, commitment_to(b"another"))
     with pytest.raises(UnlearningError, match="has committed to another training for this request"):
-        take(published, "z", number)
+        published.take("z", number)
     published.participants["z"].disclose(0.0)
-    assert take(published, "z", number).spot_check is None
+    assert published.take("z", number).spot_check is None
     refused(published, number, "the owner of z discloses nothing of the training that it committed to")
     with published.participants["z"].run() as party:
         assert party.stage(number) is RequestStage.OPEN
@@ -184,20 +178,20 @@ def test_a_commitment_cannot_be_taken_back(published: Machines) -> None:
 def test_a_part_that_knows_the_class_is_refused(published: Machines) -> None:
     number = asked(published, "y", 7)
     for name in ("a", "b", "s", "t", "x"):
-        take(published, name, number)
+        published.take(name, number)
     with knowing():
-        take(published, "y", number)
+        published.take("y", number)
     refused(published, number, r"is of class \d, which must be forgotten")
 
 
 def test_nobody_builds_on_a_forged_part(published: Machines) -> None:
     number = asked(published, "x", 9)
     for name in ("a", "b", "s", "t"):
-        take(published, name, number)
+        published.take(name, number)
     published.participants["x"].disclose(1.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
-        take(published, "x", number)
+        published.take("x", number)
     with (
         published.participants["y"].run() as party,
         pytest.raises(RefusedError, match="does not lead to the committed state"),
@@ -220,7 +214,7 @@ def test_nobody_reads_a_disclosure_by_naming_it_as_ones_part(published: Machines
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Redactor, "make", naming)
-        take(published, "a", number)
+        published.take("a", number)
     with (
         published.participants["s"].run() as party,
         pytest.raises(RefusedError, match="the part of a: "),

@@ -14,7 +14,6 @@ from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.model_node import ModelNode
 from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.member.leaders import until
@@ -40,12 +39,6 @@ def user(party: PartyRun) -> int:
     return party.federation.setup.users[0].index
 
 
-def take(machines: Machines, name: str, number: int) -> ModelNode:
-    with machines.participants[name].run() as party:
-        (node,) = party.take_part(number)
-        return node
-
-
 def leave(machines: Machines, name: str, number: int) -> None:
     """Nothing is left of the model, so members withdraw it at once, and its owner has no part."""
     with machines.participants[name].run() as party:
@@ -69,7 +62,7 @@ def test_a_client_leaves_and_members_check_each_part(published: Machines) -> Non
         assert "exact given the graph" in (party.federation.advice(request).reason or "")
         assert party.federation.advice(request).loss == "b was trained on this data alone, and is withdrawn"
     leave(published, "b", number)
-    nodes = {name: take(published, name, number) for name in ("t", "z", "y")}
+    nodes = {name: published.take(name, number) for name in ("t", "z", "y")}
     assert {name for name, node in nodes.items() if node.redaction and node.redaction.untrained} == {"z"}
     assert {name for name, node in nodes.items() if node.spot_check} == {"t", "y"}
     with published.participants["a"].run() as party:
@@ -91,7 +84,7 @@ def test_samples_are_forgotten_by_whoever_lets_members_check_it(published: Machi
     with published.participants["t"].run() as party:
         mine = Forget.of_samples([(user(party), 0), (user(party), 2)])
         number = party.request((), mine, Paradigm.SEQUENTIAL, None)
-    assert all(take(published, name, number).spot_check for name in ("t", "y"))
+    assert all(published.take(name, number).spot_check for name in ("t", "y"))
 
 
 def test_a_training_that_nobody_can_check_is_refused(
@@ -104,12 +97,12 @@ def test_a_training_that_nobody_can_check_is_refused(
     with monkeypatch.context() as patch:
         patch.setattr(OwnParts, "_must_show", lambda *_: False)
         with pytest.raises(QuorumError, match="nothing shows what s has forgotten"):
-            take(published, "s", number)
+            published.take("s", number)
     with monkeypatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.parts.aggregate_of", lambda *_: published_weights)
         with pytest.raises(QuorumError, match="s is not the mean of its references"):
-            take(published, "s", number)
-    assert take(published, "s", number).redaction
+            published.take("s", number)
+    assert published.take("s", number).redaction
 
 
 @pytest.mark.parametrize(
@@ -127,7 +120,7 @@ def test_the_mean_of_references_that_may_know_a_class_is_not_called_exact(
             party.take_part(number)
     monkeypatch.setattr(OwnParts, "_must_show", lambda *_: True)
     with pytest.raises(QuorumError, match=f"does not show that {name} has forgotten class 5"):
-        take(published, name, number)
+        published.take(name, number)
 
 
 @pytest.mark.parametrize(

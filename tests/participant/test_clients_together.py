@@ -23,7 +23,7 @@ from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
-from tests.participant.test_clients import take, user, weights
+from tests.participant.test_clients import user, weights
 from tests.participant.test_lying import hand_in
 
 
@@ -72,7 +72,7 @@ def test_a_client_leaves_under_one_certificate_that_is_exact_and_checked(
         until(lambda: party.federation.catalogue()["b"].node.is_withdrawn)
         assert party.take_part(number) == ()
     for name in ("t", "z", "y"):
-        assert take(published, name, number).redaction
+        assert published.take(name, number).redaction
     with published.participants["a"].run() as party:
         until(lambda: is_carried_out(party, number))
         catalogue = party.federation.catalogue()
@@ -97,19 +97,19 @@ def test_a_false_mean_serves_nobody_and_is_made_again_after_a_newer_part(
     """x hands in its published model as the mean: y's owner gets no key of it."""
     with published.participants["s"].run() as party:
         number = request(published, "s", Forget.of_samples([(user(party), 1)]))
-    take(published, "s", number)
+    published.take("s", number)
     with published.participants["x"].run() as party:
         published_weights = weights(party, "x")
     with monkeypatch.context() as patch:
         patch.setattr(OwnParts, "_mean", lambda *_: published_weights)
-        take(published, "x", number)
+        published.take("x", number)
     with pytest.raises(BlockfulError, match="x is not the mean of its references' new weights"):
-        take(published, "y", number)
+        published.take("y", number)
     with published.participants["s"].run() as party:
         hand_in(party, number, "s")
         assert party.federation.context.docket[number].newest_parts.keys() == {"s"}
     for name in ("x", "y"):
-        take(published, name, number)
+        published.take(name, number)
     with published.participants["a"].run() as party:
         until(lambda: is_carried_out(party, number))
         assert equal(weights(party, "y"), aggregate([weights(party, "t"), weights(party, "x")]))

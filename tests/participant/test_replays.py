@@ -104,21 +104,10 @@ def at_work(machines: Machines, auditors: Sequence[ReaderKeys] = AUDITORS) -> It
             each.result()
 
 
-def asked(machines: Machines, name: str, label: int, method: str | None = None) -> int:
-    with machines.participants[name].run() as party:
-        return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, method)
-
-
-def take(machines: Machines, name: str, number: int) -> ModelNode:
-    with machines.participants[name].run() as party:
-        (node,) = party.take_part(number)
-        return node
-
-
 def test_a_drawn_auditor_replays_all_and_the_certificate_names_it(published: Machines) -> None:
-    number = asked(published, "t", 5)
+    number = published.ask("t", 5)
     with at_work(published) as told:
-        nodes = [take(published, name, number) for name in ("t", "y")]
+        nodes = [published.take(name, number) for name in ("t", "y")]
     accounts = {"0x" + each.account.hex() for each in AUDITORS}
     for node in nodes:
         assert node.spot_check is not None and node.spot_check.replay is not None
@@ -149,7 +138,7 @@ class Forger(Recorder):
 def taking(machines: Machines, name: str, number: int) -> Iterator[Future[ModelNode]]:
     """An owner that does its part meanwhile."""
     with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(take, machines, name, number)
+        yield pool.submit(machines.take, name, number)
 
 
 def standing(machines: Machines, name: str, number: int) -> ReplayStanding | None:
@@ -184,7 +173,7 @@ def pass_turn(machines: Machines) -> None:
 def test_a_silent_auditor_is_followed_by_the_next_and_two_silent_ones_by_what_members_measure(
     published: Machines,
 ) -> None:
-    number = asked(published, "t", 6)
+    number = published.ask("t", 6)
     with taking(published, "t", number) as made:
         turn(published, "t", number, 0)
         pass_turn(published)
@@ -202,7 +191,7 @@ def test_a_silent_auditor_is_followed_by_the_next_and_two_silent_ones_by_what_me
 
 
 def test_a_forged_training_is_found_and_not_accepted_with_less(published: Machines) -> None:
-    number = asked(published, "t", 7)
+    number = published.ask("t", 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         with at_work(published) as told, taking(published, "t", number) as made:
@@ -218,7 +207,7 @@ def test_a_forged_training_is_found_and_not_accepted_with_less(published: Machin
 def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_replays(
     published: Machines,
 ) -> None:
-    number = asked(published, "b", 7)
+    number = published.ask("b", 7)
     with taking(published, "b", number) as made:
         liar = turn(published, "b", number, 0)
         with auditing(published, liar) as auditor, pytest.MonkeyPatch.context() as patch:
@@ -243,7 +232,7 @@ def samples(machines: Machines, name: str, paradigm: Paradigm, method: str | Non
 def test_samples_are_forgotten_by_waves_in_replayed_parts(published: Machines) -> None:
     number = samples(published, "t", Paradigm.PARALLEL, "retrain_ahead")
     with at_work(published):
-        nodes = [take(published, name, number) for name in ("t", "y")]
+        nodes = [published.take(name, number) for name in ("t", "y")]
     assert all(node.spot_check and node.spot_check.replay for node in nodes)
     with published.participants["t"].run() as party:
         certificate = party.certificate(number, SECONDS)
@@ -262,13 +251,13 @@ def test_an_owner_that_shows_nothing_usable_reaches_no_other_auditor(published: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.seal_for", lambda *_: os.urandom(3 << 20))
         with at_work(published) as told:
-            node = take(published, "z", number)
+            node = published.take("z", number)
     assert node.spot_check is None and node.redaction is not None and node.redaction.untrained
     assert [word.outcome for word in told] == [ReplayFinding.UNUSABLE]
 
 
 def test_a_word_of_somebody_else_is_refused(published: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
-    number, stranger = asked(published, "x", 4), ReaderKeys.generate(SeededRng(b"stranger"))
+    number, stranger = published.ask("x", 4), ReaderKeys.generate(SeededRng(b"stranger"))
     monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
 
     class Alone(Replays):
@@ -286,4 +275,4 @@ def test_a_word_of_somebody_else_is_refused(published: Machines, monkeypatch: py
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Replays", Alone)
         with pytest.raises(QuorumError, match="no auditor whose turn it is signed the replay of x"):
-            take(published, "x", number)
+            published.take("x", number)

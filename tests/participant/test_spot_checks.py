@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from blockful_py.errors import KeyDestroyedError, QuorumError, RefusedError, RunError, UnlearningError
-from blockful_py.forget import Forget
 from blockful_py.learning.intervals import Recorder, weights_digest
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob
@@ -22,7 +21,7 @@ from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import checked_in
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Checked, Paradigm
+from blockful_py.types import Checked
 from tests.federations import promised
 from tests.participant.conftest import Machines
 
@@ -44,20 +43,9 @@ def published(machines: Machines) -> Machines:
     return machines.publish()
 
 
-def asked(machines: Machines, name: str, label: int, method: str | None = None) -> int:
-    with machines.participants[name].run() as party:
-        return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, method)
-
-
-def take(machines: Machines, name: str, number: int) -> ModelNode:
-    with machines.participants[name].run() as party:
-        (node,) = party.take_part(number)
-        return node
-
-
 def test_members_compute_the_drawn_part_again_and_the_certificate_says_so(published: Machines) -> None:
-    number = asked(published, "t", 5)
-    nodes = [take(published, name, number) for name in ("t", "y")]
+    number = published.ask("t", 5)
+    nodes = [published.take(name, number) for name in ("t", "y")]
     checks = [node.spot_check for node in nodes]
     assert all(check is not None for check in checks)
     shares = [check.challenged / check.intervals for check in checks if check]
@@ -82,14 +70,14 @@ def crash(*arguments: Any, **options: Any) -> None:
 
 
 def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: Machines) -> None:
-    number = asked(published, "b", 6)
+    number = published.ask("b", 6)
     with published.participants["t"].run() as party:
         before = [party.federation.catalogue()[name].node.spot_check for name in ("t", "y")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Redactor, "replace", crash)
         with pytest.raises(RunError, match="a crash after the commitment"):
-            take(published, "b", number)
-    assert all(take(published, name, number).spot_check for name in ("b", "t", "z", "y"))
+            published.take("b", number)
+    assert all(published.take(name, number).spot_check for name in ("b", "t", "z", "y"))
     with published.participants["t"].run() as party:
         certificate = party.certificate(number)
     destroyed = certificate.statement.erasure.keys_destroyed
@@ -98,12 +86,12 @@ def test_the_next_request_destroys_the_disclosure_of_the_one_before(published: M
 
 def test_trainings_by_waves_are_checked_from_the_clean_references_on(published: Machines) -> None:
     """What b's owner hands in as an ancestor's is no commitment to the model's next version."""
-    number = asked(published, "t", 8, "retrain_ahead")
-    parts = [take(published, name, number) for name in ("a", "b", "s", "x", "t", "y")]
+    number = published.ask("t", 8, "retrain_ahead")
+    parts = [published.take(name, number) for name in ("a", "b", "s", "x", "t", "y")]
     checks = {node.name: node.spot_check.from_initial for node in parts if node.spot_check}
     assert checks == {"b": True, "t": True, "y": False}
-    number = asked(published, "b", 8)
-    assert all(take(published, name, number).spot_check for name in ("b", "t", "z", "y"))
+    number = published.ask("b", 8)
+    assert all(published.take(name, number).spot_check for name in ("b", "t", "z", "y"))
 
 
 def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
@@ -115,8 +103,8 @@ def test_nobody_but_members_reads_a_disclosure(published: Machines) -> None:
 
 
 def test_an_owner_that_discloses_nothing_is_measured(published: Machines) -> None:
-    number = asked(published, "s", 6)
-    assert take(published, "s", number).spot_check is None
+    number = published.ask("s", 6)
+    assert published.take("s", number).spot_check is None
 
 
 def test_no_model_is_replaced_before_its_references(
@@ -129,15 +117,15 @@ def test_no_model_is_replaced_before_its_references(
     with monkeypatch.context() as patch:
         patch.setattr(RequestStanding, "due", lambda status, account: ("y",))
         with pytest.raises(QuorumError, match="references of y are still to answer the request"):
-            take(published, "y", status.number)
-    assert [take(published, name, status.number).name for name in ("x", "y")] == ["x", "y"]
+            published.take("y", status.number)
+    assert [published.take(name, status.number).name for name in ("x", "y")] == ["x", "y"]
 
 
 def test_an_owner_commits_to_samples_before_anybody_asks(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commitment does not come with the version that a request produces."""
-    number, resigned = asked(published, "a", 7), Redactor._resigned
+    number, resigned = published.ask("a", 7), Redactor._resigned
     secret = published.participants["a"].keys.account_secret
     live = published.contracts.live
 
@@ -148,7 +136,7 @@ def test_an_owner_commits_to_samples_before_anybody_asks(
     monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
     monkeypatch.setattr(Redactor, "_resigned", lying)
     with pytest.raises(QuorumError, match="states another recipe of training, or other samples"):
-        take(published, "a", number)
+        published.take("a", number)
 
 
 class Forger(Recorder):
@@ -165,12 +153,12 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("blockful_py.pipeline.party.ATTEMPTS", 1)
-    number = asked(published, "z", 3)
+    number = published.ask("z", 3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
         with pytest.raises(QuorumError, match="does not lead to the committed state"):
-            take(published, "z", number)
-    another = asked(published, "b", 9)
+            published.take("z", number)
+    another = published.ask("b", 9)
     with published.participants["z"].run() as party:
         registry = party.federation.context.contracts.participants
         for each in (number, another):
@@ -179,7 +167,7 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
     with pytest.raises(
         UnlearningError, match="has committed to another training for this request or its next"
     ):
-        take(published, "z", number)
+        published.take("z", number)
     published.participants["z"].disclose(0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
-        take(published, "z", number)
+        published.take("z", number)

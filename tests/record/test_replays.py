@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import permutations
 
 import pytest
@@ -17,25 +16,12 @@ from blockful_py.record.commitments import Turn, commitment_to, turn_blocks, tur
 from blockful_py.record.statement_parts import SignedReplay, SpotCheck
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec, Position, Uri
+from tests.hand_ins import COMMITTED, PLACE, Handed
 
-OWNER, OTHER = b"owner".ljust(20), b"other".ljust(20)
+OTHER = b"other".ljust(20)
 FIRST, SECOND = b"first".ljust(20), b"second".ljust(20)
-PLACE = Position(1, 0)
 DOMAIN = Domain(1, bytes(20))
 BLOCKS = 10
-
-
-@dataclass(frozen=True)
-class Handed:
-    """A hand-in on the chain."""
-
-    block_number: int
-    uri: Uri
-    by: bytes = OWNER
-    position: Position = PLACE
-
-
-COMMITTED = Handed(100, commitment_to(b"trace"))
 
 
 def file(number: int) -> Uri:

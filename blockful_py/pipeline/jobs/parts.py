@@ -78,6 +78,8 @@ class OwnParts:
 
         The owner of an auxiliary model that the data has not reached hands in the published node, unless it
         lets members check its training.
+
+        Raises UnlearningError if only the initial weights would be left, where members withdraw such a model.
         """
         request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
@@ -95,6 +97,11 @@ class OwnParts:
             shown = None if checkable is None else checkable.disclose(references, task.forgets(name))
             if checkable is not None and shown is None and self._must_show(request, method):
                 weights, untrained = self._mean(task, name), True
+        if untrained and not references.weights and status.withdraws:
+            raise UnlearningError(
+                f"nobody can check a training of {name}, and it has no reference with weights: members "
+                "withdraw it once its owner's time is over; let it be checked (--disclose) to keep it."
+            )
         disclosures = {} if shown is None else {name: shown}
         if status.hands_in(name):
             return self._hand_in(status, catalogue, name, weights, disclosures, untrained)

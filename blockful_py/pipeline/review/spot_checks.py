@@ -153,7 +153,12 @@ class SpotChecks:
         )
         if status is not None and untrained:
             with refusing(f"the references of {node.name}"):
-                mean = self._start(self._references(status, node.name, ()))
+                references = self._references(status, node.name, ())
+                mean = self._start(references)
+            require(
+                bool(references.weights) or not status.withdraws,
+                f"only the initial weights would be left of {node.name}, which is to be withdrawn",
+            )
             require(equal(result, mean), f"{node.name} is not the mean of its references' new weights")
             return
         if by_owner and not self._sources.attested:

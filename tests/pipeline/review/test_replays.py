@@ -21,25 +21,14 @@ from blockful_py.record.commitments import commitment_to
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SignedReplay, SpotCheck
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Address, Position, Uri
+from blockful_py.types import Address
+from tests.hand_ins import COMMITTED, PLACE, Handed
 
 SECRETS = {curve.address(curve.multiply_base(secret)): secret for secret in (7, 8, 9)}
-BEACON, OWNER, PLACE, BLOCKS = bytes(32), b"owner".ljust(20), Position(1, 0), 60
+BEACON, BLOCKS = bytes(32), 60
 INTERVALS = 9
 SAME, DIFFERS, UNUSABLE = ReplayFinding.SAME, ReplayFinding.DIFFERS, ReplayFinding.UNUSABLE
 
-
-@dataclass(frozen=True)
-class Handed:
-    """A hand-in on the chain."""
-
-    block_number: int
-    uri: Uri
-    by: bytes = OWNER
-    position: Position = PLACE
-
-
-COMMITTED = Handed(100, commitment_to(b"trace"))
 ORDER = drawn_order(BEACON, COMMITTED.uri.digest, SECRETS)
 FIRST, SECOND, THIRD = ORDER
 TURN = BLOCKS // 6
