@@ -106,7 +106,7 @@ def test_a_training_that_nobody_can_check_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "above"), [("a", "retrain", ()), ("z", "retrain_ahead", ("a", "b"))]
+    ("name", "method", "above"), [("x", "retrain", ()), ("z", "retrain_ahead", ("a", "b"))]
 )
 def test_the_mean_of_references_that_may_know_a_class_is_not_called_exact(
     published: Machines, monkeypatch: pytest.MonkeyPatch, name: str, method: str, above: tuple[str, ...]
