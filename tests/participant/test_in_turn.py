@@ -17,7 +17,7 @@ from tests.member.leaders import until
 from tests.participant.conftest import Machines
 from tests.participant.test_waves import do_parts
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(3_600)]
 
 PARALLEL, SEQUENTIAL = Paradigm.PARALLEL, Paradigm.SEQUENTIAL
 IN_TURN = (
