@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of a contract's past events, which preserves events that its node prunes.
 
-Each reading adds a line: number and hash of the last block read, and the logs since the previous reading.
+A reading adds a line: number and hash of the last block read, and the logs since the previous line.  Readings
+without logs add none for a while.
 """
 
 from __future__ import annotations

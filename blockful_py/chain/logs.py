@@ -27,6 +27,8 @@ from blockful_py.chain.rpc import RpcError
 from blockful_py.errors import MissingEventsError, NodeError, ReorganisedError
 from blockful_py.types import Address
 
+SPARSE = 1_000
+"""Blocks without events after which a line is written all the same: a later process reads on from it."""
 TRIES = 4
 """Attempts on a node that omits events: it may lag, or another machine behind its URL may have them."""
 PAUSE = 0.25
@@ -91,6 +93,7 @@ class ContractLogs:
         self._lock = threading.Lock()
         self._marks: list[_Reading] = [] if after is None else [_Reading(after.block, after.hash, 0)]
         self._events: list[PastEvent] = []
+        self._written = -SPARSE
         self._fork: _Fork | None = None
         self._checked = False
         self._anew_from: dict[str, float] = {}
@@ -191,7 +194,9 @@ class ContractLogs:
         found = self._counted(self._events) + self._list.counted(events)
         self._list.require_all(found, listed.count, number)
         if number > self._block:
-            self._file.add(number, newest["hash"], listed.logs)
+            if events or number >= self._written + SPARSE:
+                self._file.add(number, newest["hash"], listed.logs)
+                self._written = number
             self._add(number, newest["hash"], events)
         self._checked = True
 
@@ -202,6 +207,7 @@ class ContractLogs:
         events = [self._list.decoded(log) for log in listed.logs]
         self._list.require_all(self._counted(events), listed.count, number)
         self._file.replace(number, newest["hash"], listed.logs)
+        self._written = number
         _log.warning(
             "%s lacked %d of %d events: all were read anew from %s.",
             *(self._list.name, len(events) - len(self._events), len(events), self._node.url),
@@ -238,6 +244,7 @@ class ContractLogs:
             self._fork = _Fork(first.block, first.hash, found, unchanged.block)
         self._marks, self._events = self._marks[:standing], self._events[: unchanged.events]
         self._file.keep_up_to(unchanged.block)
+        self._written = min(self._written, unchanged.block)
 
     def _at(self, mark: _Reading) -> Any:
         return self._node.rpc.batch([("eth_getBlockByNumber", (hex(mark.block), False))])[0]
@@ -254,13 +261,18 @@ class ContractLogs:
 
     def _recall(self, block: int, block_hash: str, logs: Sequence[Log]) -> None:
         """Restores the events of a line of the file."""
+        self._written = block
         if block > self._block:
             new = [log for log in logs if int(log["blockNumber"], 16) > self._block]
             self._add(block, block_hash, [self._list.decoded(log) for log in new])
 
     def _add(self, block: int, block_hash: str, events: Sequence[PastEvent]) -> None:
+        """Adds a mark, which replaces the last one if no events came with either."""
+        marks, count = self._marks, len(self._events)
+        if not events and len(marks) > 1 and marks[-2].events == count:
+            marks.pop()
         self._events += events
-        self._marks.append(_Reading(block, block_hash, len(self._events)))
+        marks.append(_Reading(block, block_hash, len(self._events)))
 
 
 def _is(block: Any, mark: _Reading) -> bool:

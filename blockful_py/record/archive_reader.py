@@ -7,7 +7,7 @@ import threading
 
 from blockful_py.crypto import payload
 from blockful_py.errors import NodeError
-from blockful_py.record.chain_readers import ArchiveChainReader
+from blockful_py.record.chain_readers import NONE, ArchiveChainReader, SeenEvents
 from blockful_py.types import StoredArchiveRecord
 
 ATTEMPTS = 5
@@ -24,7 +24,7 @@ class ArchiveReader:
     def __init__(self, archive: ArchiveChainReader) -> None:
         self._archive = archive
         self._reading = threading.Lock()
-        self._block: str | None = None
+        self._seen = NONE
         self._begin()
 
     def _begin(self) -> None:
@@ -60,10 +60,11 @@ class ArchiveReader:
         )
 
     def _catch_up(self) -> None:
-        block = self._archive.newest_block()
-        if block != self._block:
+        log = self._archive.log()
+        if not self._seen.are_all(log):
+            seen = SeenEvents.of(log)
             self._read_on()
-            self._block = block
+            self._seen = seen
 
     def _read_on(self) -> None:
         for _ in range(ATTEMPTS):

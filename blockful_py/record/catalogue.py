@@ -14,7 +14,7 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.html_table import html_table
 from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.archive_reader import ArchiveReader
-from blockful_py.record.chain_readers import ArchiveChainReader, LiveChainReader
+from blockful_py.record.chain_readers import NONE, ArchiveChainReader, LiveChainReader, SeenEvents
 from blockful_py.record.known_transactions import KnownTransactions
 from blockful_py.record.model_node import (
     MAX_NODE_BYTES,
@@ -149,7 +149,7 @@ class Catalogue:
 
 
 class CatalogueReader:
-    """Reads the catalogue, again only when the node has a new block.
+    """Reads the catalogue, again only when the live chain's contract has emitted events.
 
     Members of one process that use the same node share one reader.
     """
@@ -173,16 +173,17 @@ class CatalogueReader:
         self._reading = threading.Lock()
         self._transactions = KnownTransactions(live, kept)
         self._nodes: dict[Uri, ModelNode] = {}
-        self._block: str | None = None
+        self._seen = NONE
         self._catalogue: Catalogue | None = None
 
     def read(self) -> Catalogue:
         """The current models; errors as `Catalogue.read`."""
         with self._reading:
-            block = self._live.newest_block()
-            if self._catalogue is None or block != self._block:
+            log = self._live.log()
+            if self._catalogue is None or not self._seen.are_all(log):
+                seen = SeenEvents.of(log)
                 self._catalogue = self._with_answers(Catalogue.of(self._transactions.read(), self._node))
-                self._block = block
+                self._seen = seen
                 self._nodes = {placed.uri: placed.node for placed in self._catalogue.models.values()}
             return self._catalogue
 

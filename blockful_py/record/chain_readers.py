@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from blockful_py.ledger.protocols import LiveLedger
@@ -26,11 +27,11 @@ class NodeReader(Protocol):
     def url(self) -> str:
         """URL of the node."""
 
-    def newest_block(self) -> str:
-        """Hash of the node's newest block; while it stays the same, so do the contract's state and events."""
-
     def log(self) -> Sequence[Any]:
-        """All events, oldest first.  Raises NodeError unless the contract has counted as many."""
+        """All events, oldest first; the same list grows until a reorganisation replaces it.
+
+        Raises NodeError unless the contract has counted as many.
+        """
 
     def by_another_node(self) -> Self:
         """The contract read through another node, or the same node if no other is configured.
@@ -38,6 +39,25 @@ class NodeReader(Protocol):
         It continues with the events after those read here.  Raises NodeError if that node lacks the same
         block.
         """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeenEvents:
+    """The events of a contract up to now.  While none is added, its state stays the same."""
+
+    log: Sequence[Any]
+    count: int
+
+    @classmethod
+    def of(cls, log: Sequence[Any]) -> SeenEvents:
+        return cls(log, len(log))
+
+    def are_all(self, log: Sequence[Any]) -> bool:
+        """Whether `log`, read later, has no other events."""
+        return log is self.log and len(log) == self.count
+
+
+NONE = SeenEvents((), -1)
 
 
 class LiveChainReader(LiveLedger, NodeReader, Protocol):

@@ -132,6 +132,43 @@ def test_a_reorganisation_is_told_once_by_the_first_block_that_changed(scene: Sc
     assert kept.log() == scene.live.log() == kept_in(scene, tmp_path).log()
 
 
+def test_blocks_without_events_leave_nothing_behind(scene: Scene, tmp_path: Path) -> None:
+    position = redacted(scene)
+    kept, rpc = kept_in(scene, tmp_path), scene.node.rpc
+    before = len(kept.log())
+    (file,) = tmp_path.iterdir()
+    written = file.read_bytes()
+    mark = rpc.call("evm_snapshot")
+    for _ in range(5):
+        rpc.call("evm_mine")
+        assert len(kept.log()) == before
+    assert file.read_bytes() == written
+    redact(scene, position)
+    assert kept.log() == kept_in(scene, tmp_path).log() == scene.live.log()
+    assert len(file.read_bytes().splitlines()) == len(written.splitlines()) + 1
+    assert rpc.call("evm_revert", mark)
+    redact(scene, position)
+    with pytest.raises(ReorganisedError):
+        kept.require_unchanged()
+    assert kept.log() == kept_in(scene, tmp_path).log() == scene.live.log()
+
+
+def test_a_line_is_written_after_many_blocks_without_events(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later process need not ask for all of them."""
+    monkeypatch.setattr("blockful_py.chain.logs.SPARSE", 3)
+    redacted(scene)
+    kept = kept_in(scene, tmp_path)
+    kept.log()
+    (file,) = tmp_path.iterdir()
+    before = len(file.read_bytes().splitlines())
+    for _ in range(6):
+        scene.node.rpc.call("evm_mine")
+        kept.log()
+    assert len(file.read_bytes().splitlines()) == before + 2
+
+
 def test_a_node_that_lags_is_no_reorganisation(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

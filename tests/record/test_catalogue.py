@@ -214,6 +214,19 @@ def test_reading_on_gives_what_reading_all_gives(scene: Scene) -> None:
     assert {placed.version for placed in whole.models.values()} == {0, 1}
 
 
+def test_blocks_without_events_are_not_read(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    federation = scene.federation
+    record, contracts = federation.context.record, federation.contracts
+    first = record.catalogue.read(), record.archive.read()
+    monkeypatch.setattr(Catalogue, "of", None)
+    monkeypatch.setattr(type(contracts.archive), "archived", None)
+    for side in (contracts.live, contracts.archive):
+        side.node.rpc.call("evm_mine")
+        side.node.look_again()
+    assert record.catalogue.read() is first[0]
+    assert record.archive.read() is first[1]
+
+
 @dataclass
 class Archive:
     """An archive chain in memory.
@@ -239,8 +252,8 @@ class Archive:
         record = ArchiveRecord(Position(1, 0), 0, ArchiveReason.SUPERSEDED, Uri(bytes(32), Codec.RAW))
         self.stored.append(StoredArchiveRecord(len(self.stored), record, timestamp))
 
-    def newest_block(self) -> str:
-        return f"{self.stored} {self.stated!r}"
+    def log(self) -> Sequence[StoredArchiveRecord]:
+        return self.stored
 
     def by_another_node(self) -> Archive:
         """It lists the records that this one does not have."""
