@@ -6,8 +6,9 @@
 `blockful up` with examples/machines.toml, where every owner holds every class, once for each seed.  Its first
 root's owner asks for class 3 in parallel, then for class 4 in sequence, with the federation's own settings.
 What the machines published is audited here, with the data of all owners, against gold (retrained without the
-class, on the same graph) and three more trainings that never knew it.  Exact: the laboratory's
-`retrain_ahead` makes the same bits, and makes them again where other samples are to be forgotten.
+class, on the same graph) and three more trainings that never knew it.  Exact: owners' parts, repeated here
+one after the other with each owner's own seed, give the same bits, and again where other samples are to be
+forgotten.
 
 The AUC is that of the class's logit on held-out samples, as certificates have it.  A seed that has a file in
 DIR is not measured again.
@@ -22,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -35,18 +37,18 @@ from blockful_lab.experiments.tabulate import machine_line
 from blockful_py.cli.local_federation import LocalFederation
 from blockful_py.cli.participant_requests import opened_run
 from blockful_py.forget import Forget
+from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.intervals import weights_digest
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, equal
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.pipeline.jobs.training import trained_model
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit.bench import prepare
-from blockful_py.unlearning.audit.exactness import agree, other_worlds
+from blockful_py.unlearning.audit.exactness import other_worlds
 from blockful_py.unlearning.audit.recognition import logit_auc
 from blockful_py.unlearning.audit.references import GOLD_SHIFT, retrained_graph
 from blockful_py.unlearning.audit.samples import audit_samples
@@ -62,6 +64,8 @@ OTHERS = 3
 """More trainings that never knew the class, for the spread of their AUC."""
 
 LONGEST = 7200.0
+
+Forgets = tuple[Forget, ...]
 
 
 class Machines:
@@ -85,6 +89,15 @@ class Machines:
             models = party.federation.catalogue().models
             read = party.federation.weights.read
             return {name: trained_model(placed, read(placed.node.weights)) for name, placed in models.items()}
+
+    def seeds(self) -> dict[int, int]:
+        """Each owner's seed, which only its own folder has."""
+        found = {}
+        for name in self._federation.participants:
+            run, party = ParticipantFolder(self._federation.party(name)).opened()
+            assert party.user is not None
+            found[party.user] = run.settings.seed
+        return found
 
     def forget(self, label: int, paradigm: Paradigm) -> None:
         """Has participant 1 ask for a class, and waits until the request is carried out."""
@@ -110,8 +123,9 @@ def measure(seed: int, folder: Path) -> list[dict[str, Any]]:
     """Figures of both requests to one federation."""
     settings = Settings.load(SETTINGS, (f"seed={seed}",))
     setup = TrainingSetup.of(settings)
-    done, earlier = [], dict[str, tuple[Forget, ...]]()
+    done, earlier = list[tuple[Paradigm, UnlearningTask, Mapping[str, Weights]]](), dict[str, Forgets]()
     with machines_of(folder, seed, settings.federation.users * settings.federation.rounds) as machines:
+        seeds = machines.seeds()
         for paradigm, label in REQUESTS:
             models = machines.models()
             machines.forget(label, paradigm)
@@ -124,23 +138,56 @@ def measure(seed: int, folder: Path) -> list[dict[str, Any]]:
             done.append((paradigm, task, {name: after[name].weights for name in task.affected()}))
             for name in task.affected():
                 earlier[name] = (*earlier.get(name, ()), forget)
-    return [{"paradigm": paradigm.value, **figures(task, setup, weights)} for paradigm, task, weights in done]
+    return [
+        {"paradigm": paradigm.value, **figures(task, setup, weights, seeds)}
+        for paradigm, task, weights in done
+    ]
 
 
-def figures(task: UnlearningTask, setup: TrainingSetup, machines: Mapping[str, Weights]) -> dict[str, Any]:
+def repeated(task: UnlearningTask, seeds: Mapping[int, int]) -> dict[str, Weights]:
+    """The new models of a request by `retrain_ahead`, made part by part as their owners make them.
+
+    `seeds`: by user.
+    """
+    affected, made = task.affected(), dict[str, Weights]()
+    reached = {*affected, *task.graph.ancestors(affected)}
+    of_others = tuple(dict.fromkeys(chain.from_iterable(task.earlier.get(name, ()) for name in affected)))
+    for name in (each for each in task.graph.topological_order() if each in reached):
+        model, above = task.models[name], task.references(name)
+        references = {each: replace(task.models[each], weights=made[each]) for each in above}
+        part = replace(
+            task,
+            graph=InheritanceGraph.from_references({**dict.fromkeys(above, ()), name: above}),
+            models={name: model, **references},
+            users={model.user: task.users[model.user]},
+            starts=(name,),
+            seed=seeds[model.user],
+            earlier={name: task.earlier.get(name, ()) if name in affected else of_others},
+            alone=True,
+            selection=None,
+        )
+        made |= create_method("retrain_ahead").unlearn(part).weights
+    return {name: made[name] for name in affected}
+
+
+def figures(
+    task: UnlearningTask, setup: TrainingSetup, machines: Mapping[str, Weights], seeds: Mapping[int, int]
+) -> dict[str, Any]:
     """Figures of one request's models, by row, and whether they are exact."""
     bench = prepare(task, audit_samples(task, setup.dataset))
     rows = {name: bench.reference(name) for name in (ORIGINAL, GOLD, GOLD2)} | {MACHINES: machines}
     others = [retrained_graph(task, GOLD_SHIFT * (4 + each)) for each in range(OTHERS)]
-    method = create_method("retrain_ahead")
-    made = {name: weights_digest(each) for name, each in method.unlearn(task).weights.items()}
+    worlds = (task, *other_worlds(task))
     return {
         "classes": list(task.classes),
         "rows": [row_to_json(bench.measure(name, weights)) for name, weights in rows.items()],
         "auc": {name: list(aucs(task, setup, weights)) for name, weights in rows.items()},
         "others": [list(aucs(task, setup, weights)) for weights in others],
-        "exact": agree({name: weights_digest(each) for name, each in machines.items()}, method, [task])
-        and agree(made, method, other_worlds(task)),
+        "exact": all(
+            equal(weights, machines[name])
+            for world in worlds
+            for name, weights in repeated(world, seeds).items()
+        ),
     }
 
 
