@@ -257,8 +257,8 @@ class PartyRun(Closable):
     def lead(self, number: int) -> None:
         """Does a leader's work on a filed request.
 
-        Completes a parallel request once all its parts are handed in.  In a sequential one, withdraws the
-        models whose owners did not answer in time.
+        Completes a parallel request once all its parts are handed in.  In a sequential one, replaces the
+        models of which no owner has a part, and withdraws those whose owners did not answer in time.
 
         Raises RunError while no work is left to a leader, otherwise as `Federation.unlearn`.
         """
@@ -266,10 +266,12 @@ class PartyRun(Closable):
         with self._leading():
             status, collector = context.docket[number], PartCollector(context)
             with self._job(status.request) as lifecycle:
-                if status.unanswered() or not status.is_parallel:
+                if status.unanswered() or not (status.is_parallel or status.ready):
                     collector.withdraw(status)
                     return
                 collector.replace(status)
+                while (status := context.docket[number]).ready and not status.is_parallel:
+                    collector.replace(status)
                 lifecycle.forget()
                 nodes = replaced_for(self.federation.catalogue(), status.request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))

@@ -14,13 +14,13 @@ from torch import Tensor
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.learning.models import Architecture
 from blockful_py.learning.sums import (
     CONSTANT,
     OWN,
     SHIFT,
     aggregate_sums,
     held,
+    is_part,
     no_sums,
     require_part,
     with_part,
@@ -28,6 +28,7 @@ from blockful_py.learning.sums import (
 )
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
+from blockful_py.settings.rules import ANALYTIC
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, outcome_of
@@ -53,7 +54,7 @@ class Subtract(AllAtOnce):
     review: ClassVar[Review] = Review.RECOMPUTED
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        require_kind(self.name, task.architecture)
+        require_kind(self.name, task.architecture.name)
         began, meter = perf_counter(), Meter()
         parts = _parts(task, meter)
         by_owner = task.forget.level is not Level.CLASS
@@ -78,20 +79,20 @@ class Subtraction:
     starts: tuple[str, ...]
 
 
-def require_kind(method: str, architecture: Architecture) -> None:
-    """Checks that a method fits an architecture: sums are only subtracted, which members recompute.
+def require_kind(method: str, model: str) -> None:
+    """Checks that a method fits `learning.model`: sums are only subtracted, which members recompute.
 
     Raises UnlearningError.
     """
-    if architecture.is_sums and method != Subtract.name:
+    if model == ANALYTIC and method != Subtract.name:
         raise UnlearningError(
-            f"method {method!r} changes the weights of a network; models of {architecture.name!r} are sums "
-            f"over samples: choose {Subtract.name}."
+            f"method {method!r} changes the weights of a network; models of {model!r} are sums over samples: "
+            f"choose {Subtract.name}."
         )
-    if method == Subtract.name and not architecture.is_sums:
+    if method == Subtract.name and model != ANALYTIC:
         raise UnlearningError(
-            f"method 'subtract' changes models of sums (learning.model = 'analytic'), not "
-            f"{architecture.name!r}: choose retrain_ahead or gradient_ascent."
+            f"method 'subtract' changes models of sums (learning.model = 'analytic'), not {model!r}: choose "
+            "retrain_ahead or gradient_ascent."
         )
 
 
@@ -180,8 +181,8 @@ def recompute_sums(
 
 def _require_less(name: str, old: Tensor, new: Tensor, most: int) -> None:
     lost = old.long() - new.long()
-    samples, rest = divmod(int(lost[:, -1].sum()), CONSTANT**2)
-    if int(lost.min()) < 0 or rest or not 1 <= samples <= most:
+    samples = int(lost[:, -1].sum()) // CONSTANT**2
+    if not (is_part(lost) and 1 <= samples <= most):
         raise UnlearningError(
             f"the announced part of {name} does not come from taking 1 to {most} samples out: it must have "
             "the sums of the rows that are kept."

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New models of sums among machines (`learning.sums`): a leader's, and an owner's part.
+
+A request for a class or a client needs nobody's data, so a member computes all new models and the others
+compute them again.  Owners of samples make new parts from the rows that they keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.forget_sets import retained_after, rows_after
+from blockful_py.learning.sums import OWN
+from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.review.sums import recomputed_sums, subtraction_of
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request_state import RequestStanding
+from blockful_py.unlearning.subtract import subtracted
+
+
+def new_sums(
+    context: FederationContext,
+    status: RequestStanding,
+    names: Sequence[str],
+    handed_in: Mapping[str, ModelNode],
+) -> Mapping[str, Weights]:
+    """The new state dicts of `names` that nobody handed in, as members compute them for their review.
+
+    Raises as `recomputed_sums`, and StorageError or KeyDestroyedError for weights that cannot be read.
+    """
+    parts = context.weights.on_demand([node.weights for node in handed_in.values()])
+    announced = OnDemand(handed_in, lambda name: parts[handed_in[name].weights])
+    old = current_sums(context, status)
+    new = recomputed_sums(status.request, {*names}, status.record, old, announced)
+    return OnDemand((name for name in new if name not in handed_in), new.__getitem__)
+
+
+def new_sums_of_owner(context: FederationContext, status: RequestStanding, name: str) -> Weights:
+    """The new state dict of a start whose owner, the one user here, has samples to forget.
+
+    In parallel the owner's starts may inherit from each other: the models between them are computed too.
+
+    Raises UnlearningError if earlier requests took the samples already, otherwise as `subtracted`.
+    """
+    (user,) = context.setup.users
+    record, request = status.record, status.request
+    own = [each for each in status.with_parts if record[each].node.statement.user == user.index]
+    earlier = context.history.earlier_forgets([record[each] for each in own], request)
+    network = context.setup.architecture.sums(initial_weights(context.setup.federation))
+    parts = {}
+    for each in own:
+        forgets = (request.forget, *earlier[each])
+        if len(rows_after(user, forgets)) == len(rows_after(user, earlier[each])):
+            raise UnlearningError(
+                f"{each} has forgotten {request.forget} before: there is nothing left to take out of it."
+            )
+        parts[each] = network.learned(retained_after(user, forgets))[OWN]
+    names = [name]
+    if status.is_parallel:
+        above = set(record.graph.ancestors([name]))
+        names = [each for each in status.affected if each == name or each in above]
+    asked = subtraction_of(request, record)
+    return subtracted(asked, names, current_sums(context, status), parts)[name]
+
+
+def current_sums(context: FederationContext, status: RequestStanding) -> Mapping[str, Weights]:
+    """The current state dicts of the models that a request affects, and of their references."""
+    record = status.record
+    names = {*status.affected, *chain.from_iterable(map(record.graph.references, status.affected))}
+    uris = {name: record[name].node.weights for name in names}
+    weights = context.weights.on_demand([*uris.values()])
+    return OnDemand(names, lambda name: weights[uris[name]])
