@@ -15,7 +15,7 @@ from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import ContractError, QuorumError, RefusedError, RunError, UnlearningError
-from blockful_py.forget import Forget
+from blockful_py.forget import Forget, Level
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
@@ -177,6 +177,11 @@ class PartyRun(Closable):
                 "for all owners to sign."
             )
         return self.file(self.sign(asked))
+
+    def usual_paradigm(self, forget: Forget) -> Paradigm:
+        """The paradigm of a request that names none: parallel where owners do not wait for each other."""
+        together = forget.level is Level.CLASS or self.federation.setup.architecture.is_sums
+        return Paradigm.PARALLEL if together else Paradigm.SEQUENTIAL
 
     def draft(
         self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from blockful_py.forget import Level
-from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import CertificateStatement
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.types import Checked, Paradigm
@@ -149,16 +148,6 @@ def is_exact(request: Request) -> bool:
 def is_passing(request: Request) -> bool:
     """Whether members pass the starts' changes on to descendants, which may be left alone."""
     return request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY
-
-
-def announced(request: Request, record: Catalogue) -> frozenset[str]:
-    """The starts whose new weights their owners make, if members compute the others from these."""
-    starts = {start.name for start in request.starts}
-    if not is_exact(request):
-        return frozenset(starts)
-    by_row = request.forget.level is Level.SAMPLE
-    owners = set(request.forget.owners()) if by_row else set[int]()
-    return frozenset(name for name in starts if record[name].node.statement.user in owners)
 
 
 def checked_by_members(request: Request) -> Checked:

@@ -12,6 +12,10 @@ WORDS = "words"
 """The tokenizer without files: words hashed to ids."""
 
 
+REVEALED = "members and readers can read samples off its models (learning.reveals_samples)"
+"""What `reveals_samples` lets happen, in words."""
+
+
 @dataclass(frozen=True)
 class PrivacySettings(Section):
     """Differential privacy of training (DP-SGD), by the extra `privacy`.

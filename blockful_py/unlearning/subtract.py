@@ -14,6 +14,9 @@ from torch import Tensor
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.learning.data import UserData
+from blockful_py.learning.forget_sets import retained_after
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.sums import (
     CONSTANT,
     OWN,
@@ -197,8 +200,24 @@ def _parts(task: UnlearningTask, meter: Meter) -> dict[str, Tensor]:
     for name in task.starts:
         if not task.holds(name):
             continue
-        kept = task.retained(name)
         with meter.job(name) as work:
-            work.looked(len(kept))
-            parts[name] = task.architecture.sums(task.initial).learned(kept)[OWN]
+            work.looked(len(task.retained(name)))
+            network = task.architecture.sums(task.initial)
+            old = task.models[name].weights[OWN]
+            parts[name] = part_without(network, task.owner(name), task.forgets(name), old)
     return parts
+
+
+def part_without(network: Analytic, owner: UserData, forgets: Sequence[Forget], old: Tensor) -> Tensor:
+    """An owner's part, int32 (classes, E), without the samples that requests name.
+
+    Classes are left out as in the `old` part, since requests for them do not reach all models of an owner.
+
+    Args:
+        network: without sums.
+        forgets: this request's samples, and the data of earlier requests.
+    """
+    by_owner = [forget for forget in forgets if forget.level is not Level.CLASS]
+    part = network.learned(retained_after(owner, by_owner))[OWN]
+    part[old[:, -1] == 0] = 0
+    return part

@@ -26,7 +26,7 @@ from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
-from blockful_py.learning.sums import BITS, OWN, SHIFT, held, total_of
+from blockful_py.learning.sums import BITS, CONSTANT, OWN, SHIFT, held, total_of
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.settings import FederationSettings, TrainingSettings
@@ -370,6 +370,29 @@ def test_an_owner_that_takes_away_anothers_rows_is_refused() -> None:
     lied = part_of(samples(2).at(torch.arange(2, ROWS)))
     with pytest.raises(UnlearningError, match="the announced part of m0"):
         announced(federation, {"m0": lied, "m4": lied})
+
+
+def test_an_owner_that_takes_numbers_of_no_sample_away_is_refused() -> None:
+    federation = Federation.grown(CHAIN)
+    lied = {name: dict(federation.models[name].weights) for name in ("m0", "m4")}
+    for weights in lied.values():
+        weights[OWN] = weights[OWN].clone()
+        label = int(weights[OWN][:, 0].argmax())
+        weights[OWN][label, 0] -= 1
+        weights[OWN][label, -1] -= CONSTANT**2
+    with pytest.raises(UnlearningError, match="the announced part of m0"):
+        announced(federation, lied)
+
+
+def test_a_class_that_left_one_model_of_an_owner_stays_in_its_others() -> None:
+    """The owner trains on it no more, but its other model had it, and loses the named samples alone."""
+    grown = Federation.grown({"m0": (), "m4": ()})
+    label = int(samples(1).y[0])
+    after = grown.after(["m0"], Forget.of_classes([label]))
+    after = replace(after, earlier={name: (Forget.of_classes([label]),) for name in after.graph})
+    row = next(row for row, each in enumerate(samples(1).y.tolist()) if each != label)
+    last = after.after(["m0", "m4"], Forget.of_samples([(1, row)]))
+    assert label in held(last.models["m4"].weights) and label not in held(last.models["m0"].weights)
 
 
 def test_only_the_part_of_an_announced_start_counts() -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+import torch
+
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.federation import initial_weights
-from blockful_py.learning.forget_sets import retained_after, rows_after
 from blockful_py.learning.sums import OWN
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
@@ -20,7 +21,7 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.review.sums import recomputed_sums, subtraction_of
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.request_state import RequestStanding
-from blockful_py.unlearning.subtract import subtracted
+from blockful_py.unlearning.subtract import part_without, subtracted
 
 
 def new_sums(
@@ -52,20 +53,20 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
     own = [each for each in status.with_parts if record[each].node.statement.user == user.index]
     earlier = context.history.earlier_forgets([record[each] for each in own], request)
     network = context.setup.architecture.sums(initial_weights(context.setup.federation))
-    parts = {}
+    old, parts = current_sums(context, status), {}
     for each in own:
-        forgets = (request.forget, *earlier[each])
-        if len(rows_after(user, forgets)) == len(rows_after(user, earlier[each])):
+        before = old[each][OWN]
+        parts[each] = part_without(network, user, (request.forget, *earlier[each]), before)
+        if torch.equal(parts[each], before):
             raise UnlearningError(
                 f"{each} has forgotten {request.forget} before: there is nothing left to take out of it."
             )
-        parts[each] = network.learned(retained_after(user, forgets))[OWN]
     names = [name]
     if status.is_parallel:
         above = set(record.graph.ancestors([name]))
         names = [each for each in status.affected if each == name or each in above]
     asked = subtraction_of(request, record)
-    return subtracted(asked, names, current_sums(context, status), parts)[name]
+    return subtracted(asked, names, old, parts)[name]
 
 
 def current_sums(context: FederationContext, status: RequestStanding) -> Mapping[str, Weights]:

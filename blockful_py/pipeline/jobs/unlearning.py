@@ -30,7 +30,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.shown import announced
+from blockful_py.record.parts import announced
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.unlearning.cost import Cost

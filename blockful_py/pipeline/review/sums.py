@@ -11,8 +11,8 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.fetched import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
+from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
-from blockful_py.record.shown import announced as announced_starts
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.subtract import Subtraction, recompute_sums
 
