@@ -26,7 +26,7 @@ from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
-from blockful_py.learning.sums import BITS, CONSTANT, OWN, SHIFT, held, total_of
+from blockful_py.learning.sums import BITS, OWN, SHIFT, held, require_part, total_of
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.settings import FederationSettings, TrainingSettings
@@ -373,15 +373,15 @@ def test_an_owner_that_takes_away_anothers_rows_is_refused() -> None:
 
 
 def test_an_owner_that_takes_numbers_of_no_sample_away_is_refused() -> None:
-    federation = Federation.grown(CHAIN)
-    lied = {name: dict(federation.models[name].weights) for name in ("m0", "m4")}
-    for weights in lied.values():
-        weights[OWN] = weights[OWN].clone()
-        label = int(weights[OWN][:, 0].argmax())
-        weights[OWN][label, 0] -= 1
-        weights[OWN][label, -1] -= CONSTANT**2
+    """What one sample takes away is of rank 1; a single entry more is not."""
+    labels = samples(1).y.tolist()
+    row = next(row for row in (0, 1) if labels.count(labels[row]) > 1)
+    lied = dict(part_of(samples(1).at(torch.tensor([i for i in range(ROWS) if i != row]))))
+    entry = next(i for i in range(1, 9) if lied[OWN][labels[row], i])  # no square
+    lied[OWN][labels[row], entry] -= 1
+    require_part(lied[OWN])
     with pytest.raises(UnlearningError, match="the announced part of m0"):
-        announced(federation, lied)
+        announced(Federation.grown(CHAIN), {"m0": lied, "m4": lied})
 
 
 def test_a_class_that_left_one_model_of_an_owner_stays_in_its_others() -> None:
