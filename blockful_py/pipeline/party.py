@@ -263,7 +263,7 @@ class PartyRun(Closable):
         """Does a leader's work on a filed request.
 
         Completes a parallel request once all its parts are handed in.  In a sequential one, replaces the
-        models of which no owner has a part, and withdraws those whose owners did not answer in time.
+        models that need no part, and withdraws the models whose owners did not answer in time.
 
         Raises RunError while no work is left to a leader, otherwise as `Federation.unlearn`.
         """

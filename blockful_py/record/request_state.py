@@ -225,8 +225,8 @@ class RequestStanding:
     def ready(self) -> tuple[str, ...]:
         """The models that a member can have replaced while the request is open, in topological order.
 
-        In parallel all, once their parts are there.  Otherwise those of an exact method that have no parts,
-        and whose references are replaced.
+        In parallel all, once their parts are there.  In sequence, by an exact method, the models that need no
+        part, once their references are replaced.
         """
         if self.is_parallel:
             return self.missing if self.is_complete else ()

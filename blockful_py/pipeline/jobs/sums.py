@@ -18,7 +18,7 @@ from blockful_py.learning.sums import OWN
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
-from blockful_py.pipeline.review.sums import recomputed_sums, subtraction_of
+from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.unlearning.subtract import part_without, subtracted
@@ -30,15 +30,17 @@ def new_sums(
     names: Sequence[str],
     handed_in: Mapping[str, ModelNode],
 ) -> Mapping[str, Weights]:
-    """The new state dicts of `names` that nobody handed in, as members compute them for their review.
+    """The new state dicts of `names`, in topological order, that nobody handed in.
 
-    Raises as `recomputed_sums`, and StorageError or KeyDestroyedError for weights that cannot be read.
+    Whether the parts are right is the members' review, whose refusal others see.
+
+    Raises as `subtracted`, and StorageError or KeyDestroyedError for weights that cannot be read.
     """
-    parts = context.weights.on_demand([node.weights for node in handed_in.values()])
-    announced = OnDemand(handed_in, lambda name: parts[handed_in[name].weights])
-    old = current_sums(context, status)
-    new = recomputed_sums(status.request, {*names}, status.record, old, announced)
-    return OnDemand((name for name in new if name not in handed_in), new.__getitem__)
+    announced = context.weights.on_demand([node.weights for node in handed_in.values()])
+    parts = {name: announced[node.weights][OWN] for name, node in handed_in.items()}
+    asked = subtraction_of(status.request, status.record)
+    new = subtracted(asked, names, current_sums(context, status), parts)
+    return OnDemand((name for name in names if name not in handed_in), new.__getitem__)
 
 
 def new_sums_of_owner(context: FederationContext, status: RequestStanding, name: str) -> Weights:
