@@ -65,8 +65,8 @@ def request(
     paradigm: Annotated[
         Paradigm | None,
         typer.Option(
-            help="Decide on all models together, or on each in turn. Default: parallel for classes, "
-            "sequential for samples and clients."
+            help="Decide on all models together, or on each in turn. Default: parallel for classes and "
+            "for models of sums, else sequential."
         ),
     ] = None,
     method: MethodName = None,
@@ -111,9 +111,8 @@ def request(
     party, keys = opened_folder(folder, passphrase_file)
     _, joined = party.opened()
     forget = _forget(joined.user or 0, classes, whole, others, samples)
-    each = Paradigm.PARALLEL if classes else Paradigm.SEQUENTIAL
     with opened_run(party, keys) as opened:
-        asked = (tuple(starts or ()), forget, paradigm or each, method)
+        asked = (tuple(starts or ()), forget, paradigm or opened.usual_paradigm(forget), method)
         if draft is None:
             _show_filed(out, folder, opened, opened.request(*asked))
             return

@@ -14,8 +14,8 @@ from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
-from blockful_py.record.shown import checked_by_members, shown
-from blockful_py.types import Bytes32, Checked, Position
+from blockful_py.record.shown import checked_by_members, is_passing, shown
+from blockful_py.types import Bytes32, Position
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
@@ -152,7 +152,7 @@ def _problem(filing: sqlite3.Row) -> str:
 
 def _is_passed_on(connection: sqlite3.Connection, key: bytes, request: Request) -> bool:
     """Computes `record.request_state` from the index; false while nodes of a decision are missing."""
-    if checked_by_members(request) is not Checked.RECOMPUTED:
+    if not is_passing(request):
         return False
     rows = connection.execute(
         "SELECT position, request, proposal, rest FROM made"

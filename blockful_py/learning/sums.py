@@ -167,24 +167,29 @@ def require_bounds(weights: Mapping[str, Tensor]) -> None:
 
 
 def require_part(part: Tensor) -> None:
-    """Checks that an own part, int32 (classes, E), can be a sum of `f f^T` with features from 0 to 255.
+    """Checks an owner's own part, int32 (classes, E).  Raises LearningError unless `is_part`."""
+    if not is_part(part):
+        raise LearningError("the own part of a model of sums is no sum over samples: refuse it.")
+
+
+def is_part(part: Tensor) -> bool:
+    """Whether whole numbers (classes, E) can be sums of `f f^T` with features from 0 to 255.
 
     Then `G_ij^2 <= G_ii G_jj`, `G_ii <= G_i,last <= G_last,last`, and the last entry counts samples.  So the
-    number of samples that a dishonest owner claims bounds the part that it invents.  Raises LearningError.
+    number of samples that a dishonest owner claims bounds the part that it invents.
     """
     size = (math.isqrt(8 * part.shape[1] + 1) - 1) // 2
     rows, columns = torch.triu_indices(size, size)
     entries = part.cpu().long()
     squares, last = entries[:, rows == columns], entries[:, columns == size - 1]
     count = entries[:, -1:]
-    if (
+    return not (
         bool((entries < 0).any())
         or bool((count % CONSTANT**2).any())
         or bool((squares > last).any())
         or bool((last > count).any())
         or bool((entries**2 > squares[:, rows] * squares[:, columns]).any())
-    ):
-        raise LearningError("the own part of a model of sums is no sum over samples: refuse it.")
+    )
 
 
 def require_inherited(weights: Mapping[str, Tensor], references: Sequence[Mapping[str, Tensor]]) -> None:

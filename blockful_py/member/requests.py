@@ -38,8 +38,8 @@ class _Unread:
 class RequestDuty:
     """Watches the filed requests of a federation of machines, and leads their pending steps.
 
-    It has undecided requests admitted or dismissed, executes requests with complete parts, and withdraws
-    models whose owners have not answered in time.
+    It has undecided requests admitted or dismissed, executes requests with complete parts or without any, and
+    withdraws models whose owners have not answered in time.
 
     Members lead by turns (`Turns`), so that one leads at a time while the others see it work.  A member that
     has led a request in vain lets all others try, and leads other requests first.  Little is left of a
@@ -120,8 +120,8 @@ class RequestDuty:
         """Admitted requests with parts to gather or models to withdraw, when it is this member's turn."""
         numbers = []
         for status in view.docket.admitted():
-            complete = status.is_parallel and status.stage.is_open and status.is_complete
-            if not (complete or status.unanswered()):
+            ready = status.stage.is_open and status.ready
+            if not (ready or status.unanswered()):
                 self._turns.over(status.number)
             elif self._has_come(view, status.filed, _progress(view, status)):
                 numbers.append(status.number)

@@ -19,7 +19,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.review.admission import models_of
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_state import Filed, RequestStage
-from blockful_py.types import Address, Paradigm, RequestState
+from blockful_py.types import Address, RequestState
 
 
 def noted(
@@ -130,7 +130,8 @@ class PersonRequests:
             forget = Forget.of_samples((self._user, row) for row in rows)
             filing = Filing.of(forget, self._newest())
             self._note(wanted, filing)
-            request = self._run.request((), forget, Paradigm.SEQUENTIAL, method)
+            paradigm = self._run.usual_paradigm(forget)
+            request = self._run.request((), forget, paradigm, method)
             self._note(wanted, filing.model_copy(update={"request": request}))
         cases = self._file.read()
         return request, tuple(cases[number] for number in numbers)

@@ -24,6 +24,7 @@ from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
 from blockful_py.record.model_node import MAX_AUDITORS
+from blockful_py.settings.learning import REVEALED
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Address
 
@@ -61,7 +62,7 @@ def join(
         auditors: accounts of which one, drawn by lot, may replay its retrainings with its samples; None keeps
             the present ones.
         person: column of the own file that names each row's person; None keeps the present one.
-        tell: called with each line of the report on the conversion.
+        tell: called with each line of the report on the conversion and on the federation's rules.
 
     Raises as `enter` and `require_usable` before anything is registered; SettingsError if the account has no
     money for gas, or `person` is given for data without columns; KeystoreError if the index of persons cannot
@@ -118,6 +119,8 @@ def join(
     if auditors is not None:
         accounts = tuple(dict.fromkeys("0x" + each.hex() for each in auditors))
     _require_checkers(contracts, discloses, accounts, keys.account)
+    if run.settings.learning.reveals_samples:
+        tell(f"warning: {REVEALED}")
     return run.renewed(run.settings, replace(run.party, discloses=discloses, auditors=accounts))
 
 

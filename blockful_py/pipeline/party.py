@@ -15,7 +15,7 @@ from blockful_py.chain.settlement import Executed
 from blockful_py.closable import Closable
 from blockful_py.engine.jobs import JobState, Kind
 from blockful_py.errors import ContractError, QuorumError, RefusedError, RunError, UnlearningError
-from blockful_py.forget import Forget
+from blockful_py.forget import Forget, Level
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
@@ -178,6 +178,11 @@ class PartyRun(Closable):
             )
         return self.file(self.sign(asked))
 
+    def usual_paradigm(self, forget: Forget) -> Paradigm:
+        """The paradigm of a request that names none: parallel where owners do not wait for each other."""
+        together = forget.level is Level.CLASS or self.federation.setup.architecture.is_sums
+        return Paradigm.PARALLEL if together else Paradigm.SEQUENTIAL
+
     def draft(
         self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None
     ) -> AskedOfOwner:
@@ -257,8 +262,8 @@ class PartyRun(Closable):
     def lead(self, number: int) -> None:
         """Does a leader's work on a filed request.
 
-        Completes a parallel request once all its parts are handed in.  In a sequential one, withdraws the
-        models whose owners did not answer in time.
+        Completes a parallel request once all its parts are handed in.  In a sequential one, replaces the
+        models that need no part, and withdraws the models whose owners did not answer in time.
 
         Raises RunError while no work is left to a leader, otherwise as `Federation.unlearn`.
         """
@@ -266,10 +271,12 @@ class PartyRun(Closable):
         with self._leading():
             status, collector = context.docket[number], PartCollector(context)
             with self._job(status.request) as lifecycle:
-                if status.unanswered() or not status.is_parallel:
+                if status.unanswered() or not (status.is_parallel or status.ready):
                     collector.withdraw(status)
                     return
                 collector.replace(status)
+                while (status := context.docket[number]).ready and not status.is_parallel:
+                    collector.replace(status)
                 lifecycle.forget()
                 nodes = replaced_for(self.federation.catalogue(), status.request)
                 lifecycle.erase(lambda: self.federation.erase_replaced(nodes))

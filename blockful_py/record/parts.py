@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a request, and whether a model's current version was made for it."""
+"""The file of a request, the models whose parts it needs, and whether a model's version was made for it."""
 
 from __future__ import annotations
 
 from pydantic import ValidationError
 
 from blockful_py.errors import FormatError
+from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.shown import is_exact
 from blockful_py.types import Address
 
 MAX_REQUEST_BYTES = 1 << 20
@@ -39,3 +41,13 @@ def request_from_bytes(data: bytes, chain_id: int, contract: Address, catalogue:
 def is_replaced(placed: PlacedNode, request: Request) -> bool:
     """Whether a model's current version was made for the request."""
     return placed.node.redaction is not None and placed.node.redaction.request == request
+
+
+def announced(request: Request, record: Catalogue) -> frozenset[str]:
+    """The starts whose new weights their owners make, if members compute the others from these."""
+    starts = {start.name for start in request.starts}
+    if not is_exact(request):
+        return frozenset(starts)
+    by_row = request.forget.level is Level.SAMPLE
+    owners = set(request.forget.owners()) if by_row else set[int]()
+    return frozenset(name for name in starts if record[name].node.statement.user in owners)

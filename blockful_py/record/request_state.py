@@ -20,10 +20,10 @@ from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.commitments import is_commitment
 from blockful_py.record.model_node import Request
-from blockful_py.record.parts import is_replaced
-from blockful_py.record.shown import STARTS_ONLY, by_waves, checked_by_members
+from blockful_py.record.parts import announced, is_replaced
+from blockful_py.record.shown import STARTS_ONLY, by_waves, is_exact, is_passing
 from blockful_py.record.waves import PartHandedIn, Waves, waves_of
-from blockful_py.types import Address, Checked, Paradigm, Position, RequestState, Uri
+from blockful_py.types import Address, Paradigm, Position, RequestState, Uri
 
 MOST_UNUSED = 4
 """Number of unused parts of a model by whose nodes members find the keys to destroy with a request."""
@@ -165,8 +165,8 @@ class RequestStanding:
     @cached_property
     def with_parts(self) -> frozenset[str]:
         """The models whose owners do a part of the request."""
-        if self.request.method.partition(" ")[0] in STARTS_ONLY:
-            return frozenset(start.name for start in self.request.starts)
+        if is_exact(self.request) or self.request.method.partition(" ")[0] in STARTS_ONLY:
+            return announced(self.request, self.record)
         return frozenset((*self.affected, *self.auxiliary))
 
     @cached_property
@@ -222,14 +222,25 @@ class RequestStanding:
         return set(self.missing) & self.with_parts == self.newest_parts.keys()
 
     @property
+    def ready(self) -> tuple[str, ...]:
+        """The models that a member can have replaced while the request is open, in topological order.
+
+        In parallel all, once their parts are there.  In sequence, by an exact method, the models that need no
+        part, once their references are replaced.
+        """
+        if self.is_parallel:
+            return self.missing if self.is_complete else ()
+        if not is_exact(self.request):
+            return ()
+        return tuple(name for name in self.after_references(self.missing) if name not in self.with_parts)
+
+    @property
     def awaited(self) -> frozenset[str]:
         """The models that the request is about to replace; no new model may build on them until then.
 
         Empty before its first part is there, so that an unanswered request blocks no training.
         """
-        begun = self.stage is RequestStage.PARTLY or (
-            self.stage is RequestStage.OPEN and self.is_parallel and self.is_complete
-        )
+        begun = self.stage is RequestStage.PARTLY or (self.stage is RequestStage.OPEN and bool(self.ready))
         return frozenset(self.missing) if begun else frozenset()
 
     def due(self, account: Address) -> tuple[str, ...]:
@@ -246,7 +257,8 @@ class RequestStanding:
         """The models of an account whose parts the request waits for, now or later."""
         if not self.stage.is_open:
             return ()
-        return self._owned((name for name in self._unanswered if name not in self.emptied), account)
+        wanted = (name for name in self._unanswered if name in self.with_parts and name not in self.emptied)
+        return self._owned(wanted, account)
 
     @cached_property
     def emptied(self) -> frozenset[str]:
@@ -451,8 +463,12 @@ class RequestStanding:
 
     @property
     def withdraws(self) -> bool:
-        """Whether members withdraw models whose owners miss their time for a part."""
-        return self.rules.withdraws and (self.is_by_waves or not self.is_parallel)
+        """Whether members withdraw models whose owners miss their time for a part.
+
+        The owners whose parts an exact method needs are its signers, so it waits for them.
+        """
+        by_owners = not (self.is_parallel or is_exact(self.request))
+        return self.rules.withdraws and (self.is_by_waves or by_owners)
 
     @cached_property
     def _unanswered(self) -> tuple[str, ...]:
@@ -468,14 +484,13 @@ class RequestStanding:
     def _is_over(self) -> bool:
         """Whether the request's time has passed.
 
-        A parallel request has its deadline for parts, and the same time again for a decision on complete
-        parts.  A sequential one is over after its deadline, unless members withdraw the missing models.
+        A request has its deadline for parts, and the same time again for decisions that members can make.  A
+        sequential one has no end if members withdraw the missing models.
         """
-        if self.is_parallel:
-            late = self.now > self.filed.deadline
-            waits = self.is_complete or self.withdraws
-            return late and (not waits or self.now > self.filed.deadline + self.filed.blocks)
-        return not self.rules.withdraws and self.now > self.filed.deadline
+        if self.withdraws and not self.is_parallel:
+            return False
+        waits = bool(self.ready) or self.withdraws
+        return self.now > self.filed.deadline + self.filed.blocks * waits
 
     @property
     def _is_passed_on(self) -> bool:
@@ -484,7 +499,7 @@ class RequestStanding:
         Members recompute such a request and decide on it once.  The decision replaces every start, and leaves
         a descendant alone whose update is at most epsilon.
         """
-        if checked_by_members(self.request) is not Checked.RECOMPUTED:
+        if not is_passing(self.request):
             return False
         decided = all(self._has_answered(start.name) for start in self.request.starts)
         models = [self.record[name] for name in self.affected]

@@ -15,10 +15,13 @@ from blockful_py.verdicts.methods import caveat, exact_words, warning
 STARTS_ONLY = frozenset({"gradient_ascent"})
 """Methods that need only the starts' owners' data, since members recompute the other models.
 
-Other methods need the data of all affected owners.
+Other methods, except exact ones, need the data of all affected owners.
 """
 EXACT = frozenset({"subtract"})
-"""Methods whose results members recompute in both paradigms: bit for bit a federation without the data."""
+"""Methods whose results members recompute in both paradigms: bit for bit a federation without the data.
+
+They need data of the owners of samples to forget, and no others'.
+"""
 BY_OWNERS = frozenset({Checked.EXACT, Checked.REPLAYED, Checked.SPOT_CHECKED})
 """Checks that show the forgetting of each owner's part."""
 BY_WAVES = frozenset({"retrain_ahead"})
@@ -137,12 +140,21 @@ def by_waves(request: Request) -> bool:
     return request.method.partition(" ")[0] in BY_WAVES
 
 
+def is_exact(request: Request) -> bool:
+    """Whether members compute all new models by an exact method, but for the parts of samples' owners."""
+    return request.method.partition(" ")[0] in EXACT
+
+
+def is_passing(request: Request) -> bool:
+    """Whether members pass the starts' changes on to descendants, which may be left alone."""
+    return request.paradigm == Paradigm.PARALLEL and request.method.partition(" ")[0] in STARTS_ONLY
+
+
 def checked_by_members(request: Request) -> Checked:
     """How members check a request's results before they sign (`pipeline.review.methods`)."""
-    method = request.method.partition(" ")[0]
-    if method in EXACT and request.forget.level is not Level.SAMPLE:
+    if is_exact(request) and request.forget.level is not Level.SAMPLE:
         return Checked.EXACT
-    if method in EXACT or (request.paradigm == Paradigm.PARALLEL and method in STARTS_ONLY):
+    if is_exact(request) or is_passing(request):
         return Checked.RECOMPUTED
     return Checked.MEASURED if request.forget.level is Level.CLASS else Checked.ATTESTED
 

@@ -12,6 +12,10 @@ WORDS = "words"
 """The tokenizer without files: words hashed to ids."""
 
 
+REVEALED = "members and readers can read samples off its models (learning.reveals_samples)"
+"""What `reveals_samples` lets happen, in words."""
+
+
 @dataclass(frozen=True)
 class PrivacySettings(Section):
     """Differential privacy of training (DP-SGD), by the extra `privacy`.
@@ -102,8 +106,9 @@ class LearningSettings(TrainingSettings, DataOptions):
 
     Attributes:
         dataset, model: names (listed in docs/reference/learning.md), or package.module:object for custom
-            ones.  Model "analytic" forgets exactly, but single samples can be read off its published sums, so
-            only trusted members may hold the keys.
+            ones.  Model "analytic" forgets exactly, but single samples can be read off its published sums.
+        reveals_samples: members and readers can read samples off the models, and the owners agree to that;
+            model "analytic" needs it among machines.
         options: the model's own options, such as {norm = "group"}.
         root_factor: factor by which a model without references trains longer.
         increments: classes, or "all".  Each owner that holds such a class trains its models once more without
@@ -118,6 +123,7 @@ class LearningSettings(TrainingSettings, DataOptions):
 
     dataset: str = "digits"
     model: str = "cnn"
+    reveals_samples: bool = False
     options: dict[str, bool | int | float | str] = field(default_factory=dict)
     root_factor: Count = 3
     increments: tuple[Annotated[int, Range(ge=0)], ...] | Literal["all"] = ()

@@ -90,6 +90,11 @@ def _analytic(
 ) -> Iterator[str]:
     """The settings that mean nothing to models of sums, or are not built for them."""
     if learning.model != ANALYTIC:
+        if learning.reveals_samples:
+            yield (
+                "learning.reveals_samples is about the sums of learning.model 'analytic', and other models "
+                "have none: leave it out."
+            )
         return
     usual = LearningSettings()
     changed = [
@@ -114,10 +119,11 @@ def _analytic(
                 f"unlearning.{key} {method!r} changes the weights of networks, and learning.model 'analytic' "
                 "has sums: choose subtract, or leave it 'auto'."
             )
-    if committee.roster == "elected":
+    if committee.roster == "elected" and not learning.reveals_samples:
         yield (
-            "learning.model 'analytic' shows its sums, and with them its samples, to the members, so it is "
-            "for the laboratory: choose a network for a federation of machines (committee.roster 'elected')."
+            "learning.model 'analytic' shows its sums, and with them its samples, to members and readers: "
+            "choose a network for a federation of machines (committee.roster 'elected'), or say that its "
+            "owners agree to that (learning.reveals_samples = true)."
         )
 
 

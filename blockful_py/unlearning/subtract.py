@@ -14,13 +14,16 @@ from torch import Tensor
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.learning.models import Architecture
+from blockful_py.learning.data import UserData
+from blockful_py.learning.forget_sets import retained_after
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.sums import (
     CONSTANT,
     OWN,
     SHIFT,
     aggregate_sums,
     held,
+    is_part,
     no_sums,
     require_part,
     with_part,
@@ -28,6 +31,7 @@ from blockful_py.learning.sums import (
 )
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
+from blockful_py.settings.rules import ANALYTIC
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, outcome_of
@@ -53,7 +57,7 @@ class Subtract(AllAtOnce):
     review: ClassVar[Review] = Review.RECOMPUTED
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        require_kind(self.name, task.architecture)
+        require_kind(self.name, task.architecture.name)
         began, meter = perf_counter(), Meter()
         parts = _parts(task, meter)
         by_owner = task.forget.level is not Level.CLASS
@@ -78,20 +82,20 @@ class Subtraction:
     starts: tuple[str, ...]
 
 
-def require_kind(method: str, architecture: Architecture) -> None:
-    """Checks that a method fits an architecture: sums are only subtracted, which members recompute.
+def require_kind(method: str, model: str) -> None:
+    """Checks that a method fits `learning.model`: sums are only subtracted, which members recompute.
 
     Raises UnlearningError.
     """
-    if architecture.is_sums and method != Subtract.name:
+    if model == ANALYTIC and method != Subtract.name:
         raise UnlearningError(
-            f"method {method!r} changes the weights of a network; models of {architecture.name!r} are sums "
-            f"over samples: choose {Subtract.name}."
+            f"method {method!r} changes the weights of a network; models of {model!r} are sums over samples: "
+            f"choose {Subtract.name}."
         )
-    if method == Subtract.name and not architecture.is_sums:
+    if method == Subtract.name and model != ANALYTIC:
         raise UnlearningError(
-            f"method 'subtract' changes models of sums (learning.model = 'analytic'), not "
-            f"{architecture.name!r}: choose retrain_ahead or gradient_ascent."
+            f"method 'subtract' changes models of sums (learning.model = 'analytic'), not {model!r}: choose "
+            "retrain_ahead or gradient_ascent."
         )
 
 
@@ -180,8 +184,8 @@ def recompute_sums(
 
 def _require_less(name: str, old: Tensor, new: Tensor, most: int) -> None:
     lost = old.long() - new.long()
-    samples, rest = divmod(int(lost[:, -1].sum()), CONSTANT**2)
-    if int(lost.min()) < 0 or rest or not 1 <= samples <= most:
+    samples = int(lost[:, -1].sum()) // CONSTANT**2
+    if not (is_part(lost) and 1 <= samples <= most):
         raise UnlearningError(
             f"the announced part of {name} does not come from taking 1 to {most} samples out: it must have "
             "the sums of the rows that are kept."
@@ -196,8 +200,24 @@ def _parts(task: UnlearningTask, meter: Meter) -> dict[str, Tensor]:
     for name in task.starts:
         if not task.holds(name):
             continue
-        kept = task.retained(name)
         with meter.job(name) as work:
-            work.looked(len(kept))
-            parts[name] = task.architecture.sums(task.initial).learned(kept)[OWN]
+            work.looked(len(task.retained(name)))
+            network = task.architecture.sums(task.initial)
+            old = task.models[name].weights[OWN]
+            parts[name] = part_without(network, task.owner(name), task.forgets(name), old)
     return parts
+
+
+def part_without(network: Analytic, owner: UserData, forgets: Sequence[Forget], old: Tensor) -> Tensor:
+    """An owner's part, int32 (classes, E), without the samples that requests name.
+
+    Classes are left out as in the `old` part, since requests for them do not reach all models of an owner.
+
+    Args:
+        network: without sums.
+        forgets: this request's samples, and the data of earlier requests.
+    """
+    by_owner = [forget for forget in forgets if forget.level is not Level.CLASS]
+    part = network.learned(retained_after(owner, by_owner))[OWN]
+    part[old[:, -1] == 0] = 0
+    return part

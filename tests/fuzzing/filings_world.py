@@ -110,7 +110,7 @@ class FilingsWorld:
         self._told, self._catalogue = 0, Catalogue({}, InheritanceGraph.from_references({}))
         self.by_address = {account.address: account for account in self.accounts}
         self.docket = Docket(self, self, self, self, Rules(BLOCKS, withdraws=True))
-        self.admission = RequestAdmission(self, self.docket, attested=False, methods=())  # type: ignore[arg-type]
+        self.admission = RequestAdmission(self, self.docket, attested=False, methods=(), model="cnn")  # type: ignore[arg-type]
 
     # Reads of the docket and of the members' admission.
 

@@ -118,13 +118,20 @@ def test_settings_that_do_not_fit_together_are_refused(override: str, said: str)
         ),
         (("unlearning.parallel=gradient_ascent",), "has sums: choose subtract, or leave it 'auto'"),
         (("unlearning.sequential=retrain",), "has sums: choose subtract, or leave it 'auto'"),
-        (("committee.roster=elected",), "shows its sums, and with them its samples, to the members"),
+        (("committee.roster=elected",), "shows its sums, and with them its samples, to members and readers"),
     ],
 )
 def test_settings_that_mean_nothing_to_sums_are_refused(overrides: tuple[str, ...], said: str) -> None:
     assert said in refusal("learning.model=analytic", *overrides)
     plain = Settings.load(None, ("learning.model=analytic", "unlearning.parallel=subtract"))
     assert plain.learning.model == "analytic"
+
+
+def test_samples_are_revealed_by_sums_alone_and_where_owners_agree() -> None:
+    assert "is about the sums of learning.model 'analytic'" in refusal("learning.reveals_samples=true")
+    agreed = ("learning.model=analytic", "learning.reveals_samples=true")
+    assert "or say that its owners agree to that" not in refusal(*agreed, "committee.roster=elected")
+    assert Settings.load(None, agreed).learning.reveals_samples
 
 
 def test_a_graph_has_a_model_for_each_user() -> None:

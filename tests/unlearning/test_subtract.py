@@ -26,7 +26,7 @@ from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
-from blockful_py.learning.sums import BITS, OWN, SHIFT, held, total_of
+from blockful_py.learning.sums import BITS, OWN, SHIFT, held, require_part, total_of
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.settings import FederationSettings, TrainingSettings
@@ -372,6 +372,29 @@ def test_an_owner_that_takes_away_anothers_rows_is_refused() -> None:
         announced(federation, {"m0": lied, "m4": lied})
 
 
+def test_an_owner_that_takes_numbers_of_no_sample_away_is_refused() -> None:
+    """What one sample takes away is of rank 1; a single entry more is not."""
+    labels = samples(1).y.tolist()
+    row = next(row for row in (0, 1) if labels.count(labels[row]) > 1)
+    lied = dict(part_of(samples(1).at(torch.tensor([i for i in range(ROWS) if i != row]))))
+    entry = next(i for i in range(1, 9) if lied[OWN][labels[row], i])  # no square
+    lied[OWN][labels[row], entry] -= 1
+    require_part(lied[OWN])
+    with pytest.raises(UnlearningError, match="the announced part of m0"):
+        announced(Federation.grown(CHAIN), {"m0": lied, "m4": lied})
+
+
+def test_a_class_that_left_one_model_of_an_owner_stays_in_its_others() -> None:
+    """The owner trains on it no more, but its other model had it, and loses the named samples alone."""
+    grown = Federation.grown({"m0": (), "m4": ()})
+    label = int(samples(1).y[0])
+    after = grown.after(["m0"], Forget.of_classes([label]))
+    after = replace(after, earlier={name: (Forget.of_classes([label]),) for name in after.graph})
+    row = next(row for row, each in enumerate(samples(1).y.tolist()) if each != label)
+    last = after.after(["m0", "m4"], Forget.of_samples([(1, row)]))
+    assert label in held(last.models["m4"].weights) and label not in held(last.models["m0"].weights)
+
+
 def test_only_the_part_of_an_announced_start_counts() -> None:
     """What an owner announces as inherited is computed by the members themselves."""
     federation = Federation.grown(CHAIN)
@@ -392,13 +415,12 @@ def test_references_of_another_publication_are_refused() -> None:
 
 
 def test_methods_and_kinds_that_do_not_fit_are_refused() -> None:
-    cnn = Architecture("cnn", (1, 8, 8), 10)
-    require_kind("subtract", SMALL)
-    require_kind("gradient_ascent", cnn)
+    require_kind("subtract", "analytic")
+    require_kind("gradient_ascent", "cnn")
     with pytest.raises(UnlearningError, match="'gradient_ascent' changes the weights of a network"):
-        require_kind("gradient_ascent", SMALL)
+        require_kind("gradient_ascent", "analytic")
     with pytest.raises(UnlearningError, match="not 'cnn': choose retrain_ahead or gradient_ascent"):
-        require_kind("subtract", cnn)
+        require_kind("subtract", "cnn")
 
 
 def test_a_network_is_not_subtracted() -> None:

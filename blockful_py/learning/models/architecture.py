@@ -22,6 +22,7 @@ from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
 from blockful_py.learning.weights import Weights, detached
+from blockful_py.settings.rules import ANALYTIC
 
 Option = int | float | bool | str
 
@@ -63,7 +64,7 @@ class Architecture:
     @property
     def is_sums(self) -> bool:
         """Whether models are sums over samples (`learning.sums`), which no gradient trains."""
-        return self._builder() is Analytic
+        return self.name == ANALYTIC
 
     @property
     def parameter_count(self) -> int:

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
+from types import MappingProxyType
 
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import BlockfulError, RunError, UnlearningError
@@ -27,6 +28,7 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import CurrentIncrements
 from blockful_py.pipeline.jobs.redaction import Disclosed, Redactor
 from blockful_py.pipeline.jobs.spot_check import CheckableTraining
+from blockful_py.pipeline.jobs.sums import new_sums, new_sums_of_owner
 from blockful_py.pipeline.jobs.training import load_model, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
@@ -53,6 +55,7 @@ from blockful_py.unlearning.method import Method, Need
 from blockful_py.unlearning.proxy import balanced_proxy
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.retraining import aggregate_of
+from blockful_py.unlearning.subtract import Subtract
 from blockful_py.unlearning.task import UnlearningTask
 
 _log = logging.getLogger(__name__)
@@ -83,6 +86,8 @@ class OwnParts:
         """
         request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
+        if isinstance(method, Subtract):
+            return self._handed_on(status, catalogue, name, new_sums_of_owner(self._context, status, name))
         references = self._references(status, name)
         checkable = CheckableTraining.of(self._context, status, name, method)
         task = self._task(status, references, method, name, checkable)
@@ -103,10 +108,22 @@ class OwnParts:
                 "withdraw it once its owner's time is over; let it be checked (--disclose) to keep it."
             )
         disclosures = {} if shown is None else {name: shown}
+        return self._handed_on(status, catalogue, name, weights, disclosures, untrained)
+
+    def _handed_on(
+        self,
+        status: RequestStanding,
+        catalogue: Catalogue,
+        name: str,
+        weights: Weights,
+        disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
+        untrained: bool = False,
+    ) -> ModelNode:
+        """Hands in a model's new weights, or has it replaced."""
         if status.hands_in(name):
             return self._hand_in(status, catalogue, name, weights, disclosures, untrained)
         done = self._redactor.replace(
-            *(catalogue, {name: weights}, request, (name,)),
+            *(catalogue, {name: weights}, status.request, (name,)),
             disclosures=disclosures,
             untrained=(name,) * untrained,
         )
@@ -263,21 +280,25 @@ class PartCollector:
         self._redactor = Redactor(context, Counter(), Stopwatch())
 
     def replace(self, status: RequestStanding) -> None:
-        """Replaces the models of a parallel request, if any are left.  A job must be open.
+        """Replaces all models of a parallel request, or the next of a sequential one, if any are left.
 
-        Raises RunError while parts are missing, UnlearningError for a part that is unusable.
+        A job must be open.  Raises RunError while parts are missing, UnlearningError for a part that is
+        unusable.
         """
         request, record, left = status.request, status.record, status.missing
         if not left:
             return
-        if not (status.is_parallel and status.stage.is_open and status.is_complete):
+        if not (status.stage.is_open and status.ready):
             raise RunError(
                 f"request {status.number} is {status.stage} and waits for parts of {', '.join(left)}."
             )
         nodes = self._nodes(status.newest_parts)
         method = parse_method(request.method, self._context.run.allowed_code)
         follows: Mapping[str, Weights] = {}
-        if is_recomputable(method, Paradigm.PARALLEL):
+        if isinstance(method, Subtract):
+            next_ones = status.ready if status.is_parallel else status.ready[:1]
+            follows = new_sums(self._context, status, next_ones, nodes)
+        elif is_recomputable(method, Paradigm.PARALLEL):
             starts = tuple(start.name for start in request.starts)
             if not nodes.keys() >= set(starts):
                 raise RunError(f"request {status.number} is carried out in part: its decision comes first.")

@@ -110,7 +110,7 @@ def method_of(context: FederationContext, request: Request) -> Method:
     chosen = parse_method(request.method, context.run.allowed_code)
     paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
-    require_kind(chosen.name, context.setup.architecture)
+    require_kind(chosen.name, context.setup.architecture.name)
     known = range(context.setup.dataset.class_count)
     require_classes(request.forget.classes, known, "--class or unlearning.classes: the data")
     settings, machines = context.run.settings, context.run.party is not None
@@ -142,7 +142,7 @@ def circumstances_of(
     settings = context.run.settings
     graph = catalogue.graph
     affected = {*starts, *graph.descendants(starts)}
-    machines = context.run.party is not None
+    machines, sums = context.run.party is not None, context.setup.architecture.is_sums
     here = not machines and settings.learning.trainer is None
     outside = [catalogue[name] for name in graph.ancestors(affected) if name not in affected]
     known = here or not outside or bool(forget.owners())
@@ -161,8 +161,8 @@ def circumstances_of(
             name for name in asked if name not in emptied and catalogue[name].node.statement.samples is None
         ),
         machines=machines,
-        withdraws=machines and settings.unlearning.unanswered == "withdraw",
-        sums=context.setup.architecture.is_sums,
+        withdraws=machines and not sums and settings.unlearning.unanswered == "withdraw",
+        sums=sums,
     )
 
 

@@ -30,6 +30,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
+from blockful_py.record.parts import announced
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.unlearning.cost import Cost
@@ -165,7 +166,7 @@ class Unlearner:
         with together, self._stopwatch("unlearn"), failing:
             outcome = method.unlearn(task)
         pending = self._pending(catalogue, outcome.weights, request)
-        resigned = self._resigned(method, task)
+        resigned = self._resigned(catalogue, request, method, task)
         redaction = None
         if pending:
             chosen, shown = outcome.references, self._progress
@@ -193,7 +194,7 @@ class Unlearner:
         fresh: dict[str, Weights] = {}
         cost: Cost | None = None
         increments: IncrementsUsed | None = None
-        resigned = self._resigned(method, task)
+        resigned = self._resigned(catalogue, request, method, task)
         with self._progress.stage("unlearn model by model", len(task.affected())) as advance:
             for step in self._steps(request, method, task, fresh):
                 name, weights, cost, increments = step.name, step.weights, step.cost, step.increments
@@ -289,8 +290,11 @@ class Unlearner:
         return OnDemand(left, new.__getitem__)
 
     @staticmethod
-    def _resigned(method: Method, task: UnlearningTask) -> frozenset[str]:
-        return frozenset(task.affected() if Need.DESCENDANT_DATA in method.needs else task.starts)
+    def _resigned(
+        catalogue: Catalogue, request: Request, method: Method, task: UnlearningTask
+    ) -> frozenset[str]:
+        by_all = Need.DESCENDANT_DATA in method.needs
+        return frozenset(task.affected()) if by_all else announced(request, catalogue)
 
 
 def replaced_for(catalogue: Catalogue, request: Request) -> dict[str, ModelNode]:

@@ -17,6 +17,7 @@ from blockful_py.pipeline.review.methods import (
     require_parts,
     require_review,
 )
+from blockful_py.pipeline.review.sums import require_lines
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
@@ -25,6 +26,7 @@ from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.record.shown import by_waves
 from blockful_py.record.waves import longest_wait
 from blockful_py.types import Paradigm, RequestState
+from blockful_py.unlearning.subtract import require_kind
 
 UNREAD_BLOCKS = 7200
 """Blocks of the live chain's node after which a member dismisses a request whose file or method it lacks."""
@@ -61,18 +63,21 @@ class RequestAdmission:
         docket: Docket,
         attested: bool,
         methods: Collection[str],
+        model: str,
     ) -> None:
-        """Takes `attested` and `methods` as `ReviewSources` does."""
+        """Takes `attested` and `methods` as `ReviewSources` does; `model` is the name of the architecture."""
         self._participants = participants
         self._docket = docket
         self._attested = attested
         self._methods = methods
+        self._model = model
 
     @classmethod
     def of(cls, opened: OpenedRun) -> RequestAdmission:
         """The review of a party with this run."""
-        attested, methods = opened.settings.committee.attested, opened.run.allowed_code
-        return cls(opened.contracts.participants, opened.docket, attested, methods)
+        settings, methods = opened.settings, opened.run.allowed_code
+        attested, model = settings.committee.attested, settings.learning.model
+        return cls(opened.contracts.participants, opened.docket, attested, methods, model)
 
     def review(self, number: int, admitted: bool) -> None:
         """Checks that this member would decide the same about the request.  Raises RefusedError if not."""
@@ -150,10 +155,12 @@ class RequestAdmission:
         filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
+        require_kind(method.name, self._model)
         require_review(method, request.forget, Paradigm(request.paradigm), self._attested, True)
         require_parts(request, method, record.graph)
         require_starts(status)
         require_all_models(request, record)
+        require_lines(request, record)
         owners = {record[start.name].node.statement.owner for start in request.starts}
         require("0x" + filed.by.hex() in owners, "the account that filed it has not signed it")
         asked = request.typed()  # an owner may sign the same once more, with another nonce

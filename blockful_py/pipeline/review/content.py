@@ -49,6 +49,7 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
+from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import cid_string, parse_cid
@@ -347,7 +348,7 @@ class ContentReviewer:
         try:
             method = parse_method(request.method, self._sources.methods)
             require_paradigm(method, Paradigm(request.paradigm))
-            require_kind(method.name, self._architecture)
+            require_kind(method.name, self._architecture.name)
             sources, paradigm = self._sources, Paradigm(request.paradigm)
             require_review(method, request.forget, paradigm, sources.attested, sources.docket is not None)
         except BlockfulError as error:
@@ -370,10 +371,11 @@ class ContentReviewer:
     ) -> None:
         """Requires each new weight, bit for bit, to follow from the old ones and the announced starts."""
         starts = tuple(start.name for start in request.starts)
-        announced = self._announced(starts, proposed)
+        by_owners = announced_starts(request, catalogue)
+        announced = self._announced(by_owners, proposed)
         names = {each.node.name for each in proposed}
         if request.paradigm == Paradigm.PARALLEL:
-            missing = [name for name in starts if name not in announced]
+            missing = [name for name in starts if name in by_owners and name not in announced]
             require(not missing, f"{', '.join(missing)} would not be unlearned")
         digest = request.digest(self._live.chain_id, self._live.address)
         current = OnDemand(
@@ -406,8 +408,8 @@ class ContentReviewer:
         with refusing(f"the new weights of {proposed.node.name}"):
             return is_sealed(uri, weights, keys[uri])
 
-    def _announced(self, starts: Sequence[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
-        """The starts' new weights, which their owners sign and announce (Algorithm 1, line 3).
+    def _announced(self, starts: AbstractSet[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
+        """The new weights of these starts, which their owners sign and announce (Algorithm 1, line 3).
 
         They are in the live store, under the CIDs of the proposed nodes.  Owners send announcements to the
         committee, so reading them is no transfer (`Counter`).

@@ -11,7 +11,7 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.model_node import Request, canonical_json, parse_sample
-from blockful_py.record.shown import by_waves
+from blockful_py.record.shown import by_waves, is_exact
 from blockful_py.settings import UnlearningSettings
 from blockful_py.settings.rules import RETRAINING
 from blockful_py.types import Checked, Paradigm
@@ -144,7 +144,8 @@ def require_paradigm(method: Method, paradigm: Paradigm) -> None:
 def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> None:
     """Checks that each owner can do its part with only its own data.  Raises UnlearningError if not.
 
-    By waves an owner also needs the clean models of its references, which their owners hand in before.
+    By waves an owner also needs the clean models of its references, which their owners hand in before.  Of
+    sums `review.sums.require_lines` is the rule.
 
     `method`: the method that the request names.
     """
@@ -153,7 +154,7 @@ def require_parts(request: Request, method: Method, graph: InheritanceGraph) -> 
             "among machines an owner waits for the new versions of its references, not of all candidates, so "
             "references are not chosen again: ask with unlearning.references = 'kept'."
         )
-    if by_waves(request):
+    if by_waves(request) or is_exact(request):
         return
     paradigm = Paradigm(request.paradigm)
     together = sorted(method.needs & TOGETHER)

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
+from blockful_py.errors import UnlearningError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.fetched import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
+from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.subtract import Subtraction, recompute_sums
@@ -20,6 +22,27 @@ def subtraction_of(request: Request, catalogue: Catalogue) -> Subtraction:
     owners = {name: placed.node.statement.user for name, placed in catalogue.models.items()}
     starts = tuple(start.name for start in request.starts)
     return Subtraction(request.forget, catalogue.trained_from, owners, starts)
+
+
+def require_lines(request: Request, catalogue: Catalogue) -> None:
+    """Checks, among machines, that an owner of samples needs no other's new part for its own new models.
+
+    Raises UnlearningError if one of its starts inherits, in a parallel request, from another such owner's.
+    """
+    parts = announced_starts(request, catalogue)
+    if request.paradigm != Paradigm.PARALLEL:
+        return
+    users = {name: catalogue[name].node.statement.user for name in parts}
+    below = sorted(
+        name
+        for name in parts
+        if any(users[name] != users[each] for each in parts.intersection(catalogue.graph.ancestors([name])))
+    )
+    if below:
+        raise UnlearningError(
+            f"{', '.join(below)} inherits from a start of another owner of samples, whose new part its owner "
+            "does not have yet: take the sequential paradigm, or one request after the other."
+        )
 
 
 def recomputed_sums(

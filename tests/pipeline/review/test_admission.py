@@ -138,6 +138,7 @@ def test_a_request_with_many_owners_is_filed_by_one_of_them(court: Court) -> Non
         ({"method": 'retrain {"no_such_setting":1}'}, "no_such_setting"),
         ({"method": "retrain {"}, "not a method"),
         ({"method": "clean_increments {}"}, "more than each owner's own data"),
+        ({"method": "subtract {}"}, "changes models of sums"),
         ({"paradigm": Paradigm.PARALLEL, "method": "retrain {}"}, "works in paradigm"),
         ({"paradigm": Paradigm.PARALLEL, "clients": (1,), "classes": ()}, "user 1 owns no start"),
     ],

@@ -19,13 +19,13 @@ from blockful_py.record.model_node import Request, Start
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Method
-from blockful_py.unlearning.registry import FOR_SUMS, METHODS
+from blockful_py.unlearning.registry import METHODS
 
 PAGE = Path(__file__).parents[3] / "docs/explanation/machines.md"
 GRAPH = InheritanceGraph.from_references({"r1": (), "r2": ("r1",)})
 FORGETS = (Forget.of_classes([3]), Forget.of_clients([1]), Forget.of_samples([(1, 0)]))
 REFUSED = {
-    "learning": {"increments": [3], "model": "analytic"},
+    "learning": {"increments": [3]},
     "unlearning": {"references": "chosen again", "clients": [1], "samples": ["1:0"]},
 }
 """A value of each setting that machines refuse."""
@@ -52,7 +52,7 @@ def asked(forget: Forget, paradigm: Paradigm, method: Method) -> Request:
 
 def review(method: Method, forget: Forget, paradigm: Paradigm, machines: bool) -> str:
     """How the results are checked, or "no"."""
-    if forget.level not in method.levels or (machines and method.name in FOR_SUMS):
+    if forget.level not in method.levels:
         return "no"
     try:
         if machines:

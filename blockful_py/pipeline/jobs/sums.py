@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New models of sums among machines (`learning.sums`): a leader's, and an owner's part.
+
+A request for a class or a client needs nobody's data, so a member computes all new models and the others
+compute them again.  Owners of samples make new parts from the rows that they keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import torch
+
+from blockful_py.errors import UnlearningError
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.sums import OWN
+from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand
+from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.review.sums import subtraction_of
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request_state import RequestStanding
+from blockful_py.unlearning.subtract import part_without, subtracted
+
+
+def new_sums(
+    context: FederationContext,
+    status: RequestStanding,
+    names: Sequence[str],
+    handed_in: Mapping[str, ModelNode],
+) -> Mapping[str, Weights]:
+    """The new state dicts of `names`, in topological order, that nobody handed in.
+
+    Whether the parts are right is the members' review, whose refusal others see.
+
+    Raises as `subtracted`, and StorageError or KeyDestroyedError for weights that cannot be read.
+    """
+    announced = context.weights.on_demand([node.weights for node in handed_in.values()])
+    parts = {name: announced[node.weights][OWN] for name, node in handed_in.items()}
+    asked = subtraction_of(status.request, status.record)
+    new = subtracted(asked, names, current_sums(context, status), parts)
+    return OnDemand((name for name in names if name not in handed_in), new.__getitem__)
+
+
+def new_sums_of_owner(context: FederationContext, status: RequestStanding, name: str) -> Weights:
+    """The new state dict of a start whose owner, the one user here, has samples to forget.
+
+    In parallel the owner's starts may inherit from each other: the models between them are computed too.
+
+    Raises UnlearningError if earlier requests took the samples already, otherwise as `subtracted`.
+    """
+    (user,) = context.setup.users
+    record, request = status.record, status.request
+    own = [each for each in status.with_parts if record[each].node.statement.user == user.index]
+    earlier = context.history.earlier_forgets([record[each] for each in own], request)
+    network = context.setup.architecture.sums(initial_weights(context.setup.federation))
+    old, parts = current_sums(context, status), {}
+    for each in own:
+        before = old[each][OWN]
+        parts[each] = part_without(network, user, (request.forget, *earlier[each]), before)
+        if torch.equal(parts[each], before):
+            raise UnlearningError(
+                f"{each} has forgotten {request.forget} before: there is nothing left to take out of it."
+            )
+    names = [name]
+    if status.is_parallel:
+        above = set(record.graph.ancestors([name]))
+        names = [each for each in status.affected if each == name or each in above]
+    asked = subtraction_of(request, record)
+    return subtracted(asked, names, old, parts)[name]
+
+
+def current_sums(context: FederationContext, status: RequestStanding) -> Mapping[str, Weights]:
+    """The current state dicts of the models that a request affects, and of their references."""
+    record = status.record
+    names = {*status.affected, *chain.from_iterable(map(record.graph.references, status.affected))}
+    uris = {name: record[name].node.weights for name in names}
+    weights = context.weights.on_demand([*uris.values()])
+    return OnDemand(names, lambda name: weights[uris[name]])
