@@ -9,14 +9,14 @@
 The selections follow from the commitments (Fiat and Shamir), so they are fixed after the shares.  Shares of
 members whose checks pass, but off a polynomial of degree below t in any number and prime, differ from the
 sums of a selection with probability 1/2 at least.  So does the sum of numbers of which one is no difference
-of two numbers below the bound: of two selections that differ in it, one sum at most is in the bound.  Each check
+of two numbers below the bound: of two selections that differ in it, one sum at most is in it.  Each check
 holds in all primes with the same selection, so that a number passes only if it is the same in all of them.
 A dealer that tries h hashes succeeds with probability h 2^-80.
 
 A number stated to have b bits, among m, is thereby shown to be below 2^(b + log2 m + 41) in size: `slack`.
 All uses of dealt numbers must hold for these sizes.  The sums show nothing else: their masks are 2^40 times
-as large, and their polynomials are random.  (After Atapoor, Baghery, Cozzo and Pedersen, "VSS from Distributed
-ZK Proofs and Applications", 2023, with sums of selections in place of their proofs.)
+as large, and their polynomials are random.  (After Atapoor, Baghery, Cozzo and Pedersen, "VSS from
+Distributed ZK Proofs and Applications", 2023, with sums of selections in place of their proofs.)
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from blockful_py.crypto.sharing.dealing import HIDING, Dealing, Kind, Proof, Share, slack
-from blockful_py.crypto.sharing.residues import Array, Residues, scale
+from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint, scale
 from blockful_py.crypto.sharing.rounds import Protocol, Sent
 from blockful_py.crypto.sharing.shamir import opened
 from blockful_py.errors import CheaterError
@@ -95,7 +95,7 @@ def divided(seat: Seat, local: Array, bits: int, primes: int, use: str) -> Proto
         )
     high = max(0, bits + 1 + HIDING - scale(primes).bit_length() + 1)
     kinds = (Kind(shape, high), Kind(shape, 31 * primes), Kind(shape, None))
-    rules = Dealing(field, seat.threshold, seat.size, seat.context + use.encode(), kinds)
+    rules = Dealing(field, seat.threshold, seat.size, fingerprint(seat.context, use.encode()), kinds)
     numbers = [
         field.random_below((size,), *divmod(high, 31), seat.rng),
         field.random_below((size,), primes, 0, seat.rng),
