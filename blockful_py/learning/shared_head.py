@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The head of a model whose sums are shared among members, solved without opening them.
 
-`Plan` fixes all sizes from public numbers: features, samples of each class, factors of the graph.  With
+`HeadPlan` fixes all sizes from public numbers: features, samples of each class, factors of the graph.  With
 `A = nu M / D_a`, whose eigenvalues lie in (0, 1], since traces of sums are at most 255^2 F a sample,
 
     X <- X (alpha I - beta A X)         makes X near A^-1: eigenvalues y of A X become y (alpha - beta y)
@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from blockful_py.crypto.sharing.products import Seat, divided, divided_bits, error_bits, open_sums
+from blockful_py.crypto.sharing.products import Shareholder, divided, divided_bits, error_bits, open_sums
 from blockful_py.crypto.sharing.residues import Array, Residues, primes_above, scale
 from blockful_py.crypto.sharing.rounds import Protocol
 from blockful_py.errors import LearningError
@@ -41,7 +41,7 @@ OPENED = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class HeadPlan:
     """Public numbers of a solve. "
     f"
     Attributes:
@@ -142,7 +142,7 @@ class Plan:
         return error_bits(size, self.threshold)
 
 
-def shared_head(seat: Seat, plan: Plan, total: Array, use: str) -> Protocol[Head]:
+def shared_head(holder: Shareholder, plan: HeadPlan, total: Array, use: str) -> Protocol[Head]:
     """Opens the head, and nothing else, of a model of which members have shares (k, classes, E) of T_y. "
     f"
     Args:
@@ -156,7 +156,7 @@ def shared_head(seat: Seat, plan: Plan, total: Array, use: str) -> Protocol[Head
         CheaterError: members whose messages fail verification.
         CryptoError: shares are wrong, and whose cannot be told.
     """
-    field = seat.field
+    field = holder.field
     if field.count < plan.primes:
         raise LearningError(
             f"this model's head needs {plan.primes} primes, and its sums are shared modulo {field.count}: "
@@ -164,33 +164,33 @@ def shared_head(seat: Seat, plan: Plan, total: Array, use: str) -> Protocol[Head
         )
     matrix, right = equations(field, total, plan.counts, plan.shift)
     matrix, right = field.scaled(matrix, plan.factor), field.scaled(right, plan.factor)
-    inverse = yield from _inverse(seat, plan, matrix, use)
+    inverse = yield from _inverse(holder, plan, matrix, use)
     found = np.zeros_like(right)
     for i, (bits, drop, product_bits) in enumerate(plan.refinements):
         rest = field.reduced(field.scaled(right, scale(HEAD)) - field.matmul(matrix, found))
-        rest = yield from divided(seat, rest, bits, drop, f"{use}, remainder {i}")
+        rest = yield from divided(holder, rest, bits, drop, f"{use}, remainder {i}")
         step = field.matmul(inverse, rest)
         step = yield from divided(
-            seat, step, product_bits, plan.width + INVERSE - drop, f"{use}, correction {i}"
+            holder, step, product_bits, plan.width + INVERSE - drop, f"{use}, correction {i}"
         )
         found = field.reduced(found + step)
     bits = scale(HEAD).bit_length() + plan.head_bits
-    found = yield from divided(seat, found, bits, HEAD - OPENED, f"{use}, head")
-    head = yield from open_sums(seat, found, seat.threshold - 1)
+    found = yield from divided(holder, found, bits, HEAD - OPENED, f"{use}, head")
+    head = yield from open_sums(holder, found, holder.threshold - 1)
     return rounded(field.centred(head), scale(HEAD) // scale(HEAD - OPENED))
 
 
-def _inverse(seat: Seat, plan: Plan, matrix: Array, use: str) -> Protocol[Array]:
+def _inverse(holder: Shareholder, plan: HeadPlan, matrix: Array, use: str) -> Protocol[Array]:
     """Shares (k, F, F) of X in a fixed point of D_INVERSE."""
-    field = seat.field
+    field = holder.field
     identity = np.eye(plan.features, dtype=np.int64)
     found = field.scaled(np.broadcast_to(identity, matrix.shape), scale(INVERSE))
     ax_bits, x_bits = plan.inverse_bits
     for i, (alpha, beta) in enumerate(plan.steps):
-        ax = yield from divided(seat, field.matmul(matrix, found), ax_bits, plan.width, f"{use}, A X {i}")
+        ax = yield from divided(holder, field.matmul(matrix, found), ax_bits, plan.width, f"{use}, A X {i}")
         public = _diagonal(field, identity, int(alpha * 2**52) * scale(INVERSE) >> 52)
         change = field.reduced(public - beta * ax)
-        found = yield from divided(seat, field.matmul(found, change), x_bits, INVERSE, f"{use}, X {i}")
+        found = yield from divided(holder, field.matmul(found, change), x_bits, INVERSE, f"{use}, X {i}")
     return found
 
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blockful_py.crypto.sharing.dealing import Dealing, Kind
-from blockful_py.crypto.sharing.products import Seat
+from blockful_py.crypto.sharing.dealing import Dealing, Numbers
+from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
 from blockful_py.crypto.sharing.rounds import Protocol
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models.ridge import Head, features_of
-from blockful_py.learning.shared_head import Plan, shared_head
+from blockful_py.learning.shared_head import HeadPlan, shared_head
 from blockful_py.learning.sums import CONSTANT
 
 PART_BITS = 31
@@ -46,7 +46,7 @@ class SharedSums:
         struck: classes that were forgotten, by model.
     """
 
-    seat: Seat
+    holder: Shareholder
     graph: InheritanceGraph
     classes: int
     entries: int
@@ -77,8 +77,8 @@ class SharedSums:
     def head(self, name: str, use: str) -> Protocol[Head]:
         """Opens a model's head, with the other members.  Raises as `shared_head`."""
         own = self.sums(name)
-        plan = Plan(features_of(self.entries), own.counts, own.shift, self.seat.threshold)
-        return shared_head(self.seat, plan, own.share, f"{name}, {use}")
+        plan = HeadPlan(features_of(self.entries), own.counts, own.shift, self.holder.threshold)
+        return shared_head(self.holder, plan, own.share, f"{name}, {use}")
 
     def _added(self, name: str, found: Mapping[str, Shared]) -> Shared:
         references = [found[each] for each in self.graph.references(name)]
@@ -87,10 +87,10 @@ class SharedSums:
         terms = [(each, shift - bits - each.shift) for each in references]
         if name in self.parts:
             terms.append((self.parts[name], shift))
-        total = np.zeros((self.seat.field.count, self.classes, self.entries), np.int64)
+        total = np.zeros((self.holder.field.count, self.classes, self.entries), np.int64)
         counts = [0] * self.classes
         for each, by in terms:
-            total = self.seat.field.reduced(total + self.seat.field.scaled(each.share, 1 << by))
+            total = self.holder.field.reduced(total + self.holder.field.scaled(each.share, 1 << by))
             counts = [count + (more << by) for count, more in zip(counts, each.counts, strict=True)]
         gone = sorted(self.struck.get(name, ()))
         total[:, gone] = 0
@@ -98,14 +98,14 @@ class SharedSums:
         return Shared(total, tuple(counts), shift)
 
 
-def rules(seat: Seat, shape: tuple[int, int], name: str) -> Dealing:
+def rules(holder: Shareholder, shape: tuple[int, int], name: str) -> Dealing:
     """The rules by which the owner of the model `name` deals its part, (classes, E)."""
     return Dealing(
-        seat.field,
-        seat.threshold,
-        seat.size,
-        fingerprint(seat.context, name.encode()),
-        (Kind(shape, PART_BITS),),
+        holder.field,
+        holder.threshold,
+        holder.size,
+        fingerprint(holder.context, name.encode()),
+        (Numbers(shape, PART_BITS),),
     )
 
 

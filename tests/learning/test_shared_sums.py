@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.sharing.products import Seat
+from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Residues
 from blockful_py.crypto.sharing.rounds import together
 from blockful_py.errors import LearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models.ridge import Head, head_of
-from blockful_py.learning.shared_head import Plan
+from blockful_py.learning.shared_head import HeadPlan
 from blockful_py.learning.shared_sums import Shared, SharedSums, numbers_of, rules
 from blockful_py.learning.sums import (
     CONSTANT,
@@ -54,8 +54,8 @@ def part(name: str, rows: Collection[int] = range(ROWS), spread: int = 25) -> ND
 def committee(graph: Graph, parts: Parts, seed: int = 0) -> dict[int, SharedSums]:
     made = {}
     for j in range(1, SIZE + 1):
-        seat = Seat(j, THRESHOLD, SIZE, FIELD, b"tests", SeededRng(seed.to_bytes(4, "big"), j))
-        made[j] = SharedSums(seat, InheritanceGraph.from_references(graph), CLASSES, ENTRIES)
+        holder = Shareholder(j, THRESHOLD, SIZE, FIELD, b"tests", SeededRng(seed.to_bytes(4, "big"), j))
+        made[j] = SharedSums(holder, InheritanceGraph.from_references(graph), CLASSES, ENTRIES)
     for name, each in parts.items():
         deal(made, name, each)
     return made
@@ -63,7 +63,7 @@ def committee(graph: Graph, parts: Parts, seed: int = 0) -> dict[int, SharedSums
 
 def deal(members: Mapping[int, SharedSums], name: str, dealt: NDArray[np.int32]) -> None:
     """An owner deals a part, and members check their shares before they keep them."""
-    dealing = rules(members[1].seat, dealt.shape, name)
+    dealing = rules(members[1].holder, dealt.shape, name)
     numbers, counts = numbers_of(dealt, FIELD)
     proof, shares = dealing.deal(0, [numbers], SeededRng(b"owner", name))
     for j, member in members.items():
@@ -172,9 +172,9 @@ def test_the_largest_parts_have_heads() -> None:
 
 
 def test_a_field_too_small_is_refused() -> None:
-    plan = Plan(FEATURES, (3, 3, 3), 0, THRESHOLD)
-    seat = Seat(1, THRESHOLD, SIZE, Residues(plan.primes - 1), b"", SeededRng(b""))
-    member = SharedSums(seat, InheritanceGraph.from_references({"r1": ()}), CLASSES, ENTRIES)
+    plan = HeadPlan(FEATURES, (3, 3, 3), 0, THRESHOLD)
+    holder = Shareholder(1, THRESHOLD, SIZE, Residues(plan.primes - 1), b"", SeededRng(b""))
+    member = SharedSums(holder, InheritanceGraph.from_references({"r1": ()}), CLASSES, ENTRIES)
     member.take("r1", Shared(np.zeros((plan.primes - 1, CLASSES, ENTRIES), np.int64), (3, 3, 3)))
     with pytest.raises(LearningError, match=f"needs {plan.primes} primes, .* modulo {plan.primes - 1}"):
         next(member.head("r1", "first"))
@@ -182,11 +182,11 @@ def test_a_field_too_small_is_refused() -> None:
 
 def test_the_plan_is_bounded() -> None:
     """Chebyshev's steps bring every eigenvalue from the least possible one to 1, and the field holds all."""
-    plan = Plan(129, (140,) * 10, 0, THRESHOLD)
+    plan = HeadPlan(129, (140,) * 10, 0, THRESHOLD)
     eigenvalues = np.geomspace(plan.least * plan.factor / 2**62, 1, 1000)
     for alpha, beta in plan.steps:
         eigenvalues = eigenvalues * (alpha - beta * eigenvalues)
         assert eigenvalues.max() <= 1 + 1e-12
     assert eigenvalues.min() > 1 - 2.0**-16
-    primes = [Plan(129, (140 << shift,) * 10, shift, THRESHOLD).primes for shift in (0, 6, 40)]
+    primes = [HeadPlan(129, (140 << shift,) * 10, shift, THRESHOLD).primes for shift in (0, 6, 40)]
     assert primes == [11, 11, 11]

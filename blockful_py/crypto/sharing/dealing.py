@@ -43,7 +43,7 @@ BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Kind:
+class Numbers:
     """Numbers dealt together: their shape, and their bits; None for any residues."""
 
     shape: tuple[int, ...]
@@ -65,7 +65,7 @@ def slack(size: int) -> int:
 
 
 @dataclass(frozen=True)
-class Proof:
+class DealingProof:
     """To everyone: a commitment for each member, and sums of selections, int64 (kinds, 80, t, k)."""
 
     commitments: tuple[bytes, ...]
@@ -73,7 +73,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Share:
+class DealtShares:
     """To one member: shares of numbers and of masks, by kind, int64 (k, size) and (k, 80)."""
 
     numbers: tuple[Array, ...]
@@ -95,21 +95,23 @@ class Dealing:
     threshold: int
     size: int
     context: bytes
-    kinds: tuple[Kind, ...]
+    kinds: tuple[Numbers, ...]
 
     def __post_init__(self) -> None:
         most = max((each.sum_bits for each in self.kinds if each.bits is not None), default=0)
         if self.field.modulus >> (most + 1) == 0:
             raise ValueError(f"expected a field above {most + 1} bits: use more primes")
 
-    def deal(self, dealer: int, numbers: Sequence[Array], rng: Rng) -> tuple[Proof, dict[int, Share]]:
+    def deal(
+        self, dealer: int, numbers: Sequence[Array], rng: Rng
+    ) -> tuple[DealingProof, dict[int, DealtShares]]:
         """Shares by member of residues (k, size) of each kind, and the proof."""
         polynomials = [polynomial(self.field, each, self.threshold - 1, rng) for each in numbers]
         masks = [
             polynomial(self.field, self._mask(each, rng), self.threshold - 1, rng) for each in self.kinds
         ]
         shares = {
-            member: Share(
+            member: DealtShares(
                 tuple(evaluate(self.field, each, member) for each in polynomials),
                 tuple(evaluate(self.field, each, member) for each in masks),
                 rng(32),
@@ -127,9 +129,9 @@ class Dealing:
             )
             for i, (coefficients, hidden) in enumerate(zip(polynomials, masks, strict=True))
         ]
-        return Proof(commitments, np.stack(sums)), shares
+        return DealingProof(commitments, np.stack(sums)), shares
 
-    def checks_out(self, dealer: int, proof: Proof, member: int, share: Share) -> bool:
+    def checks_out(self, dealer: int, proof: DealingProof, member: int, share: DealtShares) -> bool:
         """Whether the shares of a member are the committed ones, and agree with the sums."""
         if not self.is_formed(share) or share.commitment() != proof.commitments[member - 1]:
             return False
@@ -139,7 +141,7 @@ class Dealing:
                 return False
         return True
 
-    def is_bounded(self, proof: Proof) -> bool:
+    def is_bounded(self, proof: DealingProof) -> bool:
         """Whether the proof has its form, and the sums, which are the same for all, are in their bounds."""
         shape = (len(self.kinds), SELECTIONS, self.threshold, self.field.count)
         formed = (
@@ -156,7 +158,7 @@ class Dealing:
                     return False
         return True
 
-    def is_formed(self, share: Share) -> bool:
+    def is_formed(self, share: DealtShares) -> bool:
         k = self.field.count
         if len(share.numbers) != len(self.kinds) or len(share.masks) != len(self.kinds):
             return False
@@ -167,7 +169,7 @@ class Dealing:
         )
 
     def complaints(
-        self, member: int, proofs: Mapping[int, Proof], shares: Mapping[int, Share]
+        self, member: int, proofs: Mapping[int, DealingProof], shares: Mapping[int, DealtShares]
     ) -> tuple[int, ...]:
         """Dealers whose shares to this member are missing or fail the checks.
 
@@ -183,9 +185,9 @@ class Dealing:
 
     def settle(
         self,
-        proofs: Mapping[int, Proof],
+        proofs: Mapping[int, DealingProof],
         complaints: Mapping[int, Sequence[int]],
-        answers: Mapping[int, Mapping[int, Share]],
+        answers: Mapping[int, Mapping[int, DealtShares]],
     ) -> None:
         """Checks the shares that dealers showed to everyone, by dealer and accuser.
 
@@ -203,7 +205,7 @@ class Dealing:
         if wrong:
             raise CheaterError(sorted(wrong), "the shares dealt")
 
-    def _mask(self, kind: Kind, rng: Rng) -> Array:
+    def _mask(self, kind: Numbers, rng: Rng) -> Array:
         if kind.bits is None:
             return self.field.random((SELECTIONS,), rng)
         primes, bits = divmod(kind.sum_bits - 1, 31)

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from blockful_py.crypto.sharing.dealing import HIDING, Dealing, Kind, Proof, Share, slack
+from blockful_py.crypto.sharing.dealing import HIDING, Dealing, DealingProof, DealtShares, Numbers, slack
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint, scale
 from blockful_py.crypto.sharing.rounds import Protocol, Sent
 from blockful_py.crypto.sharing.shamir import opened
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Seat:
+class Shareholder:
     """A member's place: index 1 to n, threshold t, the field, the use, and the source of its secrets. "
     f"
     Raises ValueError: t is below 2, or n below 3t - 2, so that t - 1 liars could go undetected.
@@ -74,7 +74,7 @@ def divided_bits(size: int, threshold: int, bits: int) -> int:
     return bits + HIDING + slack(size) + threshold.bit_length() + 4
 
 
-def divided(seat: Seat, local: Array, bits: int, primes: int, use: str) -> Protocol[Array]:
+def divided(holder: Shareholder, local: Array, bits: int, primes: int, use: str) -> Protocol[Array]:
     """Shares of degree t - 1 of about v / D_s, from shares (k, ...) of degree 2t - 2 or less of v. "
     f"
     Args:
@@ -87,57 +87,57 @@ def divided(seat: Seat, local: Array, bits: int, primes: int, use: str) -> Proto
         CryptoError: shares are wrong, and whose cannot be told.
         ValueError: the field is too small.
     """
-    shape, field = local.shape[1:], seat.field
+    shape, field = local.shape[1:], holder.field
     size = int(np.prod(shape, dtype=np.int64))
-    if field.modulus >> divided_bits(size, seat.threshold, bits) == 0:
+    if field.modulus >> divided_bits(size, holder.threshold, bits) == 0:
         raise ValueError(
-            f"expected a field of {divided_bits(size, seat.threshold, bits)} bits: use more primes"
+            f"expected a field of {divided_bits(size, holder.threshold, bits)} bits: use more primes"
         )
     high = max(0, bits + 1 + HIDING - scale(primes).bit_length() + 1)
-    kinds = (Kind(shape, high), Kind(shape, 31 * primes), Kind(shape, None))
-    rules = Dealing(field, seat.threshold, seat.size, fingerprint(seat.context, use.encode()), kinds)
+    kinds = (Numbers(shape, high), Numbers(shape, 31 * primes), Numbers(shape, None))
+    rules = Dealing(field, holder.threshold, holder.size, fingerprint(holder.context, use.encode()), kinds)
     numbers = [
-        field.random_below((size,), *divmod(high, 31), seat.rng),
-        field.random_below((size,), primes, 0, seat.rng),
-        field.random((size,), seat.rng),
+        field.random_below((size,), *divmod(high, 31), holder.rng),
+        field.random_below((size,), primes, 0, holder.rng),
+        field.random((size,), holder.rng),
     ]
-    dealers = [(sum(use.encode()) + i) % seat.size + 1 for i in range(seat.threshold)]
-    h, lows, g = yield from shared(seat, rules, numbers if seat.index in dealers else None, dealers)
+    dealers = [(sum(use.encode()) + i) % holder.size + 1 for i in range(holder.threshold)]
+    h, lows, g = yield from shared(holder, rules, numbers if holder.index in dealers else None, dealers)
     base = scale(primes)
-    raised = field.scaled(g, seat.index ** (seat.threshold - 1))
+    raised = field.scaled(g, holder.index ** (holder.threshold - 1))
     mask = field.reduced(field.scaled(h, base) + lows + raised).reshape(local.shape)
     up = max(0, bits - base.bit_length() + 1)  # o = D_s 2^up is at least 2^bits
     offset = field.of(base << up).reshape(-1, *([1] * len(shape)))
-    z = yield from open_sums(seat, field.reduced(local + mask + offset), 2 * seat.threshold - 2)
+    z = yield from open_sums(holder, field.reduced(local + mask + offset), 2 * holder.threshold - 2)
     known = field.floor(z, primes) - field.of(1 << up).reshape(-1, *([1] * len(shape)))
     return field.reduced(known - h.reshape(local.shape))
 
 
 def shared(
-    seat: Seat, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
+    holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
 ) -> Protocol[tuple[Array, ...]]:
     """Shares (k, size) of the sums of all dealers' numbers, by kind; `numbers` are the member's own. "
     f"
     Raises CheaterError: dealers whose messages fail verification.
     """
-    proof, shares = rules.deal(seat.index, numbers, seat.rng) if numbers is not None else (None, {})
+    proof, shares = rules.deal(holder.index, numbers, holder.rng) if numbers is not None else (None, {})
     got = yield Sent(proof, shares)
-    proofs: dict[int, Proof] = {each: got.public[each] for each in dealers}
-    mine: dict[int, Share] = {each: got.private[each] for each in dealers if each in got.private}
-    told = yield Sent(rules.complaints(seat.index, proofs, mine))
+    proofs: dict[int, DealingProof] = {each: got.public[each] for each in dealers}
+    mine: dict[int, DealtShares] = {each: got.private[each] for each in dealers if each in got.private}
+    told = yield Sent(rules.complaints(holder.index, proofs, mine))
     complaints: Mapping[int, tuple[int, ...]] = told.public
     if any(complaints.values()):
-        accusers = [member for member, accused in complaints.items() if seat.index in accused]
+        accusers = [member for member, accused in complaints.items() if holder.index in accused]
         heard = yield Sent({member: shares[member] for member in accusers if member in shares})
         rules.settle(proofs, complaints, heard.public)
-        mine |= {each: heard.public[each][seat.index] for each in complaints[seat.index]}
+        mine |= {each: heard.public[each][holder.index] for each in complaints[holder.index]}
     return tuple(
         rules.field.reduced(sum((mine[each].numbers[i] for each in dealers), start=np.zeros(1, np.int64)))
         for i in range(len(rules.kinds))
     )
 
 
-def open_sums(seat: Seat, share: Array, degree: int) -> Protocol[Array]:
+def open_sums(holder: Shareholder, share: Array, degree: int) -> Protocol[Array]:
     """Opens shares (k, ...) to everyone.  Raises CheaterError or CryptoError for wrong ones."""
     got = yield Sent(share)
     found: dict[int, Any] = {
@@ -145,9 +145,9 @@ def open_sums(seat: Seat, share: Array, degree: int) -> Protocol[Array]:
         for member, each in got.public.items()
         if isinstance(each, np.ndarray) and each.shape == share.shape and each.dtype == np.int64
     }
-    if missing := sorted({*range(1, seat.size + 1)} - {*found}):
+    if missing := sorted({*range(1, holder.size + 1)} - {*found}):
         raise CheaterError(missing, "a share of a sum to open")
-    value, wrong = opened(seat.field, found, degree, seat.liars)
+    value, wrong = opened(holder.field, found, degree, holder.liars)
     if wrong:
         raise CheaterError(wrong, "a share of a sum to open")
     return value

@@ -33,14 +33,14 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Received:
+class Inbox:
     """Messages to a member in a round, by sender, its own among them."""
 
     public: Mapping[int, Any]
     private: Mapping[int, Any]
 
 
-Protocol = Generator[Sent, Received, T]
+Protocol = Generator[Sent, Inbox, T]
 
 
 @dataclass
@@ -63,7 +63,7 @@ def together(protocols: Mapping[int, Protocol[T]], traffic: Traffic | None = Non
     """
     traffic = Traffic() if traffic is None else traffic
     done: dict[int, T] = {}
-    inbox: dict[int, Received | None] = dict.fromkeys(protocols)
+    inbox: dict[int, Inbox | None] = dict.fromkeys(protocols)
     try:
         while len(done) < len(protocols):
             sent: dict[int, Sent] = {}
@@ -82,10 +82,10 @@ def together(protocols: Mapping[int, Protocol[T]], traffic: Traffic | None = Non
     return done
 
 
-def _delivered(sent: Mapping[int, Sent]) -> dict[int, Received | None]:
+def _delivered(sent: Mapping[int, Sent]) -> dict[int, Inbox | None]:
     public = {member: each.public for member, each in sent.items()}
     return {
-        member: Received(
+        member: Inbox(
             public, {one: each.private[member] for one, each in sent.items() if member in each.private}
         )
         for member in sent

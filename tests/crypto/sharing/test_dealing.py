@@ -12,23 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.sharing.dealing import SELECTIONS, Dealing, Kind, Proof, Share, slack
+from blockful_py.crypto.sharing.dealing import SELECTIONS, Dealing, DealingProof, DealtShares, Numbers, slack
 from blockful_py.crypto.sharing.residues import Array, Residues
 from blockful_py.crypto.sharing.shamir import interpolate
 from blockful_py.errors import CheaterError
 
 FIELD = Residues(5)
 THRESHOLD, SIZE = 2, 4
-KINDS = (Kind((2, 3), 20), Kind((4,), None))
+KINDS = (Numbers((2, 3), 20), Numbers((4,), None))
 RULES = Dealing(FIELD, THRESHOLD, SIZE, b"tests", KINDS)
 NUMBERS = [FIELD.of(np.arange(6)), FIELD.random((4,), SeededRng(b"residues"))]
 
 
-def dealt(numbers: list[Array], seed: int = 0, rules: Dealing = RULES) -> tuple[Proof, dict[int, Share]]:
+def dealt(
+    numbers: list[Array], seed: int = 0, rules: Dealing = RULES
+) -> tuple[DealingProof, dict[int, DealtShares]]:
     return rules.deal(1, numbers, SeededRng(seed.to_bytes(4, "big")))
 
 
-def found_out(proof: Proof, shares: dict[int, Share]) -> set[int]:
+def found_out(proof: DealingProof, shares: dict[int, DealtShares]) -> set[int]:
     """The members that complain, or all if everybody sees it."""
     if not RULES.is_bounded(proof):
         return {*shares}
@@ -59,7 +61,9 @@ def test_a_number_that_is_another_in_one_prime_is_found_out() -> None:
         assert found_out(*dealt([numbers, NUMBERS[1]])) == {1, 2, 3, 4}
 
 
-def recommitted(shares: dict[int, Share], change: Callable[[Share], Share]) -> tuple[Proof, dict[int, Share]]:
+def recommitted(
+    shares: dict[int, DealtShares], change: Callable[[DealtShares], DealtShares]
+) -> tuple[DealingProof, dict[int, DealtShares]]:
     """Member 3's share changed before the dealer commits, proves and deals."""
 
     cheated = {**shares, 3: change(shares[3])}
@@ -70,13 +74,13 @@ def recommitted(shares: dict[int, Share], change: Callable[[Share], Share]) -> t
         at = {j: RULES._sum((1, i), commitments, s.numbers[i], s.masks[i]).T for j, s in honest.items()}
         zero, one = interpolate(FIELD, at, 0), interpolate(FIELD, at, 1)
         sums.append(np.stack([zero.T, FIELD.reduced(one - zero).T], 1))
-    return Proof(commitments, np.stack(sums)), cheated
+    return DealingProof(commitments, np.stack(sums)), cheated
 
 
 def test_a_share_off_the_polynomial_is_found_out_by_its_member() -> None:
     _, shares = dealt(NUMBERS)
 
-    def change(share: Share) -> Share:
+    def change(share: DealtShares) -> DealtShares:
         numbers = share.numbers[0].copy()
         numbers[2, 5] ^= 1
         return replace(share, numbers=(numbers, share.numbers[1]))
@@ -106,7 +110,7 @@ def test_shares_and_proofs_are_bound_to_each_other() -> None:
     ],
     ids=["short", "floats", "negative", "a commitment less", "an empty commitment"],
 )
-def test_malformed_proofs_are_refused(change: Callable[[Proof], Proof]) -> None:
+def test_malformed_proofs_are_refused(change: Callable[[DealingProof], DealingProof]) -> None:
     proof, shares = dealt(NUMBERS)
     broken = change(proof)
     with pytest.raises(CheaterError, match="the proof of shares dealt from member\\(s\\) 1 "):

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.sharing.products import Seat, divided, divided_bits, error_bits, open_sums
+from blockful_py.crypto.sharing.products import Shareholder, divided, divided_bits, error_bits, open_sums
 from blockful_py.crypto.sharing.residues import Array, Residues, scale
-from blockful_py.crypto.sharing.rounds import Protocol, Received, Sent, Traffic, together
+from blockful_py.crypto.sharing.rounds import Inbox, Protocol, Sent, Traffic, together
 from blockful_py.crypto.sharing.shamir import evaluate, opened, polynomial
 from blockful_py.errors import CheaterError, CryptoError
 
@@ -25,9 +25,9 @@ BITS = 100
 SIZES = [(2, 4), (3, 7)]
 
 
-def seats(threshold: int, size: int, seed: int = 0) -> dict[int, Seat]:
+def holders(threshold: int, size: int, seed: int = 0) -> dict[int, Shareholder]:
     return {
-        j: Seat(j, threshold, size, FIELD, b"tests", SeededRng(seed.to_bytes(4, "big"), j))
+        j: Shareholder(j, threshold, size, FIELD, b"tests", SeededRng(seed.to_bytes(4, "big"), j))
         for j in range(1, size + 1)
     }
 
@@ -43,8 +43,8 @@ def products(
     """Each member's protocol of a matrix product, divided by D_s."""
     a, b = shared(left, threshold, size, seed), shared(right, threshold, size, seed + 1)
     return {
-        j: divided(seat, FIELD.matmul(a[j], b[j]), BITS, primes, "product")
-        for j, seat in seats(threshold, size, seed).items()
+        j: divided(holder, FIELD.matmul(a[j], b[j]), BITS, primes, "product")
+        for j, holder in holders(threshold, size, seed).items()
     }
 
 
@@ -54,7 +54,7 @@ def lying(protocol: Protocol[Array], turn: int, lie: Callable[[Sent], Sent]) -> 
     try:
         while True:
             turn -= 1
-            got: Received = yield lie(sent) if turn == 0 else sent
+            got: Inbox = yield lie(sent) if turn == 0 else sent
             sent = protocol.send(got)
     except StopIteration as stop:
         result: Array = stop.value
@@ -126,10 +126,9 @@ def test_a_wrong_share_of_a_product_is_found_out(liar: int) -> None:
 
 def test_a_wrong_share_of_a_sum_is_named() -> None:
     shares = shared(LEFT, 2, 4)
-    protocols = {j: open_sums(seat, shares[j], 1) for j, seat in seats(2, 4).items()}
-    lie = replace(Sent(), public=shares[3])
+    protocols = {j: open_sums(holder, shares[j], 1) for j, holder in holders(2, 4).items()}
     for broken in (replace(Sent(), public=shares[3]), Sent(b"x"), Sent(shares[2][:1])):
-        protocols = {j: open_sums(seat, shares[j], 1) for j, seat in seats(2, 4).items()}
+        protocols = {j: open_sums(holder, shares[j], 1) for j, holder in holders(2, 4).items()}
         with pytest.raises(CheaterError, match="a share of a sum to open from member\\(s\\) 2 ") as error:
             together({**protocols, 2: lying(protocols[2], 1, partial(changed_to, broken))})
         assert error.value.members == (2,)
@@ -203,9 +202,9 @@ def test_a_dealer_may_shift_a_quotient_as_far_as_stated_and_no_further() -> None
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Residues, "random_below", large)
         protocols = {
-            j: module.divided(seat, each, 5, 1, "one")
-            for (j, seat), each in zip(
-                seats(2, 4).items(), shared(np.array([9], object), 2, 4).values(), strict=True
+            j: module.divided(holder, each, 5, 1, "one")
+            for (j, holder), each in zip(
+                holders(2, 4).items(), shared(np.array([9], object), 2, 4).values(), strict=True
             )
         }
         found = together(protocols)
@@ -215,19 +214,19 @@ def test_a_dealer_may_shift_a_quotient_as_far_as_stated_and_no_further() -> None
 
 def test_few_members_and_small_fields_are_refused() -> None:
     with pytest.raises(ValueError, match="6 members detect 1 liars in products of shares, not 2: use 7"):
-        Seat(1, 3, 6, FIELD, b"", SeededRng(b""))
+        Shareholder(1, 3, 6, FIELD, b"", SeededRng(b""))
     with pytest.raises(ValueError, match="a threshold from 2"):
-        Seat(1, 1, 4, FIELD, b"", SeededRng(b""))
+        Shareholder(1, 1, 4, FIELD, b"", SeededRng(b""))
     local = shared(LEFT, 2, 4)[1]
     most = next(bits for bits in range(300) if FIELD.modulus >> divided_bits(4, 2, bits) == 0)
     with pytest.raises(ValueError, match="use more primes"):
-        next(divided(seats(2, 4)[1], local, most, 1, "p"))
-    next(divided(seats(2, 4)[1], local, most - 1, 1, "p"))
+        next(divided(holders(2, 4)[1], local, most, 1, "p"))
+    next(divided(holders(2, 4)[1], local, most - 1, 1, "p"))
 
 
 def test_traffic_is_counted() -> None:
     shares = shared(LEFT, 2, 4)
     traffic = Traffic()
-    together({j: open_sums(seat, shares[j], 1) for j, seat in seats(2, 4).items()}, traffic)
+    together({j: open_sums(holder, shares[j], 1) for j, holder in holders(2, 4).items()}, traffic)
     assert traffic.rounds == 1
     assert traffic.sent == dict.fromkeys(range(1, 5), 3 * 4 * FIELD.count * 4)
