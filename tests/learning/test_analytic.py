@@ -69,7 +69,7 @@ logits = outputs(network.module(weights, cpu).eval(), data.test.x)
 for part in (to_bytes(weights), feature_map((64,), 128)(rows).tobytes(), logits.numpy().tobytes()):
     print(hashlib.sha256(part).hexdigest()[:12])
 """
-DIGESTS = ["af63fb67b51b", "6d74562af724", "75ac9f94375d"]
+DIGESTS = ["af63fb67b51b", "6d74562af724", "e7dd2a51646e"]
 """SHA-256 of the sums, of a table's features and of all logits; they stand for all other machines."""
 
 NO_VECTORS = {
