@@ -36,7 +36,7 @@ from blockful_py.learning.federation import FederationSpec, TrainedModel, train_
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.ridge import head_of
 from blockful_py.learning.partitions import Division, partition
-from blockful_py.learning.sums import means_of
+from blockful_py.learning.sums import SHIFT, total_of
 from blockful_py.learning.weights import Weights, equal, to_bytes
 from blockful_py.settings import DataOptions, FederationSettings, TrainingSettings
 from blockful_py.unlearning.registry import create_method
@@ -110,8 +110,8 @@ def sums(spec: FederationSpec, users: Sequence[UserData], data: Dataset) -> Row:
     left = asked(spec, models, users, STARTS[:1], Forget.of_clients([CLIENT]))
     gone, client_seconds = timed(lambda: dict(subtract.unlearn(left).weights))
     again = create_method("retrain").unlearn(left).weights
-    heads, head_seconds = timed(lambda: [head_of(means_of(each)) for each in new.values()])
-    gold = [head_of(means_of(never[name])) for name in new]
+    heads, head_seconds = timed(lambda: [head_of(total_of(each), int(each[SHIFT])) for each in new.values()])
+    gold = [head_of(total_of(never[name]), int(never[name][SHIFT])) for name in new]
     same = [a.tobytes() == b.tobytes() and s == t for (a, s), (b, t) in zip(heads, gold, strict=True)]
     return {
         **accuracy_of(task, new, data),

@@ -141,18 +141,6 @@ def held(weights: Mapping[str, Tensor]) -> tuple[int, ...]:
     return tuple(torch.nonzero((own > 0) | (inherited > 0).any(0)).flatten().tolist())
 
 
-def means_of(weights: Mapping[str, Tensor]) -> NDArray[np.float64]:
-    """Computes `T_y / 2^e_y` rounded to float64, (classes, E), with the same bits everywhere.
-
-    Every word is converted, scaled by a power of two and added; only conversion and addition round.
-    """
-    total, shift = total_of(weights), int(weights[SHIFT])
-    value = np.zeros(total.shape[1:])
-    for i in reversed(range(WORDS)):
-        value += np.ldexp(total[i].astype(np.float64), i * BITS - shift)
-    return value
-
-
 def require_bounds(weights: Mapping[str, Tensor]) -> None:
     """Checks the numbers of a model that somebody else made.  Raises LearningError."""
     own, inherited, shift = weights[OWN], weights[INHERITED], int(weights[SHIFT])

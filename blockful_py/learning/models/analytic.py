@@ -12,7 +12,16 @@ from blockful_py.errors import LearningError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.models.random_features import feature_map
 from blockful_py.learning.models.ridge import head_of
-from blockful_py.learning.sums import CONSTANT, held, means_of, no_sums, part_of, require_bounds, with_part
+from blockful_py.learning.sums import (
+    CONSTANT,
+    SHIFT,
+    held,
+    no_sums,
+    part_of,
+    require_bounds,
+    total_of,
+    with_part,
+)
 
 SHARPNESS = 8.0 / CONSTANT
 """Logits of a unit of the head's output, which is 255 for a class and 0 for the others."""
@@ -83,7 +92,7 @@ class Analytic(nn.Module):
     def _solved(self) -> tuple[NDArray[np.float64], int, list[int]]:
         state = self.state_dict()
         require_bounds(state)
-        return *head_of(means_of(state)), list(held(state))
+        return *head_of(total_of(state), int(state[SHIFT])), list(held(state))
 
 
 def _forget_head(module: nn.Module, _: object) -> None:

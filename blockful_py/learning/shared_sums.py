@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of sums (`learning.sums`) of which each member has a share, and which members add up and scale
+alone.
+
+A member keeps its shares of owners' parts, and the counts of their samples by class, which are public.  All
+sums of models follow from these and the graph.  So forgetting is a change of parts: a class is struck out of
+the reached models, a client's parts are dropped, and an owner of forgotten samples deals its new part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockful_py.crypto.sharing.dealing import Dealing, Numbers
+from blockful_py.crypto.sharing.products import Shareholder
+from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
+from blockful_py.crypto.sharing.rounds import Protocol
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.learning.models.ridge import Head, features_of
+from blockful_py.learning.shared_head import HeadPlan, shared_head
+from blockful_py.learning.sums import CONSTANT
+
+PART_BITS = 31
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A member's share of the sums of a model, (k, classes, E), their counts by class, and the shift e_y."""
+
+    share: Array
+    counts: tuple[int, ...]
+    shift: int = 0
+
+
+@dataclass
+class SharedSums:
+    """One member's shares of the parts of a federation's models.
+
+    Attributes:
+        graph: references of all models.
+        parts: shares of the parts of models whose owners have samples.
+        struck: classes that were forgotten, by model.
+    """
+
+    holder: Shareholder
+    graph: InheritanceGraph
+    classes: int
+    entries: int
+    parts: dict[str, Shared] = field(default_factory=dict)
+    struck: dict[str, frozenset[int]] = field(default_factory=dict)
+
+    def take(self, name: str, part: Shared) -> None:
+        """Keeps a checked share of a model's part, in place of an earlier one."""
+        self.parts[name] = part
+
+    def forget_clients(self, names: Collection[str]) -> None:
+        """Drops the parts of these models, which are all of the clients'."""
+        for name in names:
+            self.parts.pop(name, None)
+
+    def forget_classes(self, starts: Sequence[str], classes: Collection[int]) -> None:
+        """Strikes classes out of the models from `starts` on."""
+        for name in {*starts, *self.graph.descendants(starts)}:
+            self.struck[name] = self.struck.get(name, frozenset()) | frozenset(classes)
+
+    def sums(self, name: str) -> Shared:
+        """The member's share of T_y, `2^e_y s_y + sum over r of 2^(e_y - k - e_r) T_r`."""
+        found: dict[str, Shared] = {}
+        for each in (*self.graph.ancestors([name]), name):
+            found[each] = self._added(each, found)
+        return found[name]
+
+    def head(self, name: str, use: str) -> Protocol[Head]:
+        """Opens a model's head, with the other members.  Raises as `shared_head`."""
+        own = self.sums(name)
+        plan = HeadPlan(features_of(self.entries), own.counts, own.shift, self.holder.threshold)
+        return shared_head(self.holder, plan, own.share, f"{name}, {use}")
+
+    def _added(self, name: str, found: Mapping[str, Shared]) -> Shared:
+        references = [found[each] for each in self.graph.references(name)]
+        bits = (len(references) - 1).bit_length() if references else 0
+        shift = bits + max((each.shift for each in references), default=0)
+        terms = [(each, shift - bits - each.shift) for each in references]
+        if name in self.parts:
+            terms.append((self.parts[name], shift))
+        total = np.zeros((self.holder.field.count, self.classes, self.entries), np.int64)
+        counts = [0] * self.classes
+        for each, by in terms:
+            total = self.holder.field.reduced(total + self.holder.field.scaled(each.share, 1 << by))
+            counts = [count + (more << by) for count, more in zip(counts, each.counts, strict=True)]
+        gone = sorted(self.struck.get(name, ()))
+        total[:, gone] = 0
+        counts = [0 if label in gone else count for label, count in enumerate(counts)]
+        return Shared(total, tuple(counts), shift)
+
+
+def rules(holder: Shareholder, shape: tuple[int, int], name: str) -> Dealing:
+    """The rules by which the owner of the model `name` deals its part, (classes, E)."""
+    return Dealing(
+        holder.field,
+        holder.threshold,
+        holder.size,
+        fingerprint(holder.context, name.encode()),
+        (Numbers(shape, PART_BITS),),
+    )
+
+
+def numbers_of(part: NDArray[np.int32], field: Residues) -> tuple[Array, tuple[int, ...]]:
+    """Residues (k, classes E) of an owner's part (classes, E) to deal, and its samples by class."""
+    return field.of(part.reshape(-1)), tuple(int(each) // CONSTANT**2 for each in part[:, -1])

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heads opened from shared sums are the heads of these sums, and after requests of sums without the data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from blockful_py.crypto.randomness import SeededRng
+from blockful_py.crypto.sharing.products import Shareholder
+from blockful_py.crypto.sharing.residues import Residues
+from blockful_py.crypto.sharing.rounds import together
+from blockful_py.errors import LearningError
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.learning.models.ridge import Head, head_of
+from blockful_py.learning.shared_head import HeadPlan
+from blockful_py.learning.shared_sums import Shared, SharedSums, numbers_of, rules
+from blockful_py.learning.sums import (
+    CONSTANT,
+    SHIFT,
+    aggregate_sums,
+    no_sums,
+    part_of,
+    total_of,
+    with_part,
+    without_classes,
+)
+from blockful_py.learning.weights import Weights
+
+CLASSES, FEATURES, ROWS = 3, 7, 9
+ENTRIES = FEATURES * (FEATURES + 1) // 2
+THRESHOLD, SIZE = 2, 4
+FIELD = Residues(11)
+Graph = Mapping[str, tuple[str, ...]]
+Parts = Mapping[str, NDArray[np.int32]]
+GRAPH: Graph = {"r1": (), "r2": (), "r3": ("r1", "r2"), "r4": ("r1", "r2", "r3"), "r5": ("r3",)}
+
+
+def part(name: str, rows: Collection[int] = range(ROWS), spread: int = 25) -> NDArray[np.int32]:
+    random = np.random.default_rng([*name.encode()])
+    labels = np.arange(ROWS) % CLASSES
+    centres = random.integers(0, 200, (CLASSES, FEATURES))
+    features = np.clip(centres[labels] + random.normal(0, spread, (ROWS, FEATURES)), 0, CONSTANT).round()
+    features[:, -1] = CONSTANT
+    kept = [*rows]
+    return part_of(features[kept], labels[kept].astype(np.int64), CLASSES)
+
+
+def committee(graph: Graph, parts: Parts, seed: int = 0) -> dict[int, SharedSums]:
+    made = {}
+    for j in range(1, SIZE + 1):
+        holder = Shareholder(j, THRESHOLD, SIZE, FIELD, b"tests", SeededRng(seed.to_bytes(4, "big"), j))
+        made[j] = SharedSums(holder, InheritanceGraph.from_references(graph), CLASSES, ENTRIES)
+    for name, each in parts.items():
+        deal(made, name, each)
+    return made
+
+
+def deal(members: Mapping[int, SharedSums], name: str, dealt: NDArray[np.int32]) -> None:
+    """An owner deals a part, and members check their shares before they keep them."""
+    dealing = rules(members[1].holder, dealt.shape, name)
+    numbers, counts = numbers_of(dealt, FIELD)
+    proof, shares = dealing.deal(0, [numbers], SeededRng(b"owner", name))
+    for j, member in members.items():
+        assert dealing.is_bounded(proof) and dealing.checks_out(0, proof, j, shares[j])
+        member.take(name, Shared(shares[j].numbers[0].reshape(-1, *dealt.shape), counts))
+
+
+def clear(graph: Graph, parts: Parts, struck: Mapping[str, Collection[int]]) -> dict[str, Weights]:
+    """State dicts of a federation in which the sums are seen by all."""
+    models: dict[str, Weights] = {}
+    for name, references in graph.items():
+        start = (
+            aggregate_sums([models[each] for each in references]) if references else no_sums(CLASSES, ENTRIES)
+        )
+        own = parts.get(name, np.zeros((CLASSES, ENTRIES), np.int32))
+        models[name] = without_classes(with_part(start, own), struck.get(name, ()))
+    return models
+
+
+def require_equal(members: Mapping[int, SharedSums], models: Mapping[str, Weights], use: str) -> None:
+    for name, weights in models.items():
+        expected = head_of(total_of(weights), int(weights[SHIFT]))
+        opened = together({j: member.head(name, use) for j, member in members.items()})
+        for found in opened.values():
+            require_same(found, expected)
+
+
+def require_same(found: Head, expected: Head) -> None:
+    assert found[1] == expected[1]
+    assert np.array_equal(found[0], expected[0])
+
+
+PARTS = {name: part(name) for name in GRAPH}
+
+
+def test_opened_heads_are_the_heads_of_the_sums() -> None:
+    require_equal(committee(GRAPH, PARTS), clear(GRAPH, PARTS, {}), "first")
+
+
+def test_a_class_struck_out_was_never_there() -> None:
+    members = committee(GRAPH, PARTS)
+    for member in members.values():
+        member.forget_classes(["r3"], [1])
+    random = {name: [1] for name in ("r3", "r4", "r5")}
+    struck = clear(GRAPH, PARTS, random)
+    require_equal(members, struck, "second")
+    without = {
+        name: each * (np.arange(CLASSES) != 1)[:, None].astype(np.int32) for name, each in PARTS.items()
+    }
+    never = clear(GRAPH, without, {})
+    assert not members[1].sums("r4").share[:, 1].any()
+    for name in ("r3", "r5"):  # all ancestors' samples of the class are gone from them
+        require_same(
+            together({j: member.head(name, "again") for j, member in members.items()})[1],
+            head_of(total_of(never[name]), int(never[name][SHIFT])),
+        )
+
+
+def test_a_client_dropped_was_never_there() -> None:
+    members = committee(GRAPH, PARTS)
+    for member in members.values():
+        member.forget_clients(["r1", "r4"])
+    left = {name: each for name, each in PARTS.items() if name not in ("r1", "r4")}
+    models = clear(GRAPH, left, {})
+    del models["r1"]
+    require_equal(members, models, "second")
+    with pytest.raises(LearningError, match="a model without samples has no head"):
+        next(members[1].head("r1", "second"))
+
+
+def test_samples_taken_out_were_never_there() -> None:
+    members = committee(GRAPH, PARTS)
+    kept = part("r1", [0, 1, 3, 4, 5, 7, 8])
+    deal(members, "r1", kept)
+    require_equal(members, clear(GRAPH, {**PARTS, "r1": kept}, {}), "second")
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_any_graph_of_any_parts(data: st.DataObject) -> None:
+    """Also of collinear features, and of numbers of samples that are far apart."""
+    count = data.draw(st.integers(1, 4))
+    names = [f"r{i}" for i in range(count)]
+    graph = {
+        name: tuple(data.draw(st.lists(st.sampled_from(names[:i]), unique=True, max_size=3)) if i else ())
+        for i, name in enumerate(names)
+    }
+    parts = {
+        name: part(
+            name,
+            data.draw(st.sets(st.integers(0, ROWS - 1), min_size=1)),
+            data.draw(st.sampled_from([0, 1, 200])),
+        )
+        for name in names
+    }
+    members = committee(graph, parts, data.draw(st.integers(0, 2**16)))
+    require_equal(members, clear(graph, parts, {}), "property")
+
+
+def test_the_largest_parts_have_heads() -> None:
+    """Of 33,025 samples of a class whose features are all 255: the largest eigenvalue meets its bound."""
+    full = np.zeros((CLASSES, ENTRIES), np.int32)
+    full[:2] = 33_025 * CONSTANT**2
+    members = committee({"r1": ()}, {"r1": full})
+    require_equal(members, clear({"r1": ()}, {"r1": full}, {}), "largest")
+
+
+def test_a_field_too_small_is_refused() -> None:
+    plan = HeadPlan(FEATURES, (3, 3, 3), 0, THRESHOLD)
+    holder = Shareholder(1, THRESHOLD, SIZE, Residues(plan.primes - 1), b"", SeededRng(b""))
+    member = SharedSums(holder, InheritanceGraph.from_references({"r1": ()}), CLASSES, ENTRIES)
+    member.take("r1", Shared(np.zeros((plan.primes - 1, CLASSES, ENTRIES), np.int64), (3, 3, 3)))
+    with pytest.raises(LearningError, match=f"needs {plan.primes} primes, .* modulo {plan.primes - 1}"):
+        next(member.head("r1", "first"))
+
+
+def test_the_plan_is_bounded() -> None:
+    """Chebyshev's steps bring every eigenvalue from the least possible one to 1, and the field holds all."""
+    plan = HeadPlan(129, (140,) * 10, 0, THRESHOLD)
+    eigenvalues = np.geomspace(plan.least * plan.factor / 2**62, 1, 1000)
+    for alpha, beta in plan.steps:
+        eigenvalues = eigenvalues * (alpha - beta * eigenvalues)
+        assert eigenvalues.max() <= 1 + 1e-12
+    assert eigenvalues.min() > 1 - 2.0**-16
+    primes = [HeadPlan(129, (140 << shift,) * 10, shift, THRESHOLD).primes for shift in (0, 6, 40)]
+    assert primes == [11, 11, 11]
