@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-import torch
-
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.sums import OWN
@@ -63,7 +61,7 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
     parts = {
         each: part_without(network, user, (request.forget, *earlier[each]), old[each][OWN]) for each in own
     }
-    if all(torch.equal(part, old[each][OWN]) for each, part in parts.items()):
+    if all(part.equal(old[each][OWN]) for each, part in parts.items()):
         raise UnlearningError(
             f"{name} has forgotten {request.forget} before: there is nothing left to take out of it."
         )
