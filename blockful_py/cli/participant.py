@@ -34,7 +34,6 @@ from blockful_py.committee.service.duties import Duties
 from blockful_py.errors import SettingsError
 from blockful_py.names import called
 from blockful_py.participant.task import MODULE
-from blockful_py.settings.learning import REVEALED
 
 if TYPE_CHECKING:
     from blockful_py.keys.reader_keys import ReaderKeys
@@ -264,8 +263,7 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             if (done := catalogue[model].node.redaction) and (claims := done.claims) and claims.is_loss
         }
         stages = {each.number: each.stage for each in requests}
-        revealed = [REVEALED] * participant.run.settings.learning.reveals_samples
-        warnings = [*revealed, *CasesFile(party, keys).warnings(date.today(), stages)]
+        warnings = [*participant.warnings, *CasesFile(party, keys).warnings(date.today(), stages)]
         document = {
             "participant": participant.user,
             "name": name,

@@ -30,6 +30,7 @@ from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_state import Filed, RequestStage
+from blockful_py.settings.learning import REVEALED
 from blockful_py.settings.limits import OwnerLimits
 from blockful_py.types import RequestState
 
@@ -151,6 +152,11 @@ class ParticipantService(Closable):
     def user(self) -> int:
         """The participant's number."""
         return self.party.user or 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Rules of the federation that its owner has to know."""
+        return (REVEALED,) if self.run.settings.learning.reveals_samples else ()
 
     def catalogue(self) -> Catalogue:
         """The current models."""

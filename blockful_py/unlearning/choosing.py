@@ -125,7 +125,5 @@ def _loss(method: str, now: Circumstances) -> str | None:
     if now.withdraws and method in (Retrain.name, RetrainAhead.name):
         return f"{names} was trained on this data alone, and is withdrawn"
     instead = f"{RetrainAhead.name} withdraws it" if now.withdraws else "Build no further model on it"
-    return (
-        f"{names} was trained on this data alone, and is left with initial weights or "
-        f"noise, no better than chance. {instead}"
-    )
+    left = "without sums" if now.sums else "with initial weights or noise"
+    return f"{names} was trained on this data alone, and is left {left}, no better than chance. {instead}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -167,29 +168,38 @@ def recompute_sums(
 
     Raises:
         UnlearningError: as `subtracted`; or an announced part has numbers that it did not have before, or
-            loses no sample, or more than the request names.
+            loses no sample, unless requests for classes took them before, or more than the request names.
         LearningError: an announced part is no sum over samples.
     """
     parts: dict[str, Tensor] = {}
     if asked.forget.level is Level.SAMPLE:
-        rows = [user for user, _ in asked.forget.samples]
-        for name in names:
-            user = asked.owners[name]
-            if user in rows and name in announced:
-                require_part(announced[name][OWN])
-                _require_less(name, old[name][OWN], announced[name][OWN], rows.count(user))
-                parts[name] = announced[name][OWN]
+        rows = Counter(user for user, _ in asked.forget.samples)
+        for user, most in rows.items():
+            names_of = [name for name in names if asked.owners[name] == user and name in announced]
+            own = {name: announced[name][OWN] for name in names_of}
+            _require_losses(own, old, most)
+            parts |= own
     return subtracted(asked, names, old, parts)
 
 
-def _require_less(name: str, old: Tensor, new: Tensor, most: int) -> None:
-    lost = old.long() - new.long()
-    samples = int(lost[:, -1].sum()) // CONSTANT**2
-    if not (is_part(lost) and 1 <= samples <= most):
-        raise UnlearningError(
-            f"the announced part of {name} does not come from taking 1 to {most} samples out: it must have "
-            "the sums of the rows that are kept."
-        )
+def _require_losses(parts: Mapping[str, Tensor], old: Mapping[str, Weights], most: int) -> None:
+    """Checks an owner's new parts: each loses a sample, unless it has lost their classes before."""
+    lost = {name: old[name][OWN].long() - part.long() for name, part in parts.items()}
+    gone = {label for loss in lost.values() for label in _classes(loss)}
+    for name, part in parts.items():
+        require_part(part)
+        samples = int(lost[name][:, -1].sum()) // CONSTANT**2
+        spared = gone and gone.isdisjoint(_classes(old[name][OWN]))
+        if not (is_part(lost[name]) and (0 if spared else 1) <= samples <= most):
+            raise UnlearningError(
+                f"the announced part of {name} does not come from taking 1 to {most} samples out: it must "
+                "have the sums of the rows that are kept."
+            )
+
+
+def _classes(part: Tensor) -> tuple[int, ...]:
+    """Classes of which a part has samples, or a sum below 0."""
+    return tuple(torch.nonzero(part[:, -1]).flatten().tolist())
 
 
 def _parts(task: UnlearningTask, meter: Meter) -> dict[str, Tensor]:

@@ -59,6 +59,9 @@ def test_a_subtraction_has_no_caveat() -> None:
         advice = advise("subtract", replace(CLASS, level=level, sums=True))
         assert "exact given the graph" in str(advice.reason)
         assert advice.caveat is None
+    leaves = replace(CLASS, level=Level.CLIENT, sums=True, machines=True, emptied=("r1",))
+    loss = str(advise("subtract", leaves).loss)
+    assert "r1 was trained on this data alone, and is left without sums" in loss
 
 
 def test_another_method_has_no_reason() -> None:

@@ -26,7 +26,7 @@ from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
-from blockful_py.learning.sums import BITS, OWN, SHIFT, held, require_part, total_of
+from blockful_py.learning.sums import BITS, CONSTANT, OWN, SHIFT, held, require_part, total_of
 from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.settings import FederationSettings, TrainingSettings
@@ -393,6 +393,10 @@ def test_a_class_that_left_one_model_of_an_owner_stays_in_its_others() -> None:
     row = next(row for row, each in enumerate(samples(1).y.tolist()) if each != label)
     last = after.after(["m0", "m4"], Forget.of_samples([(1, row)]))
     assert label in held(last.models["m4"].weights) and label not in held(last.models["m0"].weights)
+    without = after.after(["m0", "m4"], Forget.of_samples([(1, 0)]))
+    assert equal(without.models["m0"].weights, after.models["m0"].weights)
+    lost = after.models["m4"].weights[OWN] - without.models["m4"].weights[OWN]
+    assert lost[:, -1].tolist() == [CONSTANT**2 * (each == label) for each in range(CLASSES)]
 
 
 def test_only_the_part_of_an_announced_start_counts() -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-import torch
-
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.sums import OWN
@@ -52,21 +50,21 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
     """
     (user,) = context.setup.users
     record, request = status.record, status.request
-    own = [each for each in status.with_parts if record[each].node.statement.user == user.index]
-    earlier = context.history.earlier_forgets([record[each] for each in own], request)
-    network = context.setup.architecture.sums(initial_weights(context.setup.federation))
-    old, parts = current_sums(context, status), {}
-    for each in own:
-        before = old[each][OWN]
-        parts[each] = part_without(network, user, (request.forget, *earlier[each]), before)
-        if torch.equal(parts[each], before):
-            raise UnlearningError(
-                f"{each} has forgotten {request.forget} before: there is nothing left to take out of it."
-            )
-    names = [name]
+    own, names = [name], [name]
     if status.is_parallel:
         above = set(record.graph.ancestors([name]))
+        own = [each for each in status.with_parts if record[each].node.statement.user == user.index]
         names = [each for each in status.affected if each == name or each in above]
+    earlier = context.history.earlier_forgets([record[each] for each in own], request)
+    network = context.setup.architecture.sums(initial_weights(context.setup.federation))
+    old = current_sums(context, status)
+    parts = {
+        each: part_without(network, user, (request.forget, *earlier[each]), old[each][OWN]) for each in own
+    }
+    if all(part.equal(old[each][OWN]) for each, part in parts.items()):
+        raise UnlearningError(
+            f"{name} has forgotten {request.forget} before: there is nothing left to take out of it."
+        )
     asked = subtraction_of(request, record)
     return subtracted(asked, names, old, parts)[name]
 
