@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on models of sums: was a sample among those of an owner, or the one that was taken out?
+"""Attacks on models of sums: had an owner a sample, or which one was taken out?
 
 - clear sums: is a sample in the span of its class's sums (small residual, then small leverage)?
 - a member's share: the same, of the share of one member of four in place of the sums.
@@ -10,7 +10,7 @@
   the test samples.
 - pair of unrounded heads: the same, before heads are rounded.
 
-Scores are compared with those of test samples of the same classes: AUC is the probability that a sample has a
+Scores are compared with the scores of test samples of the same classes: AUC is the probability that a sample has a
 higher score than a test sample of its class.
 """
 

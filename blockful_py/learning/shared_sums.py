@@ -13,18 +13,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blockful_py.crypto.sharing.dealing import Dealing, Numbers
 from blockful_py.crypto.sharing.products import Shareholder
-from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
+from blockful_py.crypto.sharing.residues import Array
 from blockful_py.crypto.sharing.rounds import Protocol
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models.ridge import Head, features_of
 from blockful_py.learning.shared_head import HeadPlan, shared_head
-from blockful_py.learning.sums import CONSTANT
-
-PART_BITS = 31
 
 
 @dataclass(frozen=True)
@@ -96,19 +91,3 @@ class SharedSums:
         total[:, gone] = 0
         counts = [0 if label in gone else count for label, count in enumerate(counts)]
         return Shared(total, tuple(counts), shift)
-
-
-def rules(holder: Shareholder, shape: tuple[int, int], name: str) -> Dealing:
-    """The rules by which the owner of the model `name` deals its part, (classes, E)."""
-    return Dealing(
-        holder.field,
-        holder.threshold,
-        holder.size,
-        fingerprint(holder.context, name.encode()),
-        (Numbers(shape, PART_BITS),),
-    )
-
-
-def numbers_of(part: NDArray[np.int32], field: Residues) -> tuple[Array, tuple[int, ...]]:
-    """Residues (k, classes E) of an owner's part (classes, E) to deal, and its samples by class."""
-    return field.of(part.reshape(-1)), tuple(int(each) // CONSTANT**2 for each in part[:, -1])
