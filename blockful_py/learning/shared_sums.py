@@ -17,9 +17,13 @@ import numpy as np
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Array
 from blockful_py.crypto.sharing.rounds import Protocol
+from blockful_py.errors import LearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models.ridge import Head, features_of
 from blockful_py.learning.shared_head import HeadPlan, shared_head
+
+SAMPLES_A_FEATURE = 16
+"""Least number of a pool's samples for each feature: heads of fewer tell them from strangers."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,25 @@ class SharedSums:
         return found[name]
 
     def head(self, name: str, use: str) -> Protocol[Head]:
-        """Opens a model's head, with the other members.  Raises as `shared_head`."""
+        """Opens a model's head, with the other members.
+
+        Raises as `shared_head`, and LearningError: the head would follow from too few samples.
+        """
+        self._require_pool(name)
         own = self.sums(name)
         plan = HeadPlan(features_of(self.entries), own.counts, own.shift, self.holder.threshold)
         return shared_head(self.holder, plan, own.share, f"{name}, {use}")
+
+    def _require_pool(self, name: str) -> None:
+        parts = [self.parts[each] for each in (*self.graph.ancestors([name]), name) if each in self.parts]
+        gone = self.struck.get(name, frozenset())
+        found = sum(n for part in parts for label, n in enumerate(part.counts) if label not in gone)
+        least = SAMPLES_A_FEATURE * features_of(self.entries)
+        if found < least:
+            raise LearningError(
+                f"the head of {name} would follow from {found:,} samples, and show them: wait until it and "
+                f"its ancestors have {least:,}, or use fewer features."
+            )
 
     def _added(self, name: str, found: Mapping[str, Shared]) -> Shared:
         references = [found[each] for each in self.graph.references(name)]

@@ -35,7 +35,7 @@ from blockful_py.learning.sums import (
 )
 from blockful_py.learning.weights import Weights
 
-CLASSES, FEATURES, ROWS = 3, 7, 9
+CLASSES, FEATURES, ROWS = 3, 7, 120
 ENTRIES = FEATURES * (FEATURES + 1) // 2
 THRESHOLD, SIZE = 2, 4
 FIELD = Residues(11)
@@ -147,13 +147,24 @@ def test_a_client_dropped_was_never_there() -> None:
     models = clear(GRAPH, left, {})
     del models["r1"]
     require_equal(members, models, "second")
-    with pytest.raises(LearningError, match="a model without samples has no head"):
+    with pytest.raises(LearningError, match="the head of r1 would follow from 0 samples"):
         next(members[1].head("r1", "second"))
+
+
+def test_heads_of_few_samples_are_refused() -> None:
+    """111 samples are fewer than 16 for each of 7 features, also once a class is struck out of more."""
+    members = committee(GRAPH, {**OWNED, "r1": samples("r1", range(111))})
+    next(members[1].head("r2", "first"))
+    with pytest.raises(LearningError, match=r"the head of r1 would follow from 111 samples, .* have 112"):
+        next(members[1].head("r1", "first"))
+    members[1].forget_classes(["r2"], [0])
+    with pytest.raises(LearningError, match="the head of r2 would follow from 80 samples"):
+        next(members[1].head("r2", "second"))
 
 
 def test_samples_taken_out_were_never_there() -> None:
     members = committee(GRAPH, OWNED)
-    kept = [0, 1, 3, 4, 5, 7, 8]
+    kept = [0, 1, 3, 4, *range(7, ROWS)]
     deal(members, "r1", *samples("r1", kept))
     require_equal(members, clear(GRAPH, {**PARTS, "r1": part("r1", kept)}, {}), "second")
 
@@ -169,11 +180,7 @@ def test_any_graph_of_any_parts(data: st.DataObject) -> None:
         for i, name in enumerate(names)
     }
     owned = {
-        name: samples(
-            name,
-            data.draw(st.sets(st.integers(0, ROWS - 1), min_size=1)),
-            data.draw(st.sampled_from([0, 1, 200])),
-        )
+        name: samples(name, range(data.draw(st.integers(112, ROWS))), data.draw(st.sampled_from([0, 1, 200])))
         for name in names
     }
     parts = {name: part_of(*each, CLASSES) for name, each in owned.items()}
@@ -193,10 +200,10 @@ def test_the_largest_parts_have_heads() -> None:
 
 
 def test_a_field_too_small_is_refused() -> None:
-    plan = HeadPlan(FEATURES, (3, 3, 3), 0, THRESHOLD)
+    plan = HeadPlan(FEATURES, (40, 40, 40), 0, THRESHOLD)
     holder = Shareholder(1, THRESHOLD, SIZE, Residues(plan.primes - 1), b"", SeededRng(b""))
     member = SharedSums(holder, InheritanceGraph.from_references({"r1": ()}), CLASSES, ENTRIES)
-    member.take("r1", Shared(np.zeros((plan.primes - 1, CLASSES, ENTRIES), np.int64), (3, 3, 3)))
+    member.take("r1", Shared(np.zeros((plan.primes - 1, CLASSES, ENTRIES), np.int64), (40, 40, 40)))
     with pytest.raises(LearningError, match=f"needs {plan.primes} primes, .* modulo {plan.primes - 1}"):
         next(member.head("r1", "first"))
 

@@ -273,16 +273,20 @@ class Dealing:
         self, which: tuple[int, int], commitments: Sequence[bytes], numbers: Array, masks: Array
     ) -> Array:
         """Sums of the selections of (k, size) and the masks (k, 80), int64 (80, k)."""
-        seed = self._seed(which, commitments)
-        size = numbers.shape[1]
-        bits = np.frombuffer(hashlib.shake_256(seed).digest(SELECTIONS * (-(-size // 8))), np.uint8)
-        selections = np.unpackbits(bits.reshape(SELECTIONS, -1), axis=1)[:, :size]
-        total = masks.T.astype(np.int64)
-        for start in range(0, size, BLOCK):
-            chosen = selections[:, start : start + BLOCK].astype(np.float64)
-            part = chosen @ numbers[:, start : start + BLOCK].T.astype(np.float64)
-            total = total + part.astype(np.int64) % self.field.primes(2).T
-        return total % self.field.primes(2).T
+        return selection_sums(self.field, self._seed(which, commitments), numbers, masks)
+
+
+def selection_sums(field: Residues, seed: bytes, numbers: Array, masks: Array) -> Array:
+    """Sums (80, k) of the selections that a seed gives, of (k, size), each with its mask (k, 80)."""
+    size = numbers.shape[1]
+    bits = np.frombuffer(hashlib.shake_256(seed).digest(SELECTIONS * (-(-size // 8))), np.uint8)
+    selections = np.unpackbits(bits.reshape(SELECTIONS, -1), axis=1)[:, :size]
+    total = masks.T.astype(np.int64)
+    for start in range(0, size, BLOCK):
+        chosen = selections[:, start : start + BLOCK].astype(np.float64)
+        part = chosen @ numbers[:, start : start + BLOCK].T.astype(np.float64)
+        total = total + part.astype(np.int64) % field.primes(2).T
+    return total % field.primes(2).T
 
 
 def _are_residues(field: Residues, numbers: Array, shape: tuple[int, ...], axis: int = 0) -> bool:
