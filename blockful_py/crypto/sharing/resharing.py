@@ -3,7 +3,7 @@
 
 Each old member deals its share, and its share of 80 random masks.  So the sums of selections of the dealt
 numbers, chosen after all have dealt, can be opened.  They lie on a polynomial of degree t - 1 as the shares
-do, so a member that dealt other numbers is named, but with probability 2^-80.  A new share is the value that the
+do, so a member that dealt others is named, but with probability 2^-80.  A new share is the value that the
 factors of Lagrange give, a share of the old secret by a polynomial with coefficients of every dealer.
 (Proactive secret sharing: Herzberg, Jarecki, Krawczyk and Yung, 1995.)
 """
