@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models whose sums are shared among members: the costs of a head, its bits, and attacks on what is opened.
+"""Models whose sums are shared among members: costs and bits of a head, and attacks.
 
     python -m benchmarks.shared_sums [--parts costs bits attacks] [--seeds 5 6 7 8 9]
         [--data digits shapes] [--data-files FOLDER] [--output benchmarks/results/figures.jsonl]
@@ -35,7 +35,7 @@ from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.models.ridge import head_of
 from blockful_py.learning.shared_head import HeadPlan, shared_head
-from blockful_py.learning.shared_sums import numbers_of, rules
+from blockful_py.learning.shared_parts import numbers_of, part_dealing
 from blockful_py.settings import DataOptions
 
 NAME = "shared_sums"
@@ -52,17 +52,17 @@ Row = dict[str, Any]
 def costs(data: Dataset, seed: int, features: int, threshold: int, size: int) -> Row:
     """One head of all users' samples together: messages and processor time, and whether it has the bits."""
     pool = Pool.of(owners(data, seed, features))
-    part = pool.part()
+    shape = pool.part().shape
     plan = HeadPlan(features + 1, pool.counts, 0, threshold)
     field = Residues(plan.primes)
 
     def holder(j: int) -> Shareholder:
         return Shareholder(j, threshold, size, field, b"benchmark", SeededRng(seed.to_bytes(4, "big"), j))
 
-    dealing = rules(holder(1), part.shape, "pool")
-    numbers, _ = numbers_of(part, field)
+    numbers, statement = numbers_of(pool.features, pool.labels, pool.classes, field)
+    dealing = part_dealing(holder(1), "pool", statement)
     began = process_time()
-    proof, shares = dealing.deal(0, [numbers], SeededRng(b"owner", seed))
+    proof, shares = dealing.deal(0, numbers, SeededRng(b"owner", seed))
     dealt = process_time() - began
     began = process_time()
     checked = [dealing.checks_out(0, proof, j, share) for j, share in shares.items()]
@@ -71,7 +71,7 @@ def costs(data: Dataset, seed: int, features: int, threshold: int, size: int) ->
     began = process_time()
     opened = together(
         {
-            j: shared_head(holder(j), plan, share.numbers[0].reshape(-1, *part.shape), "benchmark")
+            j: shared_head(holder(j), plan, share.numbers[0].reshape(-1, *shape), "benchmark")
             for j, share in shares.items()
         },
         traffic,
@@ -86,7 +86,7 @@ def costs(data: Dataset, seed: int, features: int, threshold: int, size: int) ->
         "features": features,
         "committee": [threshold, size],
         "primes": plan.primes,
-        "share_bytes": numbers.size * 4,
+        "share_bytes": sum(each.size for each in numbers) * 4,
         "deal_s": dealt,
         "check_s": checking,
         "rounds": traffic.rounds,

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on models of sums: was a sample among those of an owner, or the one that was taken out?
+"""Attacks on models of sums: had an owner a sample, or which one was taken out?
 
 - clear sums: is a sample in the span of its class's sums (small residual, then small leverage)?
 - a member's share: the same, of the share of one member of four in place of the sums.
 - two members' shares: the same, of the difference of two of seven members' shares.
+- uniform numbers: the same, of numbers that depend on nothing: samples and test samples differ a little.
 - head: the margin of a sample's own class, of the published head.
 - unrounded head: the same, before the head is rounded.
 - pair of heads: one sample of an owner is taken out; the head's change is near M^-1 f of it, M estimated from
   the test samples.
 - pair of unrounded heads: the same, before heads are rounded.
 
-Scores are compared with those of test samples of the same classes: AUC is the probability that a sample has a
-higher score than a test sample of its class.
+AUC is the probability that a sample has a higher score than a test sample of its class.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ ATTACKS = (
     "clear sums",
     "a member's share",
     "two members' shares",
+    "uniform numbers",
     "head",
     "unrounded head",
     "pair of heads",
@@ -178,7 +179,12 @@ def _views(pool: Pool, random: np.random.Generator) -> dict[str, Floats]:
     several = polynomial(field, part, 2, rng)
     between = field.reduced(evaluate(field, several, 1) - evaluate(field, several, 2))
     found = {"clear sums": _by_class(pool)}
-    for name, share in (("a member's share", single), ("two members' shares", between)):
+    uniform = field.random(part.shape[1:], rng.derive("uniform"))
+    for name, share in (
+        ("a member's share", single),
+        ("two members' shares", between),
+        ("uniform numbers", uniform),
+    ):
         found[name] = _square(field.centred(share).astype(np.float64))
     return found
 

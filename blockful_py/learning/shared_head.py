@@ -42,8 +42,8 @@ OPENED = 3
 
 @dataclass(frozen=True)
 class HeadPlan:
-    """Public numbers of a solve. "
-    f"
+    """Public numbers of a solve.
+
     Attributes:
         features: F, with the constant one.
         counts: samples of each class in T_y, each with its factor: whole numbers.
@@ -143,8 +143,8 @@ class HeadPlan:
 
 
 def shared_head(holder: Shareholder, plan: HeadPlan, total: Array, use: str) -> Protocol[Head]:
-    """Opens the head, and nothing else, of a model of which members have shares (k, classes, E) of T_y. "
-    f"
+    """Opens the head, and nothing else, of a model of which members have shares (k, classes, E) of T_y.
+
     Args:
         use: names this solve in the members' proofs; another for each.
 

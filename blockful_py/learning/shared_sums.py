@@ -13,18 +13,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blockful_py.crypto.sharing.dealing import Dealing, Numbers
 from blockful_py.crypto.sharing.products import Shareholder
-from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
+from blockful_py.crypto.sharing.residues import Array
 from blockful_py.crypto.sharing.rounds import Protocol
+from blockful_py.errors import LearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models.ridge import Head, features_of
 from blockful_py.learning.shared_head import HeadPlan, shared_head
-from blockful_py.learning.sums import CONSTANT
 
-PART_BITS = 31
+SAMPLES_A_FEATURE = 16
+"""Least number of a pool's samples for each feature: heads of fewer tell them from strangers."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +74,25 @@ class SharedSums:
         return found[name]
 
     def head(self, name: str, use: str) -> Protocol[Head]:
-        """Opens a model's head, with the other members.  Raises as `shared_head`."""
+        """Opens a model's head, with the other members.
+
+        Raises as `shared_head`, and LearningError: the head would follow from too few samples.
+        """
+        self._require_pool(name)
         own = self.sums(name)
         plan = HeadPlan(features_of(self.entries), own.counts, own.shift, self.holder.threshold)
         return shared_head(self.holder, plan, own.share, f"{name}, {use}")
+
+    def _require_pool(self, name: str) -> None:
+        parts = [self.parts[each] for each in (*self.graph.ancestors([name]), name) if each in self.parts]
+        gone = self.struck.get(name, frozenset())
+        found = sum(n for part in parts for label, n in enumerate(part.counts) if label not in gone)
+        least = SAMPLES_A_FEATURE * features_of(self.entries)
+        if found < least:
+            raise LearningError(
+                f"the head of {name} would follow from {found:,} samples, and show them: wait until it and "
+                f"its ancestors have {least:,}, or use fewer features."
+            )
 
     def _added(self, name: str, found: Mapping[str, Shared]) -> Shared:
         references = [found[each] for each in self.graph.references(name)]
@@ -96,19 +110,3 @@ class SharedSums:
         total[:, gone] = 0
         counts = [0 if label in gone else count for label, count in enumerate(counts)]
         return Shared(total, tuple(counts), shift)
-
-
-def rules(holder: Shareholder, shape: tuple[int, int], name: str) -> Dealing:
-    """The rules by which the owner of the model `name` deals its part, (classes, E)."""
-    return Dealing(
-        holder.field,
-        holder.threshold,
-        holder.size,
-        fingerprint(holder.context, name.encode()),
-        (Numbers(shape, PART_BITS),),
-    )
-
-
-def numbers_of(part: NDArray[np.int32], field: Residues) -> tuple[Array, tuple[int, ...]]:
-    """Residues (k, classes E) of an owner's part (classes, E) to deal, and its samples by class."""
-    return field.of(part.reshape(-1)), tuple(int(each) // CONSTANT**2 for each in part[:, -1])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Residues
 from blockful_py.crypto.sharing.rounds import together
+from blockful_py.crypto.sharing.shamir import evaluate, polynomial
 from blockful_py.errors import LearningError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.models.ridge import Head, head_of
 from blockful_py.learning.shared_head import HeadPlan
-from blockful_py.learning.shared_sums import Shared, SharedSums, numbers_of, rules
+from blockful_py.learning.shared_parts import numbers_of, part_dealing
+from blockful_py.learning.shared_sums import Shared, SharedSums
 from blockful_py.learning.sums import (
     CONSTANT,
     SHIFT,
@@ -32,43 +35,56 @@ from blockful_py.learning.sums import (
 )
 from blockful_py.learning.weights import Weights
 
-CLASSES, FEATURES, ROWS = 3, 7, 9
+CLASSES, FEATURES, ROWS = 3, 7, 120
 ENTRIES = FEATURES * (FEATURES + 1) // 2
 THRESHOLD, SIZE = 2, 4
 FIELD = Residues(11)
 Graph = Mapping[str, tuple[str, ...]]
 Parts = Mapping[str, NDArray[np.int32]]
+Owned = Mapping[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
 GRAPH: Graph = {"r1": (), "r2": (), "r3": ("r1", "r2"), "r4": ("r1", "r2", "r3"), "r5": ("r3",)}
 
 
-def part(name: str, rows: Collection[int] = range(ROWS), spread: int = 25) -> NDArray[np.int32]:
+def samples(
+    name: str, rows: Collection[int] = range(ROWS), spread: int = 25
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Features (n, FEATURES) and labels of an owner's samples."""
     random = np.random.default_rng([*name.encode()])
     labels = np.arange(ROWS) % CLASSES
     centres = random.integers(0, 200, (CLASSES, FEATURES))
     features = np.clip(centres[labels] + random.normal(0, spread, (ROWS, FEATURES)), 0, CONSTANT).round()
     features[:, -1] = CONSTANT
     kept = [*rows]
-    return part_of(features[kept], labels[kept].astype(np.int64), CLASSES)
+    return features[kept], labels[kept].astype(np.int64)
 
 
-def committee(graph: Graph, parts: Parts, seed: int = 0) -> dict[int, SharedSums]:
+def part(name: str, *args: Any) -> NDArray[np.int32]:
+    return part_of(*samples(name, *args), CLASSES)
+
+
+def committee(graph: Graph, owned: Owned, seed: int = 0) -> dict[int, SharedSums]:
     made = {}
     for j in range(1, SIZE + 1):
         holder = Shareholder(j, THRESHOLD, SIZE, FIELD, b"tests", SeededRng(seed.to_bytes(4, "big"), j))
         made[j] = SharedSums(holder, InheritanceGraph.from_references(graph), CLASSES, ENTRIES)
-    for name, each in parts.items():
-        deal(made, name, each)
+    for name, each in owned.items():
+        deal(made, name, *each)
     return made
 
 
-def deal(members: Mapping[int, SharedSums], name: str, dealt: NDArray[np.int32]) -> None:
+def deal(
+    members: Mapping[int, SharedSums],
+    name: str,
+    features: NDArray[np.float64],
+    labels: NDArray[np.int64],
+) -> None:
     """An owner deals a part, and members check their shares before they keep them."""
-    dealing = rules(members[1].holder, dealt.shape, name)
-    numbers, counts = numbers_of(dealt, FIELD)
-    proof, shares = dealing.deal(0, [numbers], SeededRng(b"owner", name))
+    numbers, statement = numbers_of(features, labels, CLASSES, FIELD)
+    dealing = part_dealing(members[1].holder, name, statement)
+    proof, shares = dealing.deal(0, numbers, SeededRng(b"owner", name))
     for j, member in members.items():
         assert dealing.is_bounded(proof) and dealing.checks_out(0, proof, j, shares[j])
-        member.take(name, Shared(shares[j].numbers[0].reshape(-1, *dealt.shape), counts))
+        member.take(name, Shared(shares[j].numbers[0].reshape(-1, CLASSES, ENTRIES), statement.counts))
 
 
 def clear(graph: Graph, parts: Parts, struck: Mapping[str, Collection[int]]) -> dict[str, Weights]:
@@ -96,15 +112,16 @@ def require_same(found: Head, expected: Head) -> None:
     assert np.array_equal(found[0], expected[0])
 
 
+OWNED = {name: samples(name) for name in GRAPH}
 PARTS = {name: part(name) for name in GRAPH}
 
 
 def test_opened_heads_are_the_heads_of_the_sums() -> None:
-    require_equal(committee(GRAPH, PARTS), clear(GRAPH, PARTS, {}), "first")
+    require_equal(committee(GRAPH, OWNED), clear(GRAPH, PARTS, {}), "first")
 
 
 def test_a_class_struck_out_was_never_there() -> None:
-    members = committee(GRAPH, PARTS)
+    members = committee(GRAPH, OWNED)
     for member in members.values():
         member.forget_classes(["r3"], [1])
     random = {name: [1] for name in ("r3", "r4", "r5")}
@@ -123,22 +140,33 @@ def test_a_class_struck_out_was_never_there() -> None:
 
 
 def test_a_client_dropped_was_never_there() -> None:
-    members = committee(GRAPH, PARTS)
+    members = committee(GRAPH, OWNED)
     for member in members.values():
         member.forget_clients(["r1", "r4"])
     left = {name: each for name, each in PARTS.items() if name not in ("r1", "r4")}
     models = clear(GRAPH, left, {})
     del models["r1"]
     require_equal(members, models, "second")
-    with pytest.raises(LearningError, match="a model without samples has no head"):
+    with pytest.raises(LearningError, match="the head of r1 would follow from 0 samples"):
         next(members[1].head("r1", "second"))
 
 
+def test_heads_of_few_samples_are_refused() -> None:
+    """111 samples are fewer than 16 for each of 7 features, also once a class is struck out of more."""
+    members = committee(GRAPH, {**OWNED, "r1": samples("r1", range(111))})
+    next(members[1].head("r2", "first"))
+    with pytest.raises(LearningError, match=r"the head of r1 would follow from 111 samples, .* have 112"):
+        next(members[1].head("r1", "first"))
+    members[1].forget_classes(["r2"], [0])
+    with pytest.raises(LearningError, match="the head of r2 would follow from 80 samples"):
+        next(members[1].head("r2", "second"))
+
+
 def test_samples_taken_out_were_never_there() -> None:
-    members = committee(GRAPH, PARTS)
-    kept = part("r1", [0, 1, 3, 4, 5, 7, 8])
-    deal(members, "r1", kept)
-    require_equal(members, clear(GRAPH, {**PARTS, "r1": kept}, {}), "second")
+    members = committee(GRAPH, OWNED)
+    kept = [0, 1, 3, 4, *range(7, ROWS)]
+    deal(members, "r1", *samples("r1", kept))
+    require_equal(members, clear(GRAPH, {**PARTS, "r1": part("r1", kept)}, {}), "second")
 
 
 @settings(max_examples=6, deadline=None)
@@ -151,15 +179,12 @@ def test_any_graph_of_any_parts(data: st.DataObject) -> None:
         name: tuple(data.draw(st.lists(st.sampled_from(names[:i]), unique=True, max_size=3)) if i else ())
         for i, name in enumerate(names)
     }
-    parts = {
-        name: part(
-            name,
-            data.draw(st.sets(st.integers(0, ROWS - 1), min_size=1)),
-            data.draw(st.sampled_from([0, 1, 200])),
-        )
+    owned = {
+        name: samples(name, range(data.draw(st.integers(112, ROWS))), data.draw(st.sampled_from([0, 1, 200])))
         for name in names
     }
-    members = committee(graph, parts, data.draw(st.integers(0, 2**16)))
+    parts = {name: part_of(*each, CLASSES) for name, each in owned.items()}
+    members = committee(graph, owned, data.draw(st.integers(0, 2**16)))
     require_equal(members, clear(graph, parts, {}), "property")
 
 
@@ -167,15 +192,18 @@ def test_the_largest_parts_have_heads() -> None:
     """Of 33,025 samples of a class whose features are all 255: the largest eigenvalue meets its bound."""
     full = np.zeros((CLASSES, ENTRIES), np.int32)
     full[:2] = 33_025 * CONSTANT**2
-    members = committee({"r1": ()}, {"r1": full})
+    members = committee({"r1": ()}, {})
+    dealt = polynomial(FIELD, FIELD.of(full.astype(np.int64)), THRESHOLD - 1, SeededRng(b"owner"))
+    for j, member in members.items():
+        member.take("r1", Shared(evaluate(FIELD, dealt, j), (33_025, 33_025, 0)))
     require_equal(members, clear({"r1": ()}, {"r1": full}, {}), "largest")
 
 
 def test_a_field_too_small_is_refused() -> None:
-    plan = HeadPlan(FEATURES, (3, 3, 3), 0, THRESHOLD)
+    plan = HeadPlan(FEATURES, (40, 40, 40), 0, THRESHOLD)
     holder = Shareholder(1, THRESHOLD, SIZE, Residues(plan.primes - 1), b"", SeededRng(b""))
     member = SharedSums(holder, InheritanceGraph.from_references({"r1": ()}), CLASSES, ENTRIES)
-    member.take("r1", Shared(np.zeros((plan.primes - 1, CLASSES, ENTRIES), np.int64), (3, 3, 3)))
+    member.take("r1", Shared(np.zeros((plan.primes - 1, CLASSES, ENTRIES), np.int64), (40, 40, 40)))
     with pytest.raises(LearningError, match=f"needs {plan.primes} primes, .* modulo {plan.primes - 1}"):
         next(member.head("r1", "first"))
 

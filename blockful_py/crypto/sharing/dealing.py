@@ -13,6 +13,9 @@ of two numbers below the bound: of two selections that differ in it, one sum at 
 holds in all primes with the same selection, so that a number passes only if it is the same in all of them.
 A dealer that tries h hashes succeeds with probability h 2^-80.
 
+A dealer can also show a `QuadraticIdentity` by the values of its polynomial at 1 to 2t - 2, hidden by another
+that is 0 at 0.  At least 2t - 1 honest members compare their own values, which determine the polynomial.
+
 A number stated to have b bits, among m, is thereby shown to be below 2^(b + log2 m + 41) in size: `slack`.
 All uses of dealt numbers must hold for these sizes.  The sums show nothing else: their masks are 2^40 times
 as large, and their polynomials are random.  (After Atapoor, Baghery, Cozzo and Pedersen, "VSS from
@@ -24,11 +27,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
-from blockful_py.crypto.sharing.shamir import evaluate, polynomial
+from blockful_py.crypto.sharing.shamir import evaluate, interpolate, polynomial
 from blockful_py.errors import CheaterError
 from blockful_py.types import Rng
 
@@ -37,6 +42,9 @@ SELECTIONS = 80
 
 HIDING = 40
 """Bits by which a mask exceeds its number: an observer gains at most 2^-40 for each opened number."""
+
+REPEATED = 3
+"""Values of an identity: each false one is 0 with probability 3 / 2^30 at most."""
 
 BLOCK = 1 << 16
 """Numbers of a selection added at once: 2^16 residues of 31 bits stay below 2^53."""
@@ -59,6 +67,16 @@ class Numbers:
         return (self.bits or 0) + self.size.bit_length() + HIDING + 1
 
 
+class QuadraticIdentity(Protocol):
+    """A statement on dealt numbers: values of degree 2 in them that are 0."""
+
+    def values(self, field: Residues, numbers: Sequence[Array], rng: Rng) -> Array:
+        """REPEATED values (k, REPEATED), with random factors from `rng`, of numbers (k, size) by kind.
+
+        A false statement passes with probability 2^-80 at most, in all of them.
+        """
+
+
 def slack(size: int) -> int:
     """Bits by which a dealt number among so many may exceed those stated."""
     return size.bit_length() + HIDING + 1
@@ -66,22 +84,37 @@ def slack(size: int) -> int:
 
 @dataclass(frozen=True)
 class DealingProof:
-    """To everyone: a commitment for each member, and sums of selections, int64 (kinds, 80, t, k)."""
+    """Messages of a dealer to everyone.
+
+    Attributes:
+        commitments: for each member.
+        sums: of selections, int64 (kinds, 80, t, k).
+        identity: values of its polynomial at 1 to 2t - 2, int64 (2t - 2, k, REPEATED).
+    """
 
     commitments: tuple[bytes, ...]
     sums: Array
+    identity: Array
 
 
 @dataclass(frozen=True)
 class DealtShares:
-    """To one member: shares of numbers and of masks, by kind, int64 (k, size) and (k, 80)."""
+    """Messages of a dealer to one member.
+
+    Attributes:
+        numbers: shares by kind, int64 (k, size).
+        masks: of the sums of selections, by kind, int64 (k, 80).
+        zeros: shares that hide the identity, int64 (k, REPEATED).
+        salt: hides the shares in their commitment.
+    """
 
     numbers: tuple[Array, ...]
     masks: tuple[Array, ...]
+    zeros: Array
     salt: bytes
 
     def commitment(self) -> bytes:
-        return fingerprint(self.salt, *self.numbers, *self.masks)
+        return fingerprint(self.salt, self.zeros, *self.numbers, *self.masks)
 
 
 @dataclass(frozen=True)
@@ -96,6 +129,7 @@ class Dealing:
     size: int
     context: bytes
     kinds: tuple[Numbers, ...]
+    identity: QuadraticIdentity | None = None
 
     def __post_init__(self) -> None:
         most = max((each.sum_bits for each in self.kinds if each.bits is not None), default=0)
@@ -110,10 +144,13 @@ class Dealing:
         masks = [
             polynomial(self.field, self._mask(each, rng), self.threshold - 1, rng) for each in self.kinds
         ]
+        nothing = np.zeros((self.field.count, REPEATED), np.int64)
+        zeros = polynomial(self.field, nothing, 2 * self.threshold - 2, rng)
         shares = {
             member: DealtShares(
                 tuple(evaluate(self.field, each, member) for each in polynomials),
                 tuple(evaluate(self.field, each, member) for each in masks),
+                evaluate(self.field, zeros, member),
                 rng(32),
             )
             for member in range(1, self.size + 1)
@@ -129,7 +166,8 @@ class Dealing:
             )
             for i, (coefficients, hidden) in enumerate(zip(polynomials, masks, strict=True))
         ]
-        return DealingProof(commitments, np.stack(sums)), shares
+        shown = [self._value(dealer, commitments, shares[j]) for j in range(1, 2 * self.threshold - 1)]
+        return DealingProof(commitments, np.stack(sums), np.stack(shown)), shares
 
     def checks_out(self, dealer: int, proof: DealingProof, member: int, share: DealtShares) -> bool:
         """Whether the shares of a member are the committed ones, and agree with the sums."""
@@ -139,7 +177,9 @@ class Dealing:
             expected = evaluate(self.field, proof.sums[i].transpose(1, 2, 0), member).T
             if not np.array_equal(self._sum((dealer, i), proof.commitments, numbers, masks), expected):
                 return False
-        return True
+        points = dict(enumerate([np.zeros_like(share.zeros), *proof.identity]))
+        value = self._value(dealer, proof.commitments, share)
+        return np.array_equal(interpolate(self.field, points, member), value)
 
     def is_bounded(self, proof: DealingProof) -> bool:
         """Whether the proof has its form, and the sums, which are the same for all, are in their bounds."""
@@ -148,6 +188,9 @@ class Dealing:
             len(proof.commitments) == self.size
             and all(isinstance(each, bytes) and len(each) == 32 for each in proof.commitments)
             and _are_residues(self.field, proof.sums, shape, axis=-1)
+            and _are_residues(
+                self.field, proof.identity, (2 * self.threshold - 2, self.field.count, REPEATED), axis=1
+            )
         )
         if not formed:
             return False
@@ -161,6 +204,8 @@ class Dealing:
     def is_formed(self, share: DealtShares) -> bool:
         k = self.field.count
         if len(share.numbers) != len(self.kinds) or len(share.masks) != len(self.kinds):
+            return False
+        if not _are_residues(self.field, share.zeros, (k, REPEATED)):
             return False
         return all(
             _are_residues(self.field, numbers, (k, kind.size))
@@ -205,6 +250,19 @@ class Dealing:
         if wrong:
             raise CheaterError(sorted(wrong), "the shares dealt")
 
+    def _value(self, dealer: int, commitments: Sequence[bytes], share: DealtShares) -> Array:
+        """The identity's values of a member's shares, hidden, int64 (k, REPEATED)."""
+        if self.identity is None:
+            return share.zeros
+        rng = SeededRng(self._seed((dealer, len(self.kinds)), commitments))
+        return self.field.reduced(self.identity.values(self.field, share.numbers, rng) + share.zeros)
+
+    def _seed(self, which: tuple[int, int], commitments: Sequence[bytes]) -> bytes:
+        """The challenge: a digest of everything that the dealer has fixed."""
+        kinds = repr([(each.shape, each.bits) for each in self.kinds]).encode()
+        rules = repr((self.field.count, self.threshold, self.size, self.identity, which)).encode()
+        return fingerprint(self.context, kinds, rules, *commitments)
+
     def _mask(self, kind: Numbers, rng: Rng) -> Array:
         if kind.bits is None:
             return self.field.random((SELECTIONS,), rng)
@@ -215,18 +273,20 @@ class Dealing:
         self, which: tuple[int, int], commitments: Sequence[bytes], numbers: Array, masks: Array
     ) -> Array:
         """Sums of the selections of (k, size) and the masks (k, 80), int64 (80, k)."""
-        kinds = repr([(each.shape, each.bits) for each in self.kinds]).encode()
-        rules = repr((self.field.count, self.threshold, self.size, which)).encode()
-        seed = fingerprint(self.context, kinds, rules, *commitments)
-        size = numbers.shape[1]
-        bits = np.frombuffer(hashlib.shake_256(seed).digest(SELECTIONS * (-(-size // 8))), np.uint8)
-        selections = np.unpackbits(bits.reshape(SELECTIONS, -1), axis=1)[:, :size]
-        total = masks.T.astype(np.int64)
-        for start in range(0, size, BLOCK):
-            chosen = selections[:, start : start + BLOCK].astype(np.float64)
-            part = chosen @ numbers[:, start : start + BLOCK].T.astype(np.float64)
-            total = total + part.astype(np.int64) % self.field.primes(2).T
-        return total % self.field.primes(2).T
+        return selection_sums(self.field, self._seed(which, commitments), numbers, masks)
+
+
+def selection_sums(field: Residues, seed: bytes, numbers: Array, masks: Array) -> Array:
+    """Sums (80, k) of the selections that a seed gives, of (k, size), each with its mask (k, 80)."""
+    size = numbers.shape[1]
+    bits = np.frombuffer(hashlib.shake_256(seed).digest(SELECTIONS * (-(-size // 8))), np.uint8)
+    selections = np.unpackbits(bits.reshape(SELECTIONS, -1), axis=1)[:, :size]
+    total = masks.T.astype(np.int64)
+    for start in range(0, size, BLOCK):
+        chosen = selections[:, start : start + BLOCK].astype(np.float64)
+        part = chosen @ numbers[:, start : start + BLOCK].T.astype(np.float64)
+        total = total + part.astype(np.int64) % field.primes(2).T
+    return total % field.primes(2).T
 
 
 def _are_residues(field: Residues, numbers: Array, shape: tuple[int, ...], axis: int = 0) -> bool:

@@ -35,8 +35,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shareholder:
-    """A member's place: index 1 to n, threshold t, the field, the use, and the source of its secrets. "
-    f"
+    """A member's place: index 1 to n, threshold t, the field, the use, and the source of its secrets.
+
     Raises ValueError: t is below 2, or n below 3t - 2, so that t - 1 liars could go undetected.
     """
 
@@ -75,8 +75,8 @@ def divided_bits(size: int, threshold: int, bits: int) -> int:
 
 
 def divided(holder: Shareholder, local: Array, bits: int, primes: int, use: str) -> Protocol[Array]:
-    """Shares of degree t - 1 of about v / D_s, from shares (k, ...) of degree 2t - 2 or less of v. "
-    f"
+    """Shares of degree t - 1 of about v / D_s, from shares (k, ...) of degree 2t - 2 or less of v.
+
     Args:
         bits: |v| is below 2^bits.
         primes: s.
@@ -116,8 +116,19 @@ def divided(holder: Shareholder, local: Array, bits: int, primes: int, use: str)
 def shared(
     holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
 ) -> Protocol[tuple[Array, ...]]:
-    """Shares (k, size) of the sums of all dealers' numbers, by kind; `numbers` are the member's own. "
-    f"
+    """Shares (k, size) of the sums of all dealers' numbers, by kind.  Takes and raises as `dealt`."""
+    _, shares = yield from dealt(holder, rules, numbers, dealers)
+    return tuple(
+        rules.field.reduced(sum((each.numbers[i] for each in shares.values()), start=np.zeros(1, np.int64)))
+        for i in range(len(rules.kinds))
+    )
+
+
+def dealt(
+    holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
+) -> Protocol[tuple[dict[int, DealingProof], dict[int, DealtShares]]]:
+    """Proofs and checked shares by dealer; `numbers` are the member's own, None if it is no dealer.
+
     Raises CheaterError: dealers whose messages fail verification.
     """
     proof, shares = rules.deal(holder.index, numbers, holder.rng) if numbers is not None else (None, {})
@@ -131,10 +142,7 @@ def shared(
         heard = yield Sent({member: shares[member] for member in accusers if member in shares})
         rules.settle(proofs, complaints, heard.public)
         mine |= {each: heard.public[each][holder.index] for each in complaints[holder.index]}
-    return tuple(
-        rules.field.reduced(sum((mine[each].numbers[i] for each in dealers), start=np.zeros(1, np.int64)))
-        for i in range(len(rules.kinds))
-    )
+    return proofs, {each: mine[each] for each in dealers}
 
 
 def open_sums(holder: Shareholder, share: Array, degree: int) -> Protocol[Array]:

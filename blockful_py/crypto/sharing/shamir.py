@@ -54,8 +54,8 @@ def interpolate(field: Residues, shares: Mapping[int, Array], at: int = 0) -> Ar
 def opened(
     field: Residues, shares: Mapping[int, Array], degree: int, liars: int
 ) -> tuple[Array, tuple[int, ...]]:
-    """The secrets, and the members whose shares are wrong, as far as they can be told. "
-    f"
+    """The secrets, and the members whose shares are wrong, as far as they can be told.
+
     n shares of polynomials of degree d show `s = n - d - 1` wrong ones.  If at most `liars` are wrong, up to
     s - liars of them are named: no other polynomial is as near.
 

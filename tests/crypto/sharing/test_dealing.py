@@ -74,7 +74,8 @@ def recommitted(
         at = {j: RULES._sum((1, i), commitments, s.numbers[i], s.masks[i]).T for j, s in honest.items()}
         zero, one = interpolate(FIELD, at, 0), interpolate(FIELD, at, 1)
         sums.append(np.stack([zero.T, FIELD.reduced(one - zero).T], 1))
-    return DealingProof(commitments, np.stack(sums)), cheated
+    shown = np.stack([cheated[j].zeros for j in (1, 2)])
+    return DealingProof(commitments, np.stack(sums), shown), cheated
 
 
 def test_a_share_off_the_polynomial_is_found_out_by_its_member() -> None:
