@@ -28,6 +28,7 @@ from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.parts import OwnParts, PartCollector
 from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.spot_check import samples_commitment
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
 from blockful_py.pipeline.review.admission import RequestAdmission, models_of
@@ -152,13 +153,15 @@ class PartyRun(Closable):
         return next_of(user.index, plan, self.federation.catalogue().models)
 
     def _trained(self, catalogue: Catalogue) -> _Trained:
-        federation = self.federation
+        federation, context = self.federation, self.federation.context
+        (user,) = federation.setup.users
         wave, stored = train_next(
             federation.setup,
             federation.opted_out(),
             catalogue,
             federation.weights,
-            self.federation.context.docket.awaited(),
+            context.docket.awaited(),
+            samples_commitment(context, user.index),
         )
         keep_curves(federation.run.curves, wave)
         self.federation.events.trained(wave)

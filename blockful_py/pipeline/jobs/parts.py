@@ -76,8 +76,8 @@ class OwnParts:
     def take(self, status: RequestStanding, name: str) -> ModelNode:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open.
 
-        The owner of an auxiliary model that the data has not reached hands in the published node, unless it
-        lets members check its training.
+        The owner of an auxiliary model hands in the published node if the data has not reached it, or its
+        clean model is stored, unless it lets members check its training.
 
         Raises UnlearningError if only the initial weights would be left, where members withdraw such a model.
         """
@@ -86,8 +86,9 @@ class OwnParts:
         references = self._references(status, name)
         checkable = CheckableTraining.of(self._context, status, name, method)
         task = self._task(status, references, method, name, checkable)
-        untouched = name in status.auxiliary and references.as_published and not task.is_taught(name)
-        if untouched and checkable is None:
+        untouched = references.as_published and not task.is_taught(name)
+        is_there = name in status.auxiliary and (untouched or name in status.settled)
+        if is_there and checkable is None:
             return self._hand_in_published(status, catalogue[name])
         untrained = self._must_show(request, method) and (checkable is None or not task.keeps(name))
         if untrained:

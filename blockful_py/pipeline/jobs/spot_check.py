@@ -16,6 +16,7 @@ from blockful_py.keys.shown_files import context_of, seal_for
 from blockful_py.learning.disclosure import disclosed_training, leaves_of
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.auditor_words import heard
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -23,14 +24,15 @@ from blockful_py.pipeline.jobs.redaction import Disclosed
 from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.replays import Replays
-from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable
+from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable, seed_of
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.fields import spelt
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SignedReplay, SpotCheck
-from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
+from blockful_py.record.training_trace import FORMAT, Trace
 from blockful_py.record.waves import PartHandedIn
+from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Address, Point, Uri
 from blockful_py.unlearning.method import Method
@@ -48,6 +50,11 @@ def samples_commitment(context: FederationContext, user: int) -> str | None:
         return None
     samples = setup.user(user).train
     return commitment(leaves_of(samples, salts(context.accounts.secret(user), len(samples)))).hex()
+
+
+def is_repeatable(setup: TrainingSetup, user: int, training: TrainingSettings) -> bool:
+    """Whether others can repeat a training that an owner does here with these settings."""
+    return setup.user(user).train.x.device.type == "cpu" and is_checkable(setup, training)
 
 
 class CheckableTraining:
@@ -79,7 +86,7 @@ class CheckableTraining:
         self._share = share
         self._has_auditors = has_auditors
         self._user = context.setup.user(status.record[name].node.statement.user)
-        self.seed = schedule_seed(samples, status.request)
+        self.seed = seed_of(status, name, samples)
         self.recorder = Recorder()
 
     @classmethod
@@ -97,8 +104,7 @@ class CheckableTraining:
         share = 1.0 if has_auditors else party.discloses
         if not share:
             return None
-        on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
-        able = on_cpu and is_checkable(setup, training_of(statement))
+        able = is_repeatable(setup, statement.user, training_of(statement))
         retrained = status.is_by_waves or not status.is_parallel
         if method.name not in CHECKED_METHODS or not retrained or not able:
             return None

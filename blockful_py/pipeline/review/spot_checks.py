@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from blockful_py.crypto.spot_check import challenged
 from blockful_py.errors import RefusedError
-from blockful_py.forget import Level
+from blockful_py.forget import Forget, Level
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
@@ -26,7 +27,7 @@ from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_state import RequestStanding
-from blockful_py.record.training_trace import parse_trace, schedule_seed
+from blockful_py.record.training_trace import clean_seed, parse_trace, schedule_seed
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
@@ -196,16 +197,37 @@ def requested_training(
     require(is_checkable(setup, training), "nobody else could compute its training again")
     if statement.samples is None:
         raise RefusedError(f"the owner of {name} committed to no training, or to no samples")
-    names = (name, *status.affected) if name in status.auxiliary else (name,)
-    answers = (answer for each in names for answer in status.record[each].answers)
-    earlier = (each.request.forget for each in answers if each.block_number < committed.block_number)
     return RequestedTraining(
         architecture=setup.architecture,
         training=training,
         user=statement.user,
         round=statement.round,
         samples=statement.samples,
-        seed=schedule_seed(statement.samples, request),
+        seed=seed_of(status, name, statement.samples, committed.block_number),
         purpose=CHECKED_METHODS[method],
-        forgets=tuple(dict.fromkeys((request.forget, *earlier))),
+        forgets=_forgets(status, name, committed.block_number),
     )
+
+
+def seed_of(status: RequestStanding, name: str, samples: str, before: float = math.inf) -> int:
+    """The seed that draws the batches of a training for a request, committed to in block `before`.
+
+    Where a checkable clean model that leaves out the same data was stored at publication, it is that one's:
+    the training gives the stored weights again if it starts from the same references.
+
+    `samples`: the owner's commitment to its samples.
+    """
+    request = status.request
+    if status.is_by_waves and len(request.classes) == 1:
+        entry = status.record[name].node.increment(request.classes[0])
+        if entry is not None and entry.checkable and _forgets(status, name, before) == (request.forget,):
+            return clean_seed(samples, entry.label)
+    return schedule_seed(samples, request)
+
+
+def _forgets(status: RequestStanding, name: str, before: float) -> tuple[Forget, ...]:
+    """The data that a training leaves out: the request's, then data of answers before a block."""
+    names = (name, *status.affected) if name in status.auxiliary else (name,)
+    answers = (answer for each in names for answer in status.record[each].answers)
+    earlier = (each.request.forget for each in answers if each.block_number < before)
+    return tuple(dict.fromkeys((status.request.forget, *earlier)))
