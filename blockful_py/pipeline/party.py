@@ -245,7 +245,10 @@ class PartyRun(Closable):
         return self.federation.context.docket[number].stage
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
-        """Does the parts of a filed request that this participant can do now; returns its new nodes."""
+        """Does the parts of a filed request that this participant can do now; returns its new nodes.
+
+        A part whose training an auditor is to replay has no node until the auditor has answered.
+        """
         context = self.federation.context
         with self._leading():
             status, parts = context.docket[number], OwnParts(context)
@@ -253,8 +256,10 @@ class PartyRun(Closable):
             if not names:
                 return ()
             with self._job(status.request):
-                nodes = tuple(parts.take(status, name) for name in names)
-            self.federation.events.carried_out(status.request, nodes)
+                taken = [parts.take(status, name) for name in names]
+            nodes = tuple(node for node in taken if node is not None)
+            if nodes:
+                self.federation.events.carried_out(status.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:

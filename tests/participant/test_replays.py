@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from threading import Event
 from typing import Any
 
 import pytest
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.motions import AGREED, Agreements
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import BlockfulError, QuorumError
@@ -23,6 +25,9 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob
 from blockful_py.learning.training import Fitted
 from blockful_py.ledger.replay import ReplayFinding, ReplayWord, SignedWord
+from blockful_py.participant.auditors_turns import AuditorsTurn
+from blockful_py.participant.serving import NextWork, ParticipantService
+from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.coordination.motions import read_motion
 from blockful_py.pipeline.replaying import AuditorWork
 from blockful_py.pipeline.review.commitments import Commitments
@@ -35,7 +40,9 @@ from blockful_py.record.model_node import ModelNode
 from blockful_py.record.shown import shown
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.types import Checked, Paradigm
+from tests.cli.commands import blockful
 from tests.member.leaders import SECONDS, until
+from tests.member.processes import WORDS
 from tests.participant.conftest import Machines, nodes_for
 
 pytestmark = pytest.mark.processes
@@ -123,6 +130,54 @@ def test_a_drawn_auditor_replays_all_and_the_certificate_names_it(published: Mac
     assert "drawn for each new training from 2 or more that its owner had agreed to" in said.kind
     page = page_of(certificate, checked, "erasure.json")
     assert "replayed whole, all" in dict(page.spot_checks)["t"]
+
+
+@contextmanager
+def served(machines: Machines, name: str) -> Iterator[ParticipantService]:
+    """A participant's loop, which does nothing unless it is called."""
+    participant = machines.participants[name]
+    with ParticipantService(participant.folder, participant.keys, ChildProcesses(MODULE)) as service:
+        yield service
+
+
+def waiting(machines: Machines, name: str) -> list[NextWork]:
+    with served(machines, name) as service:
+        return list(service.waiting(service.catalogue()))
+
+
+def test_an_owner_does_parts_of_other_requests_while_an_auditor_has_its_turn(published: Machines) -> None:
+    """t's owner waits for an auditor in one request, and hands in a clean model for another meanwhile."""
+    with published.participants["y"].run() as party:
+        other = party.request(("y",), Forget.of_classes([9]), Paradigm.PARALLEL, "retrain_ahead")
+    with at_work(published):
+        for name in ("a", "b", "s", "x"):
+            published.take(name, other)
+    number = published.ask("t", 8)
+    assert [work.request for work in waiting(published, "t")] == [other, number]
+    with published.participants["t"].run() as party:
+        assert party.take_part(number) == ()
+        assert party.take_part(number) == ()
+    found = standing(published, "t", number)
+    assert found is not None and len(found.turns) == 1
+    turn = AuditorsTurn("t", "0x" + found.turns[0].auditor.hex(), found.turns[0].since + TURN - 1)
+    assert [work.request for work in waiting(published, "t")] == [other]
+    with served(published, "a") as anybody:
+        turns = {each.number: each.turns for each in anybody.statuses(anybody.catalogue())}
+    assert (turns[number], turns[other]) == ((turn,), ())
+    status = ("participant", "status", str(published.participants["t"].folder.path))
+    said, document = (
+        blockful(published.folder, *status, *words, environment={"BLOCKFUL_PASSPHRASE": WORDS}).out
+        for words in ((), ("--json",))
+    )
+    assert f"t waits for the auditor {turn.auditor} to replay it, until block {turn.until}" in said
+    requests = {each["number"]: each for each in json.loads(document)["requests"]}
+    assert requests[number]["turns"] == [asdict(turn)]
+    with at_work(published):
+        assert published.take("t", other).spot_check
+        assert published.take("y", other).spot_check
+        with published.participants["t"].run() as party:
+            party.certificate(other, SECONDS)
+        assert all(published.take(name, number).spot_check for name in ("t", "y"))
 
 
 class Forger(Recorder):
@@ -230,11 +285,11 @@ def samples(machines: Machines, name: str, paradigm: Paradigm, method: str | Non
 
 
 def test_samples_are_forgotten_by_waves_in_replayed_parts(published: Machines) -> None:
-    number = samples(published, "t", Paradigm.PARALLEL, "retrain_ahead")
+    number = samples(published, "x", Paradigm.PARALLEL, "retrain_ahead")
     with at_work(published):
-        nodes = [published.take(name, number) for name in ("t", "y")]
+        nodes = [published.take(name, number) for name in ("x", "y")]
     assert all(node.spot_check and node.spot_check.replay for node in nodes)
-    with published.participants["t"].run() as party:
+    with published.participants["x"].run() as party:
         certificate = party.certificate(number, SECONDS)
     check_certificate(certificate)
     said = shown(certificate.statement)

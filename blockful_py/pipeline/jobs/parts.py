@@ -73,8 +73,10 @@ class OwnParts:
         """Own models whose parts can be done now."""
         return status.due(address_of(self._context.accounts.secret(self._user.index)))
 
-    def take(self, status: RequestStanding, name: str) -> ModelNode:
+    def take(self, status: RequestStanding, name: str) -> ModelNode | None:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open.
+
+        Returns None if it has to wait for an auditor, to whom it has shown the training.
 
         The owner of an auxiliary model hands in the published node if the data has not reached it, or its
         clean model is stored, unless it lets members check its training.
@@ -85,6 +87,9 @@ class OwnParts:
         method = parse_method(request.method, self._context.run.allowed_code)
         references = self._references(status, name)
         checkable = CheckableTraining.of(self._context, status, name, method)
+        replayed = None if checkable is None else checkable.replayed
+        if replayed is not None and replayed.awaited is not None:
+            return None
         task = self._task(status, references, method, name, checkable)
         untouched = references.as_published and not task.is_taught(name)
         is_there = name in status.auxiliary and (untouched or name in status.settled)
@@ -96,6 +101,8 @@ class OwnParts:
         else:
             weights = self._unlearned(task, method, catalogue[name].node, request)
             shown = None if checkable is None else checkable.disclose(references, task.forgets(name))
+            if checkable is not None and shown is None and checkable.is_pending:
+                return None
             if checkable is not None and shown is None and self._must_show(request, method):
                 weights, untrained = self._mean(task, name), True
         if untrained and not references.weights and status.withdraws:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,12 +17,11 @@ from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.coordination.auditor_words import heard
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Disclosed
 from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.commitments import Commitments
-from blockful_py.pipeline.review.replays import Replays
+from blockful_py.pipeline.review.replays import Replays, ReplayStanding
 from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable, seed_of
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
@@ -38,9 +36,6 @@ from blockful_py.types import Address, Point, Uri
 from blockful_py.unlearning.method import Method
 
 _log = logging.getLogger(__name__)
-
-LOOK_SECONDS = 1.0
-"""Seconds between two questions for an auditor's word."""
 
 
 def samples_commitment(context: FederationContext, user: int) -> str | None:
@@ -115,8 +110,8 @@ class CheckableTraining:
 
         It began at the mean of `references`, and left out `forgets`.
 
-        Returns None if no sample was left to train on, after the request's deadline, or once all auditors
-        that may replay it have given it up.
+        Returns None if no sample was left to train on, after the request's deadline, while auditors may still
+        replay it (`replayed`), or once they all have given it up.
 
         Raises UnlearningError if the owner has committed to another training.
         """
@@ -135,7 +130,7 @@ class CheckableTraining:
         if committed is None:
             return None
         if self._has_auditors:
-            replay = self._replayed(committed, trace)
+            replay = self._signed(committed, trace)
             return None if replay is None else self._disclosed(trace, replay.disputed, references, replay)
         beacon = self._context.contracts.live.node.block_hash(committed.block_number)
         drawn = challenged(beacon, committed.uri.digest, intervals, trace.challenged)
@@ -171,43 +166,48 @@ class CheckableTraining:
             intervals,
         ).tensors()
 
-    def _replayed(self, committed: PartHandedIn, trace: Trace) -> SignedReplay | None:
-        """Shows the training to the drawn auditors in turn, and waits for the word of one of them.
+    @property
+    def replayed(self) -> ReplayStanding | None:
+        """The state of its replay by auditors; None without any, before the commitment, and in the end."""
+        context = self._context
+        if not self._has_auditors:
+            return None
+        status = context.docket[self._status.number]
+        if not status.stage.is_open:
+            return None
+        commitments = Commitments(context.contracts.participants, context.stores.live)
+        return Replays(context.contracts).told(context.leader.remote(), commitments, status, self._name)
 
-        None if all give it up, or the request is over.
-        """
-        context, replays = self._context, Replays(self._context.contracts)
-        while True:
-            status = context.docket[self._status.number]
-            if not status.stage.is_open:
-                return None
-            epoch = context.contracts.committee.current_epoch()
-            words = heard(context.leader.remote(), epoch, committed.uri.digest)
-            standing = replays.standing(status, self._name, committed, words)
-            if standing.passed is not None:
-                auditor, signed = standing.passed
-                disputed = tuple(each for each in standing.disputed if each < trace.intervals)
-                return SignedReplay(
-                    auditor="0x" + auditor.hex(),
-                    commitment=committed.uri.digest.hex(),
-                    signature="0x" + signed.signature.hex(),
-                    disputed=disputed,
-                )
-            if standing.is_given_up:
-                _log.warning("no auditor replays the training of %s", self._name)
-                return None
-            key = None if standing.following is None else replays.key(standing.following)
-            if standing.following is not None and key is not None:
-                if not self._show(committed, trace, standing.following, key):
-                    return None
-                continue
-            if standing.current is None:
-                _log.warning("auditors dispute the training of %s, and no other is left", self._name)
-                return None
-            time.sleep(LOOK_SECONDS)
+    @property
+    def is_pending(self) -> bool:
+        """Whether an auditor may still find the committed training right."""
+        standing = self.replayed
+        return standing is not None and standing.is_pending
 
-    def _show(self, committed: PartHandedIn, trace: Trace, auditor: Address, key: Point) -> bool:
-        """Shows the whole training to one auditor; False after the request's deadline."""
+    def _signed(self, committed: PartHandedIn, trace: Trace) -> SignedReplay | None:
+        """The word of an auditor that has replayed the training; else shows it to the next one by turn."""
+        standing = self.replayed
+        if standing is None:
+            return None
+        if standing.passed is not None:
+            auditor, signed = standing.passed
+            disputed = tuple(each for each in standing.disputed if each < trace.intervals)
+            return SignedReplay(
+                auditor="0x" + auditor.hex(),
+                commitment=committed.uri.digest.hex(),
+                signature="0x" + signed.signature.hex(),
+                disputed=disputed,
+            )
+        if not standing.is_pending:
+            _log.warning("no auditor is left that has replayed the training of %s", self._name)
+        elif standing.following is not None:
+            key = Replays(self._context.contracts).key(standing.following)
+            if key is not None:
+                self._show(committed, trace, standing.following, key)
+        return None
+
+    def _show(self, committed: PartHandedIn, trace: Trace, auditor: Address, key: Point) -> None:
+        """Shows the whole training to one auditor."""
         context, live = self._context, self._context.contracts.live
         place = context_of(live.chain_id, live.address, committed.uri.digest, auditor)
         data = seal_for(key, self._shown(trace, range(trace.intervals)), place)
@@ -215,7 +215,7 @@ class CheckableTraining:
         context.hand_out([uri])
         context.stores.live.delete(uri)
         _log.info("%s is shown to the auditor 0x%s", self._name, auditor.hex())
-        return self._hand_in(uri)
+        self._hand_in(uri)
 
     def _hand_in(self, uri: Uri) -> bool:
         """Hands in a commitment, or a file for an auditor; False after the request's deadline."""

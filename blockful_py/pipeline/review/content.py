@@ -35,9 +35,10 @@ from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
-from blockful_py.pipeline.review.fetched import FetchedWeights, refusing, require
+from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
+from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels

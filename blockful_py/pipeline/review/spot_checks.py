@@ -19,8 +19,8 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.pipeline.review.clean_references import CleanReferences, handed_in
 from blockful_py.pipeline.review.commitments import Commitments
-from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.pipeline.review.methods import named_method
+from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.statements import training_of
