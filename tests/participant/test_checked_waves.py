@@ -226,8 +226,8 @@ def test_nobody_reads_a_disclosure_by_naming_it_as_ones_part(published: Machines
         shown = party.federation.catalogue()["y"].node.spot_check
         assert shown is not None
 
-    def naming(*arguments: Any) -> dict[str, tuple[SealedFile, ModelNode]]:
-        ((name, (sealed, node)),) = make(*arguments).items()
+    def naming(*arguments: Any, **options: Any) -> dict[str, tuple[SealedFile, ModelNode]]:
+        ((name, (sealed, node)),) = make(*arguments, **options).items()
         redaction = node.redaction and node.redaction.model_copy(update={"weights": shown.disclosure})
         return {name: (sealed, node.model_copy(update={"redaction": redaction}))}
 
