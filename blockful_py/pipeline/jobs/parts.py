@@ -86,7 +86,7 @@ class OwnParts:
         request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
         references = self._references(status, name)
-        checkable = CheckableTraining.of(self._context, status, name, method)
+        checkable = CheckableTraining.of(self._context, status, name)
         replayed = None if checkable is None else checkable.replayed
         if replayed is not None and replayed.awaited is not None:
             return None

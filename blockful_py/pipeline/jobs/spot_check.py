@@ -22,7 +22,7 @@ from blockful_py.pipeline.jobs.redaction import Disclosed
 from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.replays import Replays, ReplayStanding
-from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable, seed_of
+from blockful_py.pipeline.review.spot_checks import checked_purpose, is_checkable, seed_of
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.fields import spelt
@@ -33,7 +33,6 @@ from blockful_py.record.waves import PartHandedIn
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Address, Point, Uri
-from blockful_py.unlearning.method import Method
 
 _log = logging.getLogger(__name__)
 
@@ -85,9 +84,7 @@ class CheckableTraining:
         self.recorder = Recorder()
 
     @classmethod
-    def of(
-        cls, context: FederationContext, status: RequestStanding, name: str, method: Method
-    ) -> CheckableTraining | None:
+    def of(cls, context: FederationContext, status: RequestStanding, name: str) -> CheckableTraining | None:
         """The checkable training; None if the owner discloses nothing or others could not recompute it.
 
         The statement's auditors replay it, unless the owner agrees to none any more.
@@ -100,8 +97,7 @@ class CheckableTraining:
         if not share:
             return None
         able = is_repeatable(setup, statement.user, training_of(statement))
-        retrained = status.is_by_waves or not status.is_parallel
-        if method.name not in CHECKED_METHODS or not retrained or not able:
+        if checked_purpose(status.request) is None or not able:
             return None
         return cls(context, status, name, statement.samples, share, has_auditors)
 

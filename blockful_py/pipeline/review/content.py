@@ -287,9 +287,16 @@ class ContentReviewer:
             gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if is_recomputable(method, Paradigm(request.paradigm)):
-            others = sorted(each.node.name for each in proposed if each.redaction.states_review)
+            named = {start.name for start in request.starts} if status is not None else set()
+            starts = [each for each in proposed if each.node.name in named and not each.redaction.untrained]
+            others = sorted(
+                each.node.name for each in proposed if each.redaction.states_review and each not in starts
+            )
             require(not others, f"{', '.join(others)} would be recomputed, and states another review")
             self._recompute(method, request, proposed, catalogue)
+            for each in starts:
+                announced = self._weights.read(each.node.weights)
+                self._spot_checks.review(each.node, announced, request, status)
             return
         if request.paradigm == Paradigm.PARALLEL:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
