@@ -180,15 +180,6 @@ def test_an_owner_does_parts_of_other_requests_while_an_auditor_has_its_turn(pub
         assert all(published.take(name, number).spot_check for name in ("t", "y"))
 
 
-class Forger(Recorder):
-    """Commits to another state after the first interval than it leads to."""
-
-    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
-        (fitted,) = super().__call__(architecture, jobs)
-        self.states[1] = "0" * 128
-        return (fitted,)
-
-
 @contextmanager
 def taking(machines: Machines, name: str, number: int) -> Iterator[Future[ModelNode]]:
     """An owner that does its part meanwhile."""
@@ -245,38 +236,6 @@ def test_a_silent_auditor_is_followed_by_the_next_and_two_silent_ones_by_what_me
         assert made.result().spot_check is None
 
 
-def test_a_forged_training_is_found_and_not_accepted_with_less(published: Machines) -> None:
-    number = published.ask("t", 7)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
-        with at_work(published) as told, taking(published, "t", number) as made:
-            for place in range(len(AUDITORS)):
-                turn(published, "t", number, place)
-                until(lambda: len(told) > place)  # noqa: B023
-                pass_turn(published)
-            with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
-                made.result()
-    assert [(word.outcome, word.interval) for word in told] == [(ReplayFinding.DIFFERS, 0)] * 2
-
-
-def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_replays(
-    published: Machines,
-) -> None:
-    number = published.ask("b", 7)
-    with taking(published, "b", number) as made:
-        liar = turn(published, "b", number, 0)
-        with auditing(published, liar) as auditor, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(auditor, "_found", lambda drawn: (ReplayFinding.DIFFERS, 2))
-            until(lambda: bool(auditor.replay()))
-        pass_turn(published)
-        with at_work(published, [each for each in AUDITORS if each != liar]):
-            node = made.result()
-    assert node.spot_check is not None and node.spot_check.replay is not None
-    assert node.spot_check.replay.auditor != "0x" + liar.account.hex()
-    assert node.spot_check.replay.disputed == (2,)
-    assert "members recomputed interval 2, which an auditor had disputed" in str(node.spot_check)
-
-
 def samples(machines: Machines, name: str, paradigm: Paradigm, method: str | None = None) -> int:
     """A request to forget two samples of an owner."""
     with machines.participants[name].run() as party:
@@ -285,11 +244,11 @@ def samples(machines: Machines, name: str, paradigm: Paradigm, method: str | Non
 
 
 def test_samples_are_forgotten_by_waves_in_replayed_parts(published: Machines) -> None:
-    number = samples(published, "x", Paradigm.PARALLEL, "retrain_ahead")
+    number = samples(published, "t", Paradigm.PARALLEL, "retrain_ahead")
     with at_work(published):
-        nodes = [published.take(name, number) for name in ("x", "y")]
+        nodes = [published.take(name, number) for name in ("t", "y")]
     assert all(node.spot_check and node.spot_check.replay for node in nodes)
-    with published.participants["x"].run() as party:
+    with published.participants["t"].run() as party:
         certificate = party.certificate(number, SECONDS)
     check_certificate(certificate)
     said = shown(certificate.statement)
@@ -331,3 +290,44 @@ def test_a_word_of_somebody_else_is_refused(published: Machines, monkeypatch: py
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Replays", Alone)
         with pytest.raises(QuorumError, match="no auditor whose turn it is signed the replay of x"):
             published.take("x", number)
+
+
+class Forger(Recorder):
+    """Commits to another state after the first interval than it leads to."""
+
+    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+        (fitted,) = super().__call__(architecture, jobs)
+        self.states[1] = "0" * 128
+        return (fitted,)
+
+
+def test_a_forged_training_is_found_and_not_accepted_with_less(published: Machines) -> None:
+    number = published.ask("t", 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        with at_work(published) as told, taking(published, "t", number) as made:
+            for place in range(len(AUDITORS)):
+                turn(published, "t", number, place)
+                until(lambda: len(told) > place)  # noqa: B023
+                pass_turn(published)
+            with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
+                made.result()
+    assert [(word.outcome, word.interval) for word in told] == [(ReplayFinding.DIFFERS, 0)] * 2
+
+
+def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_replays(
+    published: Machines,
+) -> None:
+    number = published.ask("b", 7)
+    with taking(published, "b", number) as made:
+        liar = turn(published, "b", number, 0)
+        with auditing(published, liar) as auditor, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(auditor, "_found", lambda drawn: (ReplayFinding.DIFFERS, 2))
+            until(lambda: bool(auditor.replay()))
+        pass_turn(published)
+        with at_work(published, [each for each in AUDITORS if each != liar]):
+            node = made.result()
+    assert node.spot_check is not None and node.spot_check.replay is not None
+    assert node.spot_check.replay.auditor != "0x" + liar.account.hex()
+    assert node.spot_check.replay.disputed == (2,)
+    assert "members recomputed interval 2, which an auditor had disputed" in str(node.spot_check)
