@@ -301,6 +301,8 @@ def status(folder: Folder, passphrase_file: PassphraseFile = None, as_json: AsJs
             out.say(f"  this participant refuses its part: {each.refused}")
         if each.failed:
             out.say(f"  its part failed and will be retried: {each.failed}")
+        for turn in each.turns:
+            out.say(f"  {turn}")
         if each.built_on_old:
             out.say(
                 f"  {', '.join(each.built_on_old)} was trained later from a replaced version: "

@@ -20,10 +20,12 @@ from blockful_py.closable import Closable
 from blockful_py.errors import BlockfulError, RunError, SettingsError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.scenario import ModelSpec, holders_of, next_of, plan
+from blockful_py.participant.auditors_turns import AuditorsTurn, AuditorsTurns
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.monitoring import ParticipantMetrics
 from blockful_py.participant.sharing import Cores, turn_of
 from blockful_py.participant.task import ParticipantTask
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.opened import OpenedRun
@@ -75,6 +77,7 @@ class RequestStatus:
         refused: why the owner refuses to take part; None if it does not.
         failed: error of this participant's last attempt, which is retried; None if it succeeded.
         problem: why the request cannot be read; None if it can.
+        turns: auditors' turns to replay trainings for it, of any owner.
     """
 
     number: int
@@ -87,6 +90,7 @@ class RequestStatus:
     refused: str | None = None
     failed: str | None = None
     problem: str | None = None
+    turns: tuple[AuditorsTurn, ...] = ()
 
     def __str__(self) -> str:
         waits = f", waits for {', '.join(self.waits_for)}" if self.stage.is_open else ""
@@ -140,6 +144,8 @@ class ParticipantService(Closable):
         secret = self._keys.account_secret
         self._opened = OpenedRun.attach(self.run, account=Signer(secret.to_bytes(32, "big")), secret=secret)
         self.contracts = self._opened.contracts
+        remote = remote_committee_of(self.run, self.contracts, secret)
+        self._turns = AuditorsTurns(self.contracts, self._opened.stores.live, remote)
         self._plan = plan(self.run.settings.federation, holders_of(self.run.settings))
         self._seen = (-1, self._now())
         self._settled = ("", self._now())
@@ -217,11 +223,19 @@ class ParticipantService(Closable):
         """All due work: parts of requests first, then the next model.
 
         Requesting accounts take turns, so that an account with many requests delays only its own.  Parts with
-        less than half of their time left come before all others, in the order of request numbers.
+        less than half of their time left come before all others, in the order of request numbers.  A part
+        that waits for an auditor's word is left out, and the model's next version with it.
         """
+        admitted = tuple(self._opened.docket.admitted())
+        awaiting = {each.number: self._turns.awaited(each, self._keys.account) for each in admitted}
+        committed = {
+            name for status in admitted for name in awaiting[status.number] if not status.hands_in(name)
+        }
         parts = []
-        for status in self._opened.docket.admitted():
-            names = () if self._refused(status.request) else status.due(self._keys.account)
+        for status in admitted:
+            due = () if self._refused(status.request) else status.due(self._keys.account)
+            waits = {*awaiting[status.number], *(name for name in committed if not status.hands_in(name))}
+            names = tuple(name for name in due if name not in waits)
             if names:
                 by = status.filed.by
                 since = self._served.get(by, -math.inf)
@@ -319,6 +333,7 @@ class ParticipantService(Closable):
             status.due(self._keys.account),
             self._refused(status.request),
             failed,
+            turns=tuple(self._turns.of(status)),
         )
 
     def next_model(self, catalogue: Catalogue) -> ModelSpec | None:

@@ -28,6 +28,7 @@ from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.parts import OwnParts, PartCollector
 from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.spot_check import samples_commitment
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
 from blockful_py.pipeline.review.admission import RequestAdmission, models_of
@@ -152,13 +153,15 @@ class PartyRun(Closable):
         return next_of(user.index, plan, self.federation.catalogue().models)
 
     def _trained(self, catalogue: Catalogue) -> _Trained:
-        federation = self.federation
+        federation, context = self.federation, self.federation.context
+        (user,) = federation.setup.users
         wave, stored = train_next(
             federation.setup,
             federation.opted_out(),
             catalogue,
             federation.weights,
-            self.federation.context.docket.awaited(),
+            context.docket.awaited(),
+            samples_commitment(context, user.index),
         )
         keep_curves(federation.run.curves, wave)
         self.federation.events.trained(wave)
@@ -247,7 +250,10 @@ class PartyRun(Closable):
         return self.federation.context.docket[number].stage
 
     def take_part(self, number: int) -> tuple[ModelNode, ...]:
-        """Does the parts of a filed request that this participant can do now; returns its new nodes."""
+        """Does the parts of a filed request that this participant can do now; returns its new nodes.
+
+        A part whose training an auditor is to replay has no node until the auditor has answered.
+        """
         context = self.federation.context
         with self._leading():
             status, parts = context.docket[number], OwnParts(context)
@@ -255,8 +261,10 @@ class PartyRun(Closable):
             if not names:
                 return ()
             with self._job(status.request):
-                nodes = tuple(parts.take(status, name) for name in names)
-            self.federation.events.carried_out(status.request, nodes)
+                taken = [parts.take(status, name) for name in names]
+            nodes = tuple(node for node in taken if node is not None)
+            if nodes:
+                self.federation.events.carried_out(status.request, nodes)
             return nodes
 
     def lead(self, number: int) -> None:

@@ -110,9 +110,11 @@ class Statement(fields.Part):
         return document
 
     @model_validator(mode="after")
-    def _auditors_once_and_of_samples(self) -> Statement:
+    def _checked_by_samples(self) -> Statement:
         if len({*self.auditors}) != len(self.auditors) or (self.auditors and self.samples is None):
             raise ValueError("auditors are named once each, and with a commitment to the samples")
+        if self.samples is None and any(each.checkable for each in self.increments):
+            raise ValueError("a clean model is checkable with a commitment to the samples")
         return self
 
     @property

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.commitments import is_commitment
+from blockful_py.record.commitments import first_commitment, is_commitment
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import announced, is_replaced
 from blockful_py.record.shown import STARTS_ONLY, by_waves, is_exact, is_passing
@@ -143,12 +143,28 @@ class RequestStanding:
         """The unaffected ancestors whose owners hand in clean models, in topological order.
 
         These are never published: they serve the parts below them, and are destroyed with the request.  None
-        for clients and samples, whose owners' models are all starts: the data has reached no ancestor.
+        for clients and samples, whose owners' models are all starts: the data has reached no ancestor.  The
+        owner of a stored clean model is asked if it can show its training to owners of parts below it.
         """
         if not self.is_by_waves or self.request.forget.owners():
             return ()
-        ancestors, asked = self.record.graph.ancestors(self.affected), self.record.with_weights.keys()
-        return tuple(name for name in ancestors if name in asked - self.settled)
+        graph, with_parts = self.record.graph, {*self.affected}
+        ancestors = [name for name in graph.ancestors(self.affected) if name in self.record.with_weights]
+        for name in reversed(ancestors):
+            shows = self._is_checkable(name) and not with_parts.isdisjoint(graph.heirs(name))
+            if shows or name not in self.settled:
+                with_parts.add(name)
+        return tuple(name for name in ancestors if name in with_parts)
+
+    def _is_checkable(self, name: str) -> bool:
+        """Whether the training of a settled model's clean model can be shown."""
+        entry = self.record[name].node.increment(self.request.classes[0]) if name in self.settled else None
+        return entry is not None and entry.checkable
+
+    def has_committed(self, name: str) -> bool:
+        """Whether the owner of an auxiliary model committed to a training before its part, or in its time."""
+        timely = (each for each in self.before_part(name) if each.block_number <= self.due_until(name))
+        return first_commitment(self.record, name, timely) is not None
 
     @cached_property
     def settled(self) -> frozenset[str]:

@@ -56,17 +56,19 @@ def shown(statement: CertificateStatement) -> Shown:
     exact = exact_words(method, request.references, taught_outside)
     said = caveat(method, request.forget.level, taught_outside)
     begun = nodes if method in BY_WAVES and not by_owner else ()
-    words = (_reviewed(review, nodes, exact), _exactness(method, review, begun, exact), _others(statement))
+    reviewed = _reviewed(review, nodes, exact, len(request.starts))
+    words = (reviewed, _exactness(method, review, begun, exact), _others(statement))
     warnings = () if said is None else (warning(method, said),)
     return Shown(review, " ".join(filter(None, words)), warnings)
 
 
-def _reviewed(review: Checked, nodes: Sequence[ModelNode], exact: str | None) -> str:
+def _reviewed(review: Checked, nodes: Sequence[ModelNode], exact: str | None, starts: int) -> str:
     if review is Checked.EXACT:
         return f"{_capital(exact or 'exact')}, recomputed: members computed the new models without the data."
     if review is Checked.RECOMPUTED:
         return (
             "Recomputed: the new models are what the method makes. Whether they have forgotten is not shown."
+            f"{_starts_checked(nodes, starts)}"
         )
     if review is Checked.MEASURED:
         return (
@@ -92,6 +94,19 @@ def _reviewed(review: Checked, nodes: Sequence[ModelNode], exact: str | None) ->
     return (
         f"{begun}: {least.challenged} of {least.intervals} intervals of {each}, drawn by lot, were repeated "
         f"without the data.{untrained}"
+    )
+
+
+def _starts_checked(nodes: Sequence[ModelNode], starts: int) -> str:
+    """The checks of the starts' own trainings, from which members recomputed the other models."""
+    checks = [node.spot_check for node in nodes if node.spot_check is not None]
+    if not checks:
+        return ""
+    least = min(checks, key=lambda each: each.chance)
+    repeated = "drawn by lot, were repeated" if least.replay is None else "were replayed by an auditor"
+    return (
+        f" Of the starts, {len(checks)} of {starts} showed a training without the data: "
+        f"{least.challenged} of {least.intervals} intervals of the least checked one, {repeated}."
     )
 
 
@@ -168,6 +183,8 @@ def checked_in(request: Request, nodes: Iterable[ModelNode]) -> Checked:
 
 
 def _checked(node: ModelNode, request: Request) -> Checked:
+    if checked_by_members(request) is Checked.RECOMPUTED:
+        return Checked.RECOMPUTED  # a start's training that was checked shows nothing of the other models
     if node.redaction is not None and node.redaction.untrained:
         return Checked.EXACT
     if node.spot_check is None:

@@ -84,18 +84,22 @@ class Increment(Part):
         weights: CID of its sealed file.
         base: digest of the base that it is added to, 32 bytes in hexadecimal.
         claims: figures of its weights; None in older nodes.
+        checkable: whether its batches were drawn from the commitment to the owner's samples
+            (`training_trace.clean_seed`), so that the owner can show its training for a request.
     """
 
     label: int = Field(ge=0)
     weights: str
     base: str = Field(pattern=r"^[0-9a-f]{64}$")
     claims: Claimed | None = None
+    checkable: bool = False
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        if self.claims is None:
-            document.pop("claims", None)
+        for name in ("claims", "checkable"):
+            if not getattr(self, name):
+                document.pop(name, None)
         return document
 
     def __str__(self) -> str:

@@ -68,4 +68,16 @@ def schedule_seed(samples: str, request: Request) -> int:
     It follows from the request and from samples committed to before it, so that the owner cannot choose
     batches.
     """
-    return int.from_bytes(sha256(bytes.fromhex(samples) + request_key(request)).digest()[:8], "big")
+    return _seed(samples, request_key(request))
+
+
+def clean_seed(samples: str, label: int) -> int:
+    """The seed of a clean model that is stored at publication, as `schedule_seed` without a request.
+
+    It follows from the owner's samples and the class `label` that it leaves out.
+    """
+    return _seed(samples, b"clean of class %d" % label)
+
+
+def _seed(samples: str, purpose: bytes) -> int:
+    return int.from_bytes(sha256(bytes.fromhex(samples) + purpose).digest()[:8], "big")

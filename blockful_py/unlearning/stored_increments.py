@@ -38,11 +38,13 @@ class StoredIncrement:
         base: `base_of(agg_j, w_j)`, 32 bytes.  It differs once the model or one of its references has
             changed: the increment then belongs to an earlier model, and may still contain knowledge that the
             change forgot.
+        checkable: whether the caller of `store_clean_models` gave the seed of its batches.
     """
 
     left_out: Forget
     weights: Weights
     base: bytes
+    checkable: bool = False
 
 
 def base_of(start: Weights, published: Weights) -> bytes:
@@ -100,18 +102,20 @@ def store_clean_models(
     classes: Iterable[int],
     published: Mapping[str, TrainedModel] | None = None,
     clean: Mapping[int, Mapping[str, Weights | None]] | None = None,
+    seeds: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, dict[str, StoredIncrement]]:
     """Clean models for `retrain_ahead`, by class, then by model, of every model that the class has reached.
 
     A class reaches a model by its owner's data or by a reference that has a clean model.  Each clean model
     starts from the mean of its references' clean models; a reference that has none counts as clean itself.
     So an owner needs its own data and its references alone.  The models of one wave are trained side by side,
-    with the seeds of clean models made by a request.
+    with the seed of clean models made by a request.
 
     Args:
         published: references of `models` outside `models`; no other model is read.
         clean: clean models of `published`, state dicts by class, then by model.  None for a model that the
             class may have reached and that has none: its heirs get none either, and a request trains both.
+        seeds: seeds, by class, that draw the batches instead.
 
     Raises LearningError as `store_increments`.
     """
@@ -131,13 +135,18 @@ def store_clean_models(
                     starts[label, name] = _start(settings, known[name], known, line)
         retained = {(label, name): owners[known[name].user].train.without([label]) for label, name in starts}
         teachable = [key for key, samples in retained.items() if len(samples)]
-        jobs = [job_of(known[key[1]], starts[key], retained[key], settings.seed, CLEAN) for key in teachable]
+        drawn_by = {label: seeds.get(label, settings.seed) for label in increments}
+        jobs = [
+            job_of(known[name], starts[label, name], retained[label, name], drawn_by[label], CLEAN)
+            for label, name in teachable
+        ]
         trained = train_together(settings.architecture, jobs, settings.fitter)
         made = {**starts, **dict(zip(teachable, trained, strict=True))}
         for (label, name), weights in made.items():
             lines[label][name] = weights
             base = base_of(starts[label, name], known[name].weights)
-            increments[label][name] = StoredIncrement(Forget.of_classes([label]), weights, base)
+            left_out = Forget.of_classes([label])
+            increments[label][name] = StoredIncrement(left_out, weights, base, label in seeds)
     return increments
 
 

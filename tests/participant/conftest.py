@@ -23,6 +23,7 @@ from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
 from blockful_py.member.endpoints import signer_of
+from blockful_py.participant.auditors_turns import AuditorsTurns
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.coordination import rotation
@@ -100,10 +101,22 @@ class Machines:
             return party.request((name,), Forget.of_classes([label]), Paradigm.SEQUENTIAL, method)
 
     def take(self, name: str, number: int) -> ModelNode:
-        """Has an owner do its part of a request; returns the new node."""
-        with self.participants[name].run() as party:
-            (node,) = party.take_part(number)
-            return node
+        """Has an owner do its part of a request, once auditors have replayed it; returns the new node."""
+        participant, nodes = self.participants[name], tuple[ModelNode, ...]()
+        while not nodes:
+            with participant.run() as party:
+                assert party.federation.context.docket[number].due(participant.keys.account)
+                await_auditor(party, number, participant.keys.account)
+                nodes = party.take_part(number)
+        (node,) = nodes
+        return node
+
+
+def await_auditor(party: PartyRun, number: int, account: bytes) -> None:
+    """Waits until no part of an account waits for an auditor's word."""
+    context = party.federation.context
+    turns = AuditorsTurns(context.contracts, context.stores.live, context.leader.remote())
+    until(lambda: not turns.awaited(context.docket[number], account))
 
 
 def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Settings:

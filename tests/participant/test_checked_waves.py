@@ -11,7 +11,7 @@ import pytest
 
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.vault import Vault
-from blockful_py.errors import QuorumError, RefusedError, RunError, UnlearningError
+from blockful_py.errors import FormatError, QuorumError, RefusedError, RunError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.pipeline.jobs.parts import OwnParts
@@ -117,6 +117,25 @@ def test_clean_models_of_ancestors_that_fail_their_check_are_left_out(published:
     with (
         published.participants["z"].run() as party,
         pytest.raises(RefusedError, match="is of class 4, which must be forgotten"),
+    ):
+        party.take_part(number)
+    wait_out(published, BLOCKS // 2 + 1)
+    check = published.take("z", number).spot_check
+    assert check and check.from_initial
+    assert shown(certified(published, number).statement).review is Checked.SPOT_CHECKED
+
+
+def test_a_published_model_in_place_of_a_committed_training_is_left_out(published: Machines) -> None:
+    """Else a's owner could stop z's request: members refuse what rests on a training that is not shown."""
+    number = asked(published, "z", 5)
+    assert published.take("b", number).spot_check
+    with published.participants["a"].run() as party:
+        placed, registry = party.federation.catalogue()["a"], party.federation.contracts.participants
+        for each in (commitment_to(b"unwelcome"), placed.uri):
+            registry.hand_in(number, placed.position, each)
+    with (
+        published.participants["z"].run() as party,
+        pytest.raises(FormatError, match="its owner shows no training of a, and committed to one"),
     ):
         party.take_part(number)
     wait_out(published, BLOCKS // 2 + 1)

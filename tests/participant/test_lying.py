@@ -98,7 +98,9 @@ def hand_in(party: PartyRun, number: int, name: str) -> ModelNode:
     context = party.federation.context
     status = context.docket[number]
     with party._leading(), party._job(status.request):
-        return OwnParts(context).take(status, name)
+        node = OwnParts(context).take(status, name)
+        assert node is not None
+        return node
 
 
 def others_go_on(machines: Machines, forgotten: int) -> None:

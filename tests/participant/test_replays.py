@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from threading import Event
 from typing import Any
 
 import pytest
 
+from blockful_py.child_process import ChildProcesses
 from blockful_py.committee.motions import AGREED, Agreements
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import BlockfulError, QuorumError
@@ -23,6 +25,9 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob
 from blockful_py.learning.training import Fitted
 from blockful_py.ledger.replay import ReplayFinding, ReplayWord, SignedWord
+from blockful_py.participant.auditors_turns import AuditorsTurn
+from blockful_py.participant.serving import NextWork, ParticipantService
+from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.coordination.motions import read_motion
 from blockful_py.pipeline.replaying import AuditorWork
 from blockful_py.pipeline.review.commitments import Commitments
@@ -35,7 +40,9 @@ from blockful_py.record.model_node import ModelNode
 from blockful_py.record.shown import shown
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.types import Checked, Paradigm
+from tests.cli.commands import blockful
 from tests.member.leaders import SECONDS, until
+from tests.member.processes import WORDS
 from tests.participant.conftest import Machines, nodes_for
 
 pytestmark = pytest.mark.processes
@@ -125,13 +132,52 @@ def test_a_drawn_auditor_replays_all_and_the_certificate_names_it(published: Mac
     assert "replayed whole, all" in dict(page.spot_checks)["t"]
 
 
-class Forger(Recorder):
-    """Commits to another state after the first interval than it leads to."""
+@contextmanager
+def served(machines: Machines, name: str) -> Iterator[ParticipantService]:
+    """A participant's loop, which does nothing unless it is called."""
+    participant = machines.participants[name]
+    with ParticipantService(participant.folder, participant.keys, ChildProcesses(MODULE)) as service:
+        yield service
 
-    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
-        (fitted,) = super().__call__(architecture, jobs)
-        self.states[1] = "0" * 128
-        return (fitted,)
+
+def waiting(machines: Machines, name: str) -> list[NextWork]:
+    with served(machines, name) as service:
+        return list(service.waiting(service.catalogue()))
+
+
+def test_an_owner_does_parts_of_other_requests_while_an_auditor_has_its_turn(published: Machines) -> None:
+    """t's owner waits for an auditor in one request, and hands in a clean model for another meanwhile."""
+    with published.participants["y"].run() as party:
+        other = party.request(("y",), Forget.of_classes([9]), Paradigm.PARALLEL, "retrain_ahead")
+    with at_work(published):
+        for name in ("a", "b", "s", "x"):
+            published.take(name, other)
+    number = published.ask("t", 8)
+    assert [work.request for work in waiting(published, "t")] == [other, number]
+    with published.participants["t"].run() as party:
+        assert party.take_part(number) == ()
+        assert party.take_part(number) == ()
+    found = standing(published, "t", number)
+    assert found is not None and len(found.turns) == 1
+    turn = AuditorsTurn("t", "0x" + found.turns[0].auditor.hex(), found.turns[0].since + TURN - 1)
+    assert [work.request for work in waiting(published, "t")] == [other]
+    with served(published, "a") as anybody:
+        turns = {each.number: each.turns for each in anybody.statuses(anybody.catalogue())}
+    assert (turns[number], turns[other]) == ((turn,), ())
+    status = ("participant", "status", str(published.participants["t"].folder.path))
+    said, document = (
+        blockful(published.folder, *status, *words, environment={"BLOCKFUL_PASSPHRASE": WORDS}).out
+        for words in ((), ("--json",))
+    )
+    assert f"t waits for the auditor {turn.auditor} to replay it, until block {turn.until}" in said
+    requests = {each["number"]: each for each in json.loads(document)["requests"]}
+    assert requests[number]["turns"] == [asdict(turn)]
+    with at_work(published):
+        assert published.take("t", other).spot_check
+        assert published.take("y", other).spot_check
+        with published.participants["t"].run() as party:
+            party.certificate(other, SECONDS)
+        assert all(published.take(name, number).spot_check for name in ("t", "y"))
 
 
 @contextmanager
@@ -190,38 +236,6 @@ def test_a_silent_auditor_is_followed_by_the_next_and_two_silent_ones_by_what_me
         assert made.result().spot_check is None
 
 
-def test_a_forged_training_is_found_and_not_accepted_with_less(published: Machines) -> None:
-    number = published.ask("t", 7)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
-        with at_work(published) as told, taking(published, "t", number) as made:
-            for place in range(len(AUDITORS)):
-                turn(published, "t", number, place)
-                until(lambda: len(told) > place)  # noqa: B023
-                pass_turn(published)
-            with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
-                made.result()
-    assert [(word.outcome, word.interval) for word in told] == [(ReplayFinding.DIFFERS, 0)] * 2
-
-
-def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_replays(
-    published: Machines,
-) -> None:
-    number = published.ask("b", 7)
-    with taking(published, "b", number) as made:
-        liar = turn(published, "b", number, 0)
-        with auditing(published, liar) as auditor, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(auditor, "_found", lambda drawn: (ReplayFinding.DIFFERS, 2))
-            until(lambda: bool(auditor.replay()))
-        pass_turn(published)
-        with at_work(published, [each for each in AUDITORS if each != liar]):
-            node = made.result()
-    assert node.spot_check is not None and node.spot_check.replay is not None
-    assert node.spot_check.replay.auditor != "0x" + liar.account.hex()
-    assert node.spot_check.replay.disputed == (2,)
-    assert "members recomputed interval 2, which an auditor had disputed" in str(node.spot_check)
-
-
 def samples(machines: Machines, name: str, paradigm: Paradigm, method: str | None = None) -> int:
     """A request to forget two samples of an owner."""
     with machines.participants[name].run() as party:
@@ -276,3 +290,44 @@ def test_a_word_of_somebody_else_is_refused(published: Machines, monkeypatch: py
         patch.setattr("blockful_py.pipeline.jobs.spot_check.Replays", Alone)
         with pytest.raises(QuorumError, match="no auditor whose turn it is signed the replay of x"):
             published.take("x", number)
+
+
+class Forger(Recorder):
+    """Commits to another state after the first interval than it leads to."""
+
+    def __call__(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+        (fitted,) = super().__call__(architecture, jobs)
+        self.states[1] = "0" * 128
+        return (fitted,)
+
+
+def test_a_forged_training_is_found_and_not_accepted_with_less(published: Machines) -> None:
+    number = published.ask("t", 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        with at_work(published) as told, taking(published, "t", number) as made:
+            for place in range(len(AUDITORS)):
+                turn(published, "t", number, place)
+                until(lambda: len(told) > place)  # noqa: B023
+                pass_turn(published)
+            with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
+                made.result()
+    assert [(word.outcome, word.interval) for word in told] == [(ReplayFinding.DIFFERS, 0)] * 2
+
+
+def test_a_false_objection_is_settled_by_one_interval_and_the_next_auditor_replays(
+    published: Machines,
+) -> None:
+    number = published.ask("b", 7)
+    with taking(published, "b", number) as made:
+        liar = turn(published, "b", number, 0)
+        with auditing(published, liar) as auditor, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(auditor, "_found", lambda drawn: (ReplayFinding.DIFFERS, 2))
+            until(lambda: bool(auditor.replay()))
+        pass_turn(published)
+        with at_work(published, [each for each in AUDITORS if each != liar]):
+            node = made.result()
+    assert node.spot_check is not None and node.spot_check.replay is not None
+    assert node.spot_check.replay.auditor != "0x" + liar.account.hex()
+    assert node.spot_check.replay.disputed == (2,)
+    assert "members recomputed interval 2, which an auditor had disputed" in str(node.spot_check)

@@ -15,6 +15,7 @@ import pytest
 from blockful_py.child_process import ChildProcesses
 from blockful_py.errors import QuorumError, RunError
 from blockful_py.forget import Forget
+from blockful_py.participant.auditors_turns import AuditorsTurns
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.party import _Trained
@@ -126,6 +127,9 @@ class Due:
     by: bytes
     is_pressing: bool = False
     request: None = None
+    waits_for: tuple[str, ...] = ()
+    stage: RequestStage = RequestStage.OPEN
+    is_parallel: bool = False
 
     @property
     def filed(self) -> Due:
@@ -136,6 +140,9 @@ class Due:
 
     def presses(self, names: Sequence[str]) -> bool:
         return self.is_pressing
+
+    def hands_in(self, name: str) -> bool:
+        return self.is_parallel
 
 
 class Doing(ChildProcesses):
@@ -183,6 +190,29 @@ def test_accounts_that_filed_take_turns_and_what_presses_comes_first(
 
     assert order(waiting) == [1, 4, 6, 2, 5, 3]
     assert order([*waiting[:4], Due(5, two, is_pressing=True), waiting[5]]) == [5, 1, 6, 4, 2, 3]
+
+
+def test_a_model_that_waits_for_an_auditor_waits_in_all_sequential_requests(
+    machines: Machines, carried_out: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner has committed to the training of its next version, for whichever of them."""
+    participant = machines.participants["x"]
+    waiting = [Due(number, b"1" * 20) for number in (1, 2)] + [Due(3, b"2" * 20, is_parallel=True)]
+    monkeypatch.setattr(ParticipantService, "_refused", lambda service, request: None)
+    monkeypatch.setattr(ParticipantService, "next_model", lambda service, catalogue: None)
+    for at, done in ((1, [3]), (3, [1, 2])):
+        held = {at: frozenset({"x"})}
+
+        def awaited(turns: AuditorsTurns, each: Due, account: bytes) -> frozenset[str]:
+            return held.get(each.number, frozenset())  # noqa: B023
+
+        monkeypatch.setattr(AuditorsTurns, "awaited", awaited)
+        with (
+            Doing(waiting) as doing,
+            ParticipantService(participant.folder, participant.keys, doing, doing.now) as service,
+        ):
+            monkeypatch.setattr(service._opened, "docket", doing)
+            assert [work.request for work in service.waiting(service.catalogue())] == done
 
 
 class Overtaken(Doing):

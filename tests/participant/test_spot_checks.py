@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from blockful_py.errors import KeyDestroyedError, QuorumError, RefusedError, RunError, UnlearningError
+from blockful_py.forget import Forget
 from blockful_py.learning.intervals import Recorder, weights_digest
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.together import TrainingJob
@@ -17,13 +18,16 @@ from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, sign_statement
-from blockful_py.record.request_state import RequestStanding
-from blockful_py.record.shown import checked_in
+from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.shown import checked_in, shown
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Checked
+from blockful_py.types import Checked, Paradigm
 from tests.federations import promised
+from tests.member.leaders import until
 from tests.participant.conftest import Machines
+from tests.participant.test_lying import hand_in
+from tests.participant.test_waves import is_carried_out
 
 pytestmark = pytest.mark.processes
 
@@ -139,6 +143,28 @@ def test_an_owner_commits_to_samples_before_anybody_asks(
         published.take("a", number)
 
 
+def passing(machines: Machines, name: str, label: int) -> int:
+    """A parallel request whose other models members recompute from the start's new weights."""
+    with machines.participants[name].run() as party:
+        return party.request((name,), Forget.of_classes([label]), Paradigm.PARALLEL, "gradient_ascent")
+
+
+def test_a_starts_own_training_is_checked_and_passing_still_shows_nothing(published: Machines) -> None:
+    number = passing(published, "t", 4)
+    check = published.take("t", number).spot_check
+    assert check is not None and 0.5 <= check.challenged / check.intervals < 1
+    with published.participants["t"].run() as party:
+        until(lambda: is_carried_out(party, number))
+        certificate = party.certificate(number)
+        assert party.federation.verify().passed
+    checked = check_certificate(certificate)
+    told = shown(certificate.statement)
+    assert told.review is Checked.RECOMPUTED
+    least = f"{check.challenged} of {check.intervals} intervals of the least checked one"
+    assert f"Of the starts, 1 of 1 showed a training without the data: {least}" in told.kind
+    assert [name for name, _ in page_of(certificate, checked, "erasure.json").spot_checks] == ["t"]
+
+
 class Forger(Recorder):
     """Commits to other weights than the last interval's result."""
 
@@ -171,3 +197,22 @@ def test_an_owner_that_forged_is_refused_and_cannot_take_its_commitment_back(
     published.participants["z"].disclose(0.0)
     with pytest.raises(QuorumError, match="discloses nothing of the training that it committed to"):
         published.take("z", number)
+
+
+def test_a_forged_start_is_refused_and_so_is_one_that_is_not_shown_after_all(published: Machines) -> None:
+    """Members lead, since they alone read the start's new weights before the decision."""
+    number = passing(published, "y", 5)
+
+    def refused(reason: str) -> bool:
+        with published.participants["a"].run() as party:
+            assert party.stage(number) is RequestStage.OPEN
+            return any(reason in alarm.reason for alarm in party.federation.alarms())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("blockful_py.pipeline.jobs.spot_check.Recorder", Forger)
+        published.take("y", number)
+    until(lambda: refused("the spot check fails: interval"))
+    published.participants["y"].disclose(0.0)
+    with published.participants["y"].run() as party:
+        assert hand_in(party, number, "y").spot_check is None
+    until(lambda: refused("the owner of y discloses nothing of the training that it committed to"))

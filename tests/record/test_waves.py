@@ -201,9 +201,11 @@ def test_a_withdrawn_ancestor_is_left_out() -> None:
     assert (at.auxiliary, at.due(OWNERS["b"])) == ((), ("b",))
 
 
-def named(placed: PlacedNode, *labels: int) -> PlacedNode:
+def named(placed: PlacedNode, *labels: int, checkable: bool = False) -> PlacedNode:
     """The model with stored clean models for some classes."""
-    stored = tuple(Increment(label=label, weights=WEIGHTS, base="00" * 32) for label in labels)
+    stored = tuple(
+        Increment(label=label, weights=WEIGHTS, base="00" * 32, checkable=checkable) for label in labels
+    )
     statement = placed.node.statement.model_copy(update={"increments": stored})
     return replace(placed, node=placed.node.model_copy(update={"statement": statement}))
 
@@ -214,6 +216,31 @@ def test_an_ancestor_whose_clean_model_is_in_the_record_is_not_asked() -> None:
         assert (at.settled, at.auxiliary, at.due(OWNERS["b"])) == ({"a"}, (), ("b",))
         at = status(catalogue(a=named(A, 5)), request)
         assert (at.settled, at.auxiliary, at.due(OWNERS["b"])) == (set(), ("a",), ())
+
+
+def test_an_ancestor_whose_stored_training_can_be_shown_is_asked_for_it() -> None:
+    """Unless no owner right below hands in a part, which could tell what it rests on."""
+    line = InheritanceGraph.from_references({**GRAPH, "c": ("b",)})
+    for request in BOTH:
+        at = status(catalogue(a=named(A, 3, checkable=True)), request)
+        assert (at.settled, at.auxiliary, at.due(OWNERS["b"])) == ({"a"}, ("a",), ())
+        late = status(catalogue(a=named(A, 3, checkable=True)), request, now=ADMITTED + BLOCKS + 1)
+        assert late.due(OWNERS["b"]) == ("b",)
+        below = request.model_copy(update={"starts": (Start(name="c", position=str(C.position)),)})
+        for checkable, asked in ((True, ("a", "b")), (False, ())):
+            record = catalogue(a=named(A, 3, checkable=True), b=named(B, 3, checkable=checkable))
+            assert status(replace(record, graph=line), below).auxiliary == asked
+
+
+def test_a_commitment_counts_until_the_part_or_the_end_of_the_owners_time() -> None:
+    early, after = commitment("a", "a"), commitment("a", "a", block_number=103)
+    late = commitment("a", "a", block_number=ADMITTED + BLOCKS + 1)
+    given = part("a", "a", block_number=102)
+    for request in BOTH:
+        for handed_in in ([early], [early, given]):
+            assert status(request=request, handed_in=handed_in).has_committed("a")
+        for handed_in in ([], [late], [given, after]):
+            assert not status(request=request, handed_in=handed_in).has_committed("a")
 
 
 def test_a_clean_model_whose_reference_has_none_is_not_taken_on_trust() -> None:

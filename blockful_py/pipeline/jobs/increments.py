@@ -17,9 +17,11 @@ from blockful_py.keys.weight_keys import WeightKeys
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.jobs.spot_check import is_repeatable
 from blockful_py.pipeline.review.claims import measure
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.statement_parts import Increment
+from blockful_py.record.training_trace import clean_seed
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.unlearning.stored_increments import (
     StoredIncrement,
@@ -58,6 +60,7 @@ def seal_increments(keys: WeightKeys, stored: Stored, setup: TrainingSetup) -> S
                 weights=cid_string(file.uri),
                 base=increment.base.hex(),
                 claims=claims[name],
+                checkable=increment.checkable,
             )
             entries[name] = (*entries.get(name, ()), one)
     return SealedIncrements(tuple(files), entries)
@@ -66,9 +69,15 @@ def seal_increments(keys: WeightKeys, stored: Stored, setup: TrainingSetup) -> S
 class IncrementMaker:
     """Makes the increments that owners store with each wave of models."""
 
-    def __init__(self, setup: TrainingSetup, catalogue: Catalogue, store: SealedWeights) -> None:
-        """Reads the references' clean models that the catalogue names from `store`."""
+    def __init__(
+        self, setup: TrainingSetup, catalogue: Catalogue, store: SealedWeights, samples: str | None = None
+    ) -> None:
+        """Reads the references' clean models that the catalogue names from `store`.
+
+        `samples`: the commitment of the one owner here to its samples, if it is to show its trainings.
+        """
         self._setup = setup
+        self._samples = samples
         self._catalogue = catalogue
         self._store = store
         self._clean: dict[int, dict[str, Weights | None]] = {label: {} for label in setup.increments}
@@ -92,10 +101,18 @@ class IncrementMaker:
         for label, line in self._clean.items():
             line |= self._stored(label, references - line.keys())
             line |= {each.name: None for each in models if _lacks(line, each)}
-        stored = store_clean_models(settings, models, users, classes, published, self._clean)
+        seeds = self._seeds(models)
+        stored = store_clean_models(settings, models, users, classes, published, self._clean, seeds)
         for label, by_model in stored.items():
             self._clean[label].update((name, each.weights) for name, each in by_model.items())
         return stored
+
+    def _seeds(self, models: Iterable[TrainedModel]) -> dict[int, int]:
+        """Seeds of clean models, by class, that let others repeat their trainings; none if they cannot."""
+        able = all(is_repeatable(self._setup, model.user, model.training) for model in models)
+        if self._samples is None or not able:
+            return {}
+        return {label: clean_seed(self._samples, label) for label in self._setup.increments}
 
     def _stored(self, label: int, names: Iterable[str]) -> dict[str, Weights | None]:
         """Stored clean models of models that the class has reached; None for one that is unusable.

@@ -76,11 +76,13 @@ class OwnParts:
         """Own models whose parts can be done now."""
         return status.due(address_of(self._context.accounts.secret(self._user.index)))
 
-    def take(self, status: RequestStanding, name: str) -> ModelNode:
+    def take(self, status: RequestStanding, name: str) -> ModelNode | None:
         """Unlearns an own model, and hands it in or has it replaced.  A job must be open.
 
-        The owner of an auxiliary model that the data has not reached hands in the published node, unless it
-        lets members check its training.
+        Returns None if it has to wait for an auditor, to whom it has shown the training.
+
+        The owner of an auxiliary model hands in the published node if the data has not reached it, or its
+        clean model is stored, unless it lets members check its training.
 
         Raises UnlearningError if only the initial weights would be left, where members withdraw such a model.
         """
@@ -89,10 +91,14 @@ class OwnParts:
         if isinstance(method, Subtract):
             return self._handed_on(status, catalogue, name, new_sums_of_owner(self._context, status, name))
         references = self._references(status, name)
-        checkable = CheckableTraining.of(self._context, status, name, method)
+        checkable = CheckableTraining.of(self._context, status, name)
+        replayed = None if checkable is None else checkable.replayed
+        if replayed is not None and replayed.awaited is not None:
+            return None
         task = self._task(status, references, method, name, checkable)
-        untouched = name in status.auxiliary and references.as_published and not task.is_taught(name)
-        if untouched and checkable is None:
+        untouched = references.as_published and not task.is_taught(name)
+        is_there = name in status.auxiliary and (untouched or name in status.settled)
+        if is_there and checkable is None:
             return self._hand_in_published(status, catalogue[name])
         untrained = self._must_show(request, method) and (checkable is None or not task.keeps(name))
         if untrained:
@@ -100,6 +106,8 @@ class OwnParts:
         else:
             weights = self._unlearned(task, method, catalogue[name].node, request)
             shown = None if checkable is None else checkable.disclose(references, task.forgets(name))
+            if checkable is not None and shown is None and checkable.is_pending:
+                return None
             if checkable is not None and shown is None and self._must_show(request, method):
                 weights, untrained = self._mean(task, name), True
         if untrained and not references.weights and status.withdraws:

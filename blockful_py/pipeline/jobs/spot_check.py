@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,29 +15,26 @@ from blockful_py.keys.shown_files import context_of, seal_for
 from blockful_py.learning.disclosure import disclosed_training, leaves_of
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.intervals import Recorder
+from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.coordination.auditor_words import heard
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.redaction import Disclosed
 from blockful_py.pipeline.review.clean_references import CleanReferences
 from blockful_py.pipeline.review.commitments import Commitments
-from blockful_py.pipeline.review.replays import Replays
-from blockful_py.pipeline.review.spot_checks import CHECKED_METHODS, is_checkable
+from blockful_py.pipeline.review.replays import Replays, ReplayStanding
+from blockful_py.pipeline.review.spot_checks import checked_purpose, is_checkable, seed_of
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.fields import spelt
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SignedReplay, SpotCheck
-from blockful_py.record.training_trace import FORMAT, Trace, schedule_seed
+from blockful_py.record.training_trace import FORMAT, Trace
 from blockful_py.record.waves import PartHandedIn
+from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Address, Point, Uri
-from blockful_py.unlearning.method import Method
 
 _log = logging.getLogger(__name__)
-
-LOOK_SECONDS = 1.0
-"""Seconds between two questions for an auditor's word."""
 
 
 def samples_commitment(context: FederationContext, user: int) -> str | None:
@@ -48,6 +44,11 @@ def samples_commitment(context: FederationContext, user: int) -> str | None:
         return None
     samples = setup.user(user).train
     return commitment(leaves_of(samples, salts(context.accounts.secret(user), len(samples)))).hex()
+
+
+def is_repeatable(setup: TrainingSetup, user: int, training: TrainingSettings) -> bool:
+    """Whether others can repeat a training that an owner does here with these settings."""
+    return setup.user(user).train.x.device.type == "cpu" and is_checkable(setup, training)
 
 
 class CheckableTraining:
@@ -79,13 +80,11 @@ class CheckableTraining:
         self._share = share
         self._has_auditors = has_auditors
         self._user = context.setup.user(status.record[name].node.statement.user)
-        self.seed = schedule_seed(samples, status.request)
+        self.seed = seed_of(status, name, samples)
         self.recorder = Recorder()
 
     @classmethod
-    def of(
-        cls, context: FederationContext, status: RequestStanding, name: str, method: Method
-    ) -> CheckableTraining | None:
+    def of(cls, context: FederationContext, status: RequestStanding, name: str) -> CheckableTraining | None:
         """The checkable training; None if the owner discloses nothing or others could not recompute it.
 
         The statement's auditors replay it, unless the owner agrees to none any more.
@@ -97,10 +96,8 @@ class CheckableTraining:
         share = 1.0 if has_auditors else party.discloses
         if not share:
             return None
-        on_cpu = setup.user(statement.user).train.x.device.type == "cpu"
-        able = on_cpu and is_checkable(setup, training_of(statement))
-        retrained = status.is_by_waves or not status.is_parallel
-        if method.name not in CHECKED_METHODS or not retrained or not able:
+        able = is_repeatable(setup, statement.user, training_of(statement))
+        if checked_purpose(status.request) is None or not able:
             return None
         return cls(context, status, name, statement.samples, share, has_auditors)
 
@@ -109,8 +106,8 @@ class CheckableTraining:
 
         It began at the mean of `references`, and left out `forgets`.
 
-        Returns None if no sample was left to train on, after the request's deadline, or once all auditors
-        that may replay it have given it up.
+        Returns None if no sample was left to train on, after the request's deadline, while auditors may still
+        replay it (`replayed`), or once they all have given it up.
 
         Raises UnlearningError if the owner has committed to another training.
         """
@@ -129,7 +126,7 @@ class CheckableTraining:
         if committed is None:
             return None
         if self._has_auditors:
-            replay = self._replayed(committed, trace)
+            replay = self._signed(committed, trace)
             return None if replay is None else self._disclosed(trace, replay.disputed, references, replay)
         beacon = self._context.contracts.live.node.block_hash(committed.block_number)
         drawn = challenged(beacon, committed.uri.digest, intervals, trace.challenged)
@@ -165,43 +162,48 @@ class CheckableTraining:
             intervals,
         ).tensors()
 
-    def _replayed(self, committed: PartHandedIn, trace: Trace) -> SignedReplay | None:
-        """Shows the training to the drawn auditors in turn, and waits for the word of one of them.
+    @property
+    def replayed(self) -> ReplayStanding | None:
+        """The state of its replay by auditors; None without any, before the commitment, and in the end."""
+        context = self._context
+        if not self._has_auditors:
+            return None
+        status = context.docket[self._status.number]
+        if not status.stage.is_open:
+            return None
+        commitments = Commitments(context.contracts.participants, context.stores.live)
+        return Replays(context.contracts).told(context.leader.remote(), commitments, status, self._name)
 
-        None if all give it up, or the request is over.
-        """
-        context, replays = self._context, Replays(self._context.contracts)
-        while True:
-            status = context.docket[self._status.number]
-            if not status.stage.is_open:
-                return None
-            epoch = context.contracts.committee.current_epoch()
-            words = heard(context.leader.remote(), epoch, committed.uri.digest)
-            standing = replays.standing(status, self._name, committed, words)
-            if standing.passed is not None:
-                auditor, signed = standing.passed
-                disputed = tuple(each for each in standing.disputed if each < trace.intervals)
-                return SignedReplay(
-                    auditor="0x" + auditor.hex(),
-                    commitment=committed.uri.digest.hex(),
-                    signature="0x" + signed.signature.hex(),
-                    disputed=disputed,
-                )
-            if standing.is_given_up:
-                _log.warning("no auditor replays the training of %s", self._name)
-                return None
-            key = None if standing.following is None else replays.key(standing.following)
-            if standing.following is not None and key is not None:
-                if not self._show(committed, trace, standing.following, key):
-                    return None
-                continue
-            if standing.current is None:
-                _log.warning("auditors dispute the training of %s, and no other is left", self._name)
-                return None
-            time.sleep(LOOK_SECONDS)
+    @property
+    def is_pending(self) -> bool:
+        """Whether an auditor may still find the committed training right."""
+        standing = self.replayed
+        return standing is not None and standing.is_pending
 
-    def _show(self, committed: PartHandedIn, trace: Trace, auditor: Address, key: Point) -> bool:
-        """Shows the whole training to one auditor; False after the request's deadline."""
+    def _signed(self, committed: PartHandedIn, trace: Trace) -> SignedReplay | None:
+        """The word of an auditor that has replayed the training; else shows it to the next one by turn."""
+        standing = self.replayed
+        if standing is None:
+            return None
+        if standing.passed is not None:
+            auditor, signed = standing.passed
+            disputed = tuple(each for each in standing.disputed if each < trace.intervals)
+            return SignedReplay(
+                auditor="0x" + auditor.hex(),
+                commitment=committed.uri.digest.hex(),
+                signature="0x" + signed.signature.hex(),
+                disputed=disputed,
+            )
+        if not standing.is_pending:
+            _log.warning("no auditor is left that has replayed the training of %s", self._name)
+        elif standing.following is not None:
+            key = Replays(self._context.contracts).key(standing.following)
+            if key is not None:
+                self._show(committed, trace, standing.following, key)
+        return None
+
+    def _show(self, committed: PartHandedIn, trace: Trace, auditor: Address, key: Point) -> None:
+        """Shows the whole training to one auditor."""
         context, live = self._context, self._context.contracts.live
         place = context_of(live.chain_id, live.address, committed.uri.digest, auditor)
         data = seal_for(key, self._shown(trace, range(trace.intervals)), place)
@@ -209,7 +211,7 @@ class CheckableTraining:
         context.hand_out([uri])
         context.stores.live.delete(uri)
         _log.info("%s is shown to the auditor 0x%s", self._name, auditor.hex())
-        return self._hand_in(uri)
+        self._hand_in(uri)
 
     def _hand_in(self, uri: Uri) -> bool:
         """Hands in a commitment, or a file for an auditor; False after the request's deadline."""

@@ -144,11 +144,13 @@ def train_next(
     catalogue: Catalogue,
     store: SealedWeights,
     awaited: AbstractSet[str] = frozenset(),
+    samples: str | None = None,
 ) -> tuple[Wave, Stored]:
     """Trains the next model of the one user whose data is here; returns it and its increments.
 
-    Gives the same bits as `train_and_publish`.  References are drawn from the published models, except models
-    that requests are about to replace (`awaited`) and models with withdrawn or unusable weights.
+    Gives the same bits as `train_and_publish`, except for increments whose batches are drawn by the user's
+    commitment to its samples (`samples`).  References are drawn from the published models, except models that
+    requests are about to replace (`awaited`) and models with withdrawn or unusable weights.
 
     Raises RunError when the user has no model to publish, otherwise as `train_and_publish`.
     """
@@ -158,12 +160,13 @@ def train_next(
     if spec is None or user.index in _left(setup, opted_out):
         raise RunError(f"user {user.index} has no model to publish.")
     published = CurrentModels(catalogue, store)
+    shown = None if user.index in opted_out else samples
     while True:
         unusable = len(published.unusable)
         try:
             drawn = from_those_there(spec, published.keys() - awaited)
             wave = train_wave(setup.federation, [drawn], setup.users, published)
-            return wave, IncrementMaker(setup, catalogue, store).with_wave(wave, published)
+            return wave, IncrementMaker(setup, catalogue, store, shown).with_wave(wave, published)
         except UnusableWeightsError:
             if len(published.unusable) == unusable:
                 raise

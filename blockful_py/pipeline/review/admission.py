@@ -10,13 +10,13 @@ from enum import Enum
 from blockful_py.chain.participant_registry import ParticipantRegistryContract
 from blockful_py.errors import BlockfulError, FormatError, NodeError, RefusedError, StorageError
 from blockful_py.forget import Forget
-from blockful_py.pipeline.review.fetched import require
 from blockful_py.pipeline.review.methods import (
     parse_method,
     require_paradigm,
     require_parts,
     require_review,
 )
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.review.sums import require_lines
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.catalogue import Catalogue

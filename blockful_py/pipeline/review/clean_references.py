@@ -26,8 +26,9 @@ class CleanReferences:
     Attributes:
         weights: state dicts by name, in the graph's order; a reference that nobody can give is left out.
         as_published: whether all references are there, and the data has reached none of them.
-        from_initial: whether each was trained for the request, and checked down to the initial weights.
-        left_out: names of references whose parts are unusable.
+        from_initial: whether the training of each was checked for the request, down to the initial weights.
+        left_out: names of references whose parts are unusable, or whose owners withhold the training that
+            they committed to.
     """
 
     weights: dict[str, Weights]
@@ -48,9 +49,9 @@ class CleanReferences:
     ) -> CleanReferences:
         """Reads the handed-in parts of a model's references, or their current versions if they have none.
 
-        An unaffected reference that is settled has its clean model in the store.  Left out are withdrawn
-        references, auxiliary ones whose owners missed their time, and ones whose parts are unusable, unless
-        `patient`, which raises.
+        An unaffected reference that is settled has its clean model in the store: a part replaces it only if
+        the part's training was checked.  Left out are withdrawn references, others that are auxiliary and
+        whose owners missed their time, and all of `left_out`, unless `patient`, which raises.
 
         Args:
             sealed: reads the weights in the live `store`.
@@ -63,10 +64,12 @@ class CleanReferences:
         for reference in record.trained_from.references(name):
             placed, part = record[reference], parts.get(reference)
             as_published = as_published and part == placed.uri
-            if placed.node.is_withdrawn or (part is None and reference in status.auxiliary):
-                continue
             stored, node = _stored(status, placed), placed.node
-            if stored is None and part in (None, placed.uri):
+            is_asked, is_made = reference in status.auxiliary, part not in (None, placed.uri)
+            if node.is_withdrawn or (stored is None and part is None and is_asked):
+                continue
+            is_withheld = is_asked and not is_made and status.has_committed(reference)
+            if stored is None and not is_made and not is_withheld:
                 weights[reference] = sealed.read(node.weights)
                 from_initial = from_initial and _is_checked(node, status)
                 continue
@@ -74,9 +77,13 @@ class CleanReferences:
                 left_out.append(reference)
                 continue
             try:
-                if stored is None:
+                if is_withheld:
+                    raise FormatError(f"its owner shows no training of {reference}, and committed to one.")
+                if is_made:
                     node = handed_in(status, placed, store, live)
-                weights[reference] = sealed.read(stored or node.weights)
+                    weights[reference] = sealed.read(node.weights)
+                if stored is not None and node.spot_check is None:
+                    weights[reference] = sealed.read(stored)
                 from_initial = from_initial and _is_checked(node, status)
             except BlockfulError as error:
                 if patient:

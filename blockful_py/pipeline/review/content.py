@@ -35,9 +35,10 @@ from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
 from blockful_py.pipeline.review.erasure import review_erasure
-from blockful_py.pipeline.review.fetched import FetchedWeights, refusing, require
+from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
+from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
@@ -287,9 +288,16 @@ class ContentReviewer:
             gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if is_recomputable(method, Paradigm(request.paradigm)):
-            others = sorted(each.node.name for each in proposed if each.redaction.states_review)
+            named = {start.name for start in request.starts} if status is not None else set()
+            starts = [each for each in proposed if each.node.name in named and not each.redaction.untrained]
+            others = sorted(
+                each.node.name for each in proposed if each.redaction.states_review and each not in starts
+            )
             require(not others, f"{', '.join(others)} would be recomputed, and states another review")
             self._recompute(method, request, proposed, catalogue)
+            for each in starts:
+                announced = self._weights.read(each.node.weights)
+                self._spot_checks.review(each.node, announced, request, status)
             return
         if request.paradigm == Paradigm.PARALLEL:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
 from blockful_py.keys.sealing import Keyring
 from blockful_py.ledger.protocols import Store
-from blockful_py.pipeline.review.fetched import require
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import CheckedStatement, check_statement
 from blockful_py.record.certificates.document import parse_statement

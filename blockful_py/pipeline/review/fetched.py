@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights that members read to review a proposal, and the refusals of reviews."""
+"""Weights that members read to review a proposal."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 
-from blockful_py.errors import BlockfulError, RefusedError, StoreUnreachableError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.weights import Weights, to_bytes
 from blockful_py.on_demand import KEPT
+from blockful_py.pipeline.review.refusing import refusing
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Bytes32, Uri
@@ -33,23 +31,6 @@ class FetchedWeights:
             self._counted.add((uri, purpose))
             self._counter.downloaded()
         return weights
-
-
-@contextmanager
-def refusing(what: str) -> Iterator[None]:
-    """Turns errors into refusals, except an unreachable store's, which is not the proposal's fault."""
-    try:
-        yield
-    except StoreUnreachableError:
-        raise
-    except BlockfulError as error:
-        raise RefusedError(f"{what}: {error}") from None
-
-
-def require(holds: bool, reason: str) -> None:
-    """Refuses with the reason unless the condition holds.  Raises RefusedError."""
-    if not holds:
-        raise RefusedError(reason)
 
 
 class KnownWeights:

@@ -13,7 +13,7 @@ from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.selection import Selection
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.ledger.protocols import LiveLedger
-from blockful_py.pipeline.review.fetched import require
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.review.statements import chosen_references, renewed_references
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, Redaction

@@ -11,8 +11,10 @@ from blockful_py.crypto import eip712
 from blockful_py.crypto.spot_check import drawn_order
 from blockful_py.errors import InvalidSignatureError, RefusedError
 from blockful_py.ledger.replay import ReplayFinding, ReplayWord, SignedWord
+from blockful_py.pipeline.coordination.auditor_words import heard
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.review.commitments import Commitments
-from blockful_py.pipeline.review.fetched import require
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.commitments import Turn, turn_blocks, turns_of
 from blockful_py.record.docket import Docket
@@ -78,6 +80,17 @@ class ReplayStanding:
         silent = self.current is None and self.following is None
         return (silent or self.is_unusable) and not self.disputed
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether an auditor may still find the training right."""
+        over = self.passed is not None or self.is_given_up
+        return not over and (self.current is not None or self.following is not None)
+
+    @property
+    def awaited(self) -> Turn | None:
+        """The turn of the auditor that the training's owner waits for; None if the owner can go on."""
+        return self.current if self.is_pending else None
+
 
 class Replays:
     """Reads replays from the chains, and judges auditors' words."""
@@ -110,6 +123,16 @@ class Replays:
                 if auditor in speakers and word == about:
                     said.setdefault(auditor, {}).setdefault(word.outcome, signed)
         return ReplayStanding(order, turns, said, status.now, blocks)
+
+    def told(
+        self, remote: RemoteCommittee, commitments: Commitments, status: RequestStanding, name: str
+    ) -> ReplayStanding | None:
+        """The state of a model's replay by all words that members have heard; None before the commitment."""
+        committed = commitments.first(status, name)
+        if committed is None:
+            return None
+        words = heard(remote, self._contracts.committee.current_epoch(), committed.uri.digest)
+        return self.standing(status, name, committed, words)
 
     def word(
         self,

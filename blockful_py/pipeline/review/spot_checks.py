@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from blockful_py.crypto.spot_check import challenged
 from blockful_py.errors import RefusedError
-from blockful_py.forget import Level
+from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.disclosure import Disclosure
 from blockful_py.learning.federation import initial_weights
@@ -18,26 +19,34 @@ from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.pipeline.review.clean_references import CleanReferences, handed_in
 from blockful_py.pipeline.review.commitments import Commitments
-from blockful_py.pipeline.review.fetched import refusing, require
 from blockful_py.pipeline.review.methods import named_method
+from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_state import RequestStanding
-from blockful_py.record.training_trace import parse_trace, schedule_seed
+from blockful_py.record.shown import checked_by_members
+from blockful_py.record.training_trace import clean_seed, parse_trace, schedule_seed
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.settings import TrainingSettings
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Uri
+from blockful_py.types import Checked, Uri
+from blockful_py.unlearning.gradient_ascent import GradientAscent
 from blockful_py.unlearning.retrain import Retrain
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.retraining import RETRAIN
 from blockful_py.unlearning.stored_increments import CLEAN
 
-CHECKED_METHODS = {Retrain.name: RETRAIN, RetrainAhead.name: CLEAN}
+CHECKED_METHODS = {Retrain.name: RETRAIN, RetrainAhead.name: CLEAN, GradientAscent.name: RETRAIN}
 """Methods whose trainings are checked in parts, with the purpose of their streams."""
+
+
+def checked_purpose(request: Request) -> str | None:
+    """The purpose of the streams of a request's trainings; None if they are not checked in parts."""
+    name, settings = named_method(request.method)
+    return CHECKED_METHODS.get(name) if settings.get("start", "retrained") == "retrained" else None
 
 
 def is_checkable(setup: TrainingSetup, training: TrainingSettings) -> bool:
@@ -73,11 +82,11 @@ class SpotChecks:
         fall back to a result that is only measured.  Where auditors replay it, the owner may once they gave
         it up, and take the mean of its references at any time.  For a client or samples, a version without a
         checked training must be the mean of its references' new weights.  By waves, the start rests on
-        ancestors' clean models, which are checked with it.
+        ancestors' clean models, which are checked with it.  Where other models are recomputed from it, a
+        start without a checked training is the owner's word.
         """
-        said, committed = node.spot_check, None
-        if status is not None and (status.is_by_waves or not status.is_parallel):
-            committed = self._commitments.first(status, node.name)
+        said = node.spot_check
+        committed = None if status is None else self._commitments.first(status, node.name)
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
             require(committed is None or self._may_withhold(node, committed, status), reason)
@@ -146,7 +155,7 @@ class SpotChecks:
         The mean of references shows only that data was forgotten which no reference knows any more.
         """
         untrained = node.redaction is not None and node.redaction.untrained
-        by_owner = status is not None and request.forget.level is not Level.CLASS
+        by_owner = status is not None and checked_by_members(request) is Checked.ATTESTED
         require(
             not untrained or by_owner,
             f"the mean of its references does not show that {node.name} has forgotten {request.forget}",
@@ -191,21 +200,43 @@ def requested_training(
     Raises RefusedError if others could not repeat it, or the owner committed to no samples.
     """
     statement, request = status.record[name].node.statement, status.request
-    method, training = named_method(request.method)[0], training_of(statement)
-    require(method in CHECKED_METHODS, f"no training by {method} is checked in parts")
+    purpose, training = checked_purpose(request), training_of(statement)
+    if purpose is None:
+        raise RefusedError(f"no training by {request.method} is checked in parts")
     require(is_checkable(setup, training), "nobody else could compute its training again")
     if statement.samples is None:
         raise RefusedError(f"the owner of {name} committed to no training, or to no samples")
-    names = (name, *status.affected) if name in status.auxiliary else (name,)
-    answers = (answer for each in names for answer in status.record[each].answers)
-    earlier = (each.request.forget for each in answers if each.block_number < committed.block_number)
     return RequestedTraining(
         architecture=setup.architecture,
         training=training,
         user=statement.user,
         round=statement.round,
         samples=statement.samples,
-        seed=schedule_seed(statement.samples, request),
-        purpose=CHECKED_METHODS[method],
-        forgets=tuple(dict.fromkeys((request.forget, *earlier))),
+        seed=seed_of(status, name, statement.samples, committed.block_number),
+        purpose=purpose,
+        forgets=_forgets(status, name, committed.block_number),
     )
+
+
+def seed_of(status: RequestStanding, name: str, samples: str, before: float = math.inf) -> int:
+    """The seed that draws the batches of a training for a request, committed to in block `before`.
+
+    Where a checkable clean model that leaves out the same data was stored at publication, it is that one's:
+    the training gives the stored weights again if it starts from the same references.
+
+    `samples`: the owner's commitment to its samples.
+    """
+    request = status.request
+    if status.is_by_waves and len(request.classes) == 1:
+        entry = status.record[name].node.increment(request.classes[0])
+        if entry is not None and entry.checkable and _forgets(status, name, before) == (request.forget,):
+            return clean_seed(samples, entry.label)
+    return schedule_seed(samples, request)
+
+
+def _forgets(status: RequestStanding, name: str, before: float) -> tuple[Forget, ...]:
+    """The data that a training leaves out: the request's, then data of answers before a block."""
+    names = (name, *status.affected) if name in status.auxiliary else (name,)
+    answers = (answer for each in names for answer in status.record[each].answers)
+    earlier = (each.request.forget for each in answers if each.block_number < before)
+    return tuple(dict.fromkeys((status.request.forget, *earlier)))

@@ -9,7 +9,7 @@ from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
 from blockful_py.pipeline.review.claims import agree, measure
-from blockful_py.pipeline.review.fetched import refusing, require
+from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.statement_parts import Increment

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.review.fetched import require
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.record.parts import announced as announced_starts

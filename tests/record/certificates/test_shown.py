@@ -71,6 +71,14 @@ def test_what_members_recomputed_is_not_called_exact(statement: CertificateState
     )
 
 
+def test_a_start_that_was_checked_does_not_make_passing_a_check(statement: CertificateStatement) -> None:
+    told = shown(altered(statement, statement.request, checks=((6, 40),)))
+    assert told.review is Checked.RECOMPUTED
+    assert told.kind.startswith("Recomputed: the new models are what the method makes. Whether they have ")
+    starts, models = len(statement.request.starts), len(statement.record.models)
+    assert f"Of the starts, {models} of {starts} showed a training without the data: 6 of 40" in told.kind
+
+
 @pytest.mark.parametrize(
     ("method", "words"),
     [
