@@ -5,12 +5,12 @@
 
 `blockful up` with examples/machines.toml, where every owner holds every class, once for each seed.  Its first
 root's owner asks for class 3 in parallel, then for class 4 in sequence, with the federation's own settings.
-What the machines published is audited here, with the data of all owners, against gold (retrained without the
+Their new models are audited here, with the data of all owners, against gold (retrained without the
 class, on the same graph) and three more trainings that never knew it.  Exact: owners' parts, repeated here
 one after the other with each owner's own seed, give the same bits, and again where other samples are to be
 forgotten.
 
-The AUC is that of the class's logit on held-out samples, as certificates have it.  A seed that has a file in
+The AUC is the AUC of the class's logit on held-out samples, as certificates have it.  A seed that has a file in
 DIR is not measured again.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a block without events costs a process that waits: the processor's time, and bytes of its event files.
+"""Cost of a block without events for a process that waits: the processor's time, and bytes of event files.
 
     python -m benchmarks.empty_blocks [--models 100 --models 1000 ...] [--blocks 50]
 

@@ -3,10 +3,10 @@
 
     python -m benchmarks.subtraction_growth [--models 100 1000 10000] [--features 64]
 
-Models of 25 generations in files, with two references each in the generation before; their parts are those of
-fourteen users of the digits.  A class is struck out of all models, or client 5 leaves.  The new sums of each
-model are made from the files, sealed, addressed and written, as its owner's process does; a member does the
-same without writing.  The chains' part is not here.  Each figure is of a process of its own.
+Models of 25 generations in files, with two references each in the generation before; their own parts are the
+parts of fourteen users of the digits.  A class is struck out of all models, or client 5 leaves.  The new sums
+of each model are made from the files, sealed, addressed and written, as its owner's process does; a member
+does the same without writing.  The chains' part is not here.  Each figure is of a process of its own.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class NodeReader(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenEvents:
-    """The events of a contract up to now.  While none is added, its state stays the same."""
+    """The events of a contract up to now.  Its state changes only with another event."""
 
     log: Sequence[Any]
     count: int
