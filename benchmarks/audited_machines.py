@@ -10,8 +10,8 @@ class, on the same graph) and three more trainings that never knew it.  Exact: o
 one after the other with each owner's own seed, give the same bits, and again where other samples are to be
 forgotten.
 
-The AUC is the AUC of the class's logit on held-out samples, as certificates have it.  A seed that has a file in
-DIR is not measured again.
+The AUC is the AUC of the class's logit on held-out samples, as certificates have it.  A seed that has a file
+in DIR is not measured again.
 """
 
 from __future__ import annotations
