@@ -116,11 +116,13 @@ class Pool:
         weights = np.array(class_factors(self.counts))[self.labels] / 2.0**FACTOR_BITS
         weighted = self.features * weights[:, None]
         matrix = self.features.T @ weighted + RIDGE * np.eye(self.features.shape[1])
-        head = np.linalg.solve(matrix, weighted.T @ (CONSTANT * np.eye(self.classes)[self.labels]))
+        right = weighted.T @ (CONSTANT * np.eye(self.classes)[self.labels])
+        head = np.linalg.solve(matrix, right).astype(np.float64)
         if bits is None:
             return head
         unit = 2.0 ** (math.frexp(float(np.abs(head).max()))[1] - bits)
-        return np.round(head / unit) * unit
+        rounded: Floats = np.round(head / unit) * unit
+        return rounded
 
     def logits(self, head: Floats, features: Floats) -> Floats:
         logits = features @ head
