@@ -138,6 +138,9 @@ class Due:
     def due(self, account: bytes) -> tuple[str, ...]:
         return ("x",)
 
+    def owed(self, account: bytes) -> tuple[str, ...]:
+        return self.due(account)
+
     def presses(self, names: Sequence[str]) -> bool:
         return self.is_pressing
 
