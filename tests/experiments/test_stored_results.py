@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attack_costs_table import markdown as attack_costs
+from benchmarks.audited_machines import table as audited_machines
 from benchmarks.chosen_again import render as client_in_the_graph
 from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
@@ -184,6 +185,14 @@ def test_the_page_of_short_recipes_follows_from_its_figures() -> None:
     assert short_recipes(figures) == stored
     figures[0]["recipes"]["smallest"]["ad_r"] += 0.01
     assert short_recipes(figures) != stored
+
+
+def test_audited_machines_follow_from_their_figures() -> None:
+    result = load(FIGURES, "audited_machines")
+    stored = (RESULTS / "audited_machines.md").read_text(encoding="utf-8")
+    assert audited_machines(result) == stored
+    result["seeds"]["5"][0]["auc"]["machines"][0] += 0.5
+    assert audited_machines(result) != stored
 
 
 def test_requests_in_turn_follow_from_their_file() -> None:
