@@ -25,7 +25,16 @@ SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", 
 
 RENDERED = frozenset(
     {
-        *("attack.md", "attack_costs.md", "audit.md", "in_turn.md", "machines.md", "pair.md", "tables.md"),
+        *(
+            "attack.md",
+            "attack_costs.md",
+            "audit.md",
+            "audited_machines.md",
+            "in_turn.md",
+            "machines.md",
+            "pair.md",
+            "tables.md",
+        ),
         *("tables_alexnet.md", "tables_full.md", "tables_networks.md"),
         *("pair_fashion_mnist_small.md", "short_recipes.md", "single_model.md", "unlearning.md"),
     }
