@@ -49,7 +49,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "docket", "file_change", "request_file", "training_trace"}),
+        frozenset({"audit", "built_on_old", "docket", "file_change", "request_file", "training_trace"}),
         frozenset({"request_state"}),
         frozenset({"commitments", "parts"}),
         frozenset({"archive_memory", "checkpoint"}),

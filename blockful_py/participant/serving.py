@@ -29,6 +29,7 @@ from blockful_py.pipeline.coordination.remote_committee import remote_committee_
 from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.record.built_on_old import built_on_old
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import Request
 from blockful_py.record.request_state import Filed, RequestStage
@@ -329,7 +330,7 @@ class ParticipantService(Closable):
             filed.deadline,
             status.waits_for,
             status.withdrawn,
-            status.built_on_old(catalogue),
+            built_on_old(status, catalogue),
             status.due(self._keys.account),
             self._refused(status.request),
             failed,

@@ -198,7 +198,7 @@ class RequestStanding:
             for name in self.affected
             if name in self.record.with_weights
             and not self._has_answered(name)
-            and name not in self._decided_without
+            and name not in self.decided_without
         )
 
     @property
@@ -387,34 +387,8 @@ class RequestStanding:
         part = self._waves.parts.get(name)
         return self.handed_in if part is None else self.handed_in[: self.handed_in.index(part)]
 
-    def built_on_old(self, catalogue: Catalogue) -> tuple[str, ...]:
-        """Later models that still build on data to be forgotten, and that the request does not reach.
-
-        They were trained from versions that the request replaced or from such models, or came back after its
-        decision.  Another request is needed for them, signed by their owners or the owners of its starts.
-        """
-        old: dict[str, None] = {}
-        for name in catalogue.graph.topological_order():
-            placed = catalogue[name]
-            earlier = placed.position.height <= self.filed.height and name not in self._decided_without
-            if earlier or name not in catalogue.with_weights:
-                continue
-            reached = any(each.request.forget == self.request.forget for each in placed.answers)
-            if not reached and (
-                name in self._decided_without
-                or any(self._is_old(each.name, each.version, old) for each in placed.node.statement.in_use)
-            ):
-                old[name] = None
-        return tuple(old)
-
-    def _is_old(self, reference: str, version: int, old: Iterable[str]) -> bool:
-        if reference in old:
-            return True
-        answer = self.record[reference].answer_to(self.request) if reference in self._reached else None
-        return answer is not None and version < answer.version
-
     @cached_property
-    def _decided_without(self) -> frozenset[str]:
+    def decided_without(self) -> frozenset[str]:
         """The models that other requests had withdrawn when a parallel request was decided.
 
         The decision is final: a model that comes back later does not reopen the request.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.record.built_on_old import built_on_old
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.commitments import commitment_to, first_commitment, is_commitment
 from blockful_py.record.model_node import (
@@ -170,13 +171,13 @@ def test_a_model_that_was_published_later_is_not_reached() -> None:
 def test_what_was_built_on_an_old_version_is_named_until_a_request_reaches_it() -> None:
     done = catalogue(**{name: changed(START[name], SEQUENTIAL) for name in "abc"})
     new = FROM_A.model_copy(update={"version": 1})
-    assert status(later(START, FROM_A)).built_on_old(later(START, FROM_A)) == ()
-    assert status(later(done, new)).built_on_old(later(done, new)) == ()
+    assert built_on_old(status(later(START, FROM_A)), later(START, FROM_A)) == ()
+    assert built_on_old(status(later(done, new)), later(done, new)) == ()
     old = later(done, FROM_A)
-    assert status(old).built_on_old(old) == ("e",)
+    assert built_on_old(status(old), old) == ("e",)
     follow_up = SEQUENTIAL.model_copy(update={"created": 10})
     reached = Catalogue({**old.models, "e": changed(old["e"], follow_up)}, old.graph)
-    assert status(reached).built_on_old(reached) == ()
+    assert built_on_old(status(reached), reached) == ()
 
 
 def test_an_owners_time_counts_from_when_its_part_can_be_done() -> None:
@@ -237,7 +238,7 @@ def test_who_comes_back_after_a_parallel_decision_does_not_open_the_request_agai
     record = catalogue(b=back, **done)
     later_on = status(record, own_parts, now=1_000)
     assert (later_on.stage, later_on.missing) == (RequestStage.CARRIED_OUT, ())
-    assert later_on.built_on_old(record) == ("b",)
+    assert built_on_old(later_on, record) == ("b",)
     in_time = catalogue(b=changed(gone, OTHER, block_number=104), **done)
     assert status(in_time, own_parts).missing == ("b",)
     one_by_one = {name: changed(START[name], SEQUENTIAL, block_number=105) for name in "ac"}
