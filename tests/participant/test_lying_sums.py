@@ -27,6 +27,8 @@ from tests.participant.conftest import Machines
 from tests.participant.test_lying import hand_in
 from tests.participant.test_sums import LEARNING, UNLEARNING
 
+pytestmark = pytest.mark.slow
+
 ROWS = Forget.of_samples([(3, 0), (3, 1)])
 """Two samples of s, whose owner is user 3."""
 
