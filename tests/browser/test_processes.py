@@ -6,7 +6,6 @@ The explorer has the federation file and the chains' URLs, and is no member.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from playwright.sync_api import expect
 from blockful_py.cli.local_federation import LocalFederation
 from tests.browser.conftest import Opened
 from tests.browser.test_pages import answer
-from tests.cli.commands import blockful_process
+from tests.cli.commands import blockful_process, told
 
 pytestmark = pytest.mark.browser
 
@@ -26,12 +25,6 @@ PATIENCE = 600_000.0
 """Milliseconds, on a machine that does other things too."""
 TOLERANCE = 0.15
 """Relative error allowed between forecast and used gas."""
-
-
-def told(folder: Path, *arguments: str) -> Any:
-    outcome = blockful_process(folder, *arguments, "--json")
-    assert outcome.status == 0, outcome.err
-    return json.loads(outcome.out)
 
 
 def test_it_is_watched_until_its_requests_are_carried_out(pages: Opened, tmp_path: Path) -> None:

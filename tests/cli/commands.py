@@ -73,6 +73,13 @@ def blockful_process(folder: Path, *arguments: str) -> Outcome:
     return Outcome(process.returncode, out, err)
 
 
+def told(folder: Path, *arguments: str) -> Any:
+    """What a command prints with --json; it must succeed."""
+    outcome = blockful_process(folder, *arguments, "--json")
+    assert outcome.status == 0, outcome.err
+    return json.loads(outcome.out)
+
+
 def begin(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Starts a command in `folder`, in a session of its own."""
     return subprocess.Popen(

@@ -17,17 +17,11 @@ import pytest
 from blockful_py.chain.persistent import status
 from blockful_py.cli.local_federation import ARCHIVE, LIVE, LocalFederation
 from blockful_py.cli.parties import FOUNDED
-from tests.cli.commands import begin, blockful, blockful_process, end
+from tests.cli.commands import begin, blockful, blockful_process, end, told
 from tests.member.leaders import until
 
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
 SMALL = ("federation.users=2", "federation.wave=2", "federation.rounds=2", "learning.epochs=1")
-
-
-def told(folder: Path, *arguments: str) -> Any:
-    outcome = blockful_process(folder, *arguments, "--json")
-    assert outcome.status == 0, outcome.err
-    return json.loads(outcome.out)
 
 
 @pytest.mark.parametrize("founded", [False, True])

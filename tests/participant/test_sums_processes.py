@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from blockful_py.record.certificates.document import parse_certificate
 from blockful_py.record.shown import shown
 from blockful_py.settings.learning import REVEALED
 from blockful_py.types import Checked
-from tests.cli.commands import blockful_process
+from tests.cli.commands import told
 
 pytestmark = pytest.mark.processes
 
@@ -34,12 +33,6 @@ SMALL = (
 )
 MODELS = 4
 PATIENCE_SECONDS = 600
-
-
-def told(folder: Path, *arguments: str) -> Any:
-    outcome = blockful_process(folder, *arguments, "--json")
-    assert outcome.status == 0, outcome.err
-    return json.loads(outcome.out)
 
 
 def test_requests_of_every_level_are_carried_out_without_owners_that_are_gone(tmp_path: Path) -> None:
