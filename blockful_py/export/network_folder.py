@@ -47,9 +47,10 @@ class NetworkConfig(Part):
 
         Raises LearningError for a name that would import code, and SettingsError as `Architecture`.
         """
-        if ":" in self.architecture:
+        foreign = [each for each in (self.architecture, *self.options.values()) if ":" in str(each)]
+        if foreign:
             raise LearningError(
-                f"this network needs the external code {self.architecture!r}: review it, then "
+                f"this network needs the external code {foreign[0]!r}: review it, then "
                 "pass an Architecture that uses it."
             )
         options = tuple(sorted(self.options.items()))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.layers import output_layers
 from blockful_py.learning.weights import Weights
 
 SILENT = -5.0
@@ -22,8 +23,7 @@ def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
 
     Raises UnlearningError: the network has no such layer.
     """
-    linear = ((name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear))
-    layers = [(name, part) for name, part in linear if part.out_features == class_count]
+    layers = output_layers(module, class_count)
     if not layers:
         raise UnlearningError(
             f"a network is expected to end in a linear layer with {class_count} outputs; "

@@ -176,6 +176,7 @@ def test_a_replaced_model_without_a_certificate_says_how_to_get_one(
     [
         ({"architecture": "os:system"}, LearningError),
         ({"architecture": "nothing"}, SettingsError),
+        ({"options": {"network": "os:system"}}, LearningError),
         ({"class_count": 11}, LearningError),
         ({"class_count": 0}, FormatError),
         ({"class_count": "10"}, FormatError),

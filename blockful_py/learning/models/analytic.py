@@ -8,9 +8,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blockful_py.errors import LearningError
+from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.models.random_features import feature_map
+from blockful_py.learning.models.frozen import Frozen, frozen_features
+from blockful_py.learning.models.random_features import FeatureMap, feature_map
 from blockful_py.learning.models.ridge import head_of
 from blockful_py.learning.sums import (
     CONSTANT,
@@ -26,23 +27,39 @@ from blockful_py.learning.sums import (
 SHARPNESS = 8.0 / CONSTANT
 """Logits of a unit of the head's output, which is 255 for a class and 0 for the others."""
 
+FEATURES = 128
+"""Random features, unless the settings say otherwise."""
+
 
 class Analytic(nn.Module):
-    """Random features and a ridge head (`learning.sums`); its state dict holds sums instead of weights.
+    """Fixed features and a ridge head (`learning.sums`); its state dict holds sums instead of weights.
 
-    Computed on the CPU in whole numbers, so a prediction has the same bits on every machine.
+    Computed on the CPU in whole numbers, so with random features a prediction has the same bits on every
+    machine; `models.frozen` says what holds for a network's features.
 
     Args:
-        features: features of a sample, without the constant one.
+        features: random features of a sample, without the constant one; FEATURES unless given.
+        network, classes, weights, cid: of a frozen network whose features are taken instead (`Frozen`).
+
+    Raises SettingsError: options that do not go together; also as `frozen_features`.
     """
 
     def __init__(
-        self, input_shape: tuple[int, ...], class_count: int, device: torch.device, *, features: int = 128
+        self,
+        input_shape: tuple[int, ...],
+        class_count: int,
+        device: torch.device,
+        *,
+        features: int | None = None,
+        network: str | None = None,
+        classes: int | None = None,
+        weights: str | None = None,
+        cid: str | None = None,
     ) -> None:
         super().__init__()
-        self._map = feature_map(input_shape, features)
+        self._map, count = _mapped(input_shape, features, (network, classes, weights, cid))
         self._classes = class_count
-        for name, tensor in no_sums(class_count, (features + 1) * (features + 2) // 2).items():
+        for name, tensor in no_sums(class_count, (count + 1) * (count + 2) // 2).items():
             self.register_buffer(name, tensor.to(device))
         self._head: tuple[NDArray[np.float64], int, list[int]] | None = None
         self.register_load_state_dict_post_hook(_forget_head)  # type: ignore[no-untyped-call]
@@ -93,6 +110,24 @@ class Analytic(nn.Module):
         state = self.state_dict()
         require_bounds(state)
         return *head_of(total_of(state), int(state[SHIFT])), list(held(state))
+
+
+def _mapped(
+    shape: tuple[int, ...], features: int | None, frozen: tuple[object, ...]
+) -> tuple[FeatureMap, int]:
+    """The feature map of the options, and its number of features."""
+    if all(each is None for each in frozen):
+        count = FEATURES if features is None else features
+        return feature_map(shape, count), count
+    network, classes, weights, cid = frozen
+    named = isinstance(network, str) and isinstance(weights, str) and isinstance(cid, str)
+    if not named or type(classes) is not int or classes < 1 or features is not None:
+        raise SettingsError(
+            "features of a frozen network need learning.options network, classes (a number from 1), weights "
+            "(a file) and cid, all four, and no features: their number is the network's."
+        )
+    found = frozen_features(shape, Frozen(str(network), classes, str(weights), str(cid)))
+    return found, found.count
 
 
 def _forget_head(module: nn.Module, _: object) -> None:

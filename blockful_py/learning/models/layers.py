@@ -51,3 +51,9 @@ def normalisation(kind: str, channels: int, device: torch.device) -> nn.Module:
     if kind == "group":
         return nn.GroupNorm(math.gcd(32, channels), channels, device=device)
     raise ValueError(f"norm must be 'batch' or 'group', not {kind!r}")
+
+
+def output_layers(module: nn.Module, class_count: int) -> list[tuple[str, nn.Linear]]:
+    """Names and modules of the linear layers with one output per class, in order: weights (classes, d)."""
+    linear = ((name, part) for name, part in module.named_modules() if isinstance(part, nn.Linear))
+    return [(name, part) for name, part in linear if part.out_features == class_count]
