@@ -2,11 +2,11 @@
 """Feature maps from trained networks that stay as they are: whole numbers from 0 to 255 of one sample.
 
 A sample's penultimate activations a are divided by their largest: `f = round(255 max(a, 0) / max_j a_j)`.  If
-no activation is above 0, all features are 0.  So a sample alone determines its features, and no user's data any scale.
+no activation is above 0, all features are 0.  So a sample alone determines its features.
 
-Activations are computed in float64 from float32 weights.  Processors that add in other orders differ by some
-1e-14 of an activation, so their features differ only where 255 a / max a is as near to the middle between two
-whole numbers.
+Activations are computed in float64 from float32 weights.  Processors that add in other orders differ in the
+last digits of an activation, so their features differ only where 255 a / max a is as near to the middle
+between two whole numbers.
 """
 
 from __future__ import annotations
