@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of sums beside the small network: accuracy before and after forgetting, and what forgetting costs.
 
-    python -m benchmarks.subtraction [--data digits shapes] [--kinds sums network] [--data-files FOLDER]
-        [--seeds 5 6 7 8 9] [--output benchmarks/results/figures.jsonl]
+    python -m benchmarks.subtraction [--data digits shapes] [--kinds sums network frozen]
+        [--data-files FOLDER] [--seeds 5 6 7 8 9] [--output benchmarks/results/figures.jsonl]
 
 Federations of `paper14`; r5 and r7 ask to forget class 3, where few and where all hold it.  Models of sums
 forget by `subtract`, the network by `retrain_ahead`.  The new sums, and the heads that follow from them, are
 compared with the ones of a federation of the same graph whose users never had the class; for client 5, with
-the ones that `retrain` adds up again.  Rows of other data sets, kinds and seeds are kept.
+the ones that `retrain` adds up again.  Only shapes have features of a frozen network,
+which learnt the even classes of shapes drawn by another seed.  Rows of other data sets, kinds and seeds are
+kept.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -28,17 +31,22 @@ import torch
 
 from benchmarks.stored import FIGURES, keep, load
 from blockful_py.forget import Forget
-from blockful_py.learning.data import Dataset, UserData
+from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.device import use_threads
 from blockful_py.learning.evaluation import accuracies
 from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.architecture import Option
 from blockful_py.learning.models.ridge import head_of
 from blockful_py.learning.partitions import Division, partition
+from blockful_py.learning.streams import generator
 from blockful_py.learning.sums import SHIFT, total_of
+from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, equal, to_bytes
 from blockful_py.settings import DataOptions, FederationSettings, TrainingSettings
+from blockful_py.storage.cid import cid_string, uri_of
+from blockful_py.types import Codec
 from blockful_py.unlearning.registry import create_method
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -46,10 +54,13 @@ NAME = "subtraction"
 CPU = torch.device("cpu")
 STARTS, FORGOTTEN, CLIENT = ("r5", "r7"), 3, 5
 SITUATIONS = ("few_hold", "all_hold")
-KINDS = ("sums", "network")
+KINDS = ("sums", "network", "frozen")
 FEATURES = (64, 128, 256)
 EPOCHS = {"digits": 16, "shapes": 8, "fashion_mnist_small": 8}
 """The network's, by data set; the lab's rule finds 8 or 16 on shapes."""
+
+OTHER_SHAPES = 1000
+"""Added to the seed of the shapes that a frozen network learns."""
 
 PAGE = """# Models of sums beside the small network
 
@@ -58,6 +69,7 @@ over the 9 affected models of each seed, with the least and the most mean of a s
 held-out samples of the other classes. Worst AD_f: the highest accuracy on class 3 of any affected model
 afterwards. KiB and milliseconds: of a model; the head is solved once for each version. Sums forget by
 `subtract`, the network by `retrain_ahead`, after trainings of {epochs}.
+64 frozen features: of the small network, trained on the even classes of shapes drawn by another seed.
 
 | data | situation | model | n | AD_r before | AD_r after | worst AD_f | KiB | ms: class, client, head |
 |---|---|---|---|---|---|---|---|---|
@@ -77,7 +89,7 @@ def measure(data: Dataset, situation: str, seed: int, kinds: Collection[str]) ->
     users = partition(data, Division(scenario, (5, 7), (FORGOTTEN,)), seed)
     common = {"data": data.name, "situation": situation, "seed": seed}
 
-    def spec(model: str, **options: int) -> FederationSpec:
+    def spec(model: str, **options: Option) -> FederationSpec:
         architecture = Architecture.of(model, data, options)
         training = TrainingSettings(epochs=EPOCHS[data.name])
         return FederationSpec(architecture, scenario, training, seed=seed)
@@ -89,7 +101,24 @@ def measure(data: Dataset, situation: str, seed: int, kinds: Collection[str]) ->
         rows.append(
             {**common, "features": features, **sums(spec("analytic", features=features), users, data)}
         )
+    if "frozen" in kinds and data.name == "shapes":
+        with TemporaryDirectory() as folder:
+            options = frozen(Path(folder) / "frozen.safetensors", seed)
+            rows.append({**common, "features": "frozen", **sums(spec("analytic", **options), users, data)})
     return rows
+
+
+def frozen(path: Path, seed: int) -> dict[str, Option]:
+    """Trains a small network on shapes that no user has, writes its weights, and names them as options."""
+    other = load_dataset("shapes", OTHER_SHAPES + seed, CPU)
+    even = other.train.only(range(0, other.class_count, 2))
+    samples = Samples(even.x, even.y // 2)
+    network = Architecture("cnn", other.input_shape, other.class_count // 2)
+    training = TrainingSettings(epochs=EPOCHS["shapes"], learning_rate=0.05)
+    initial = network.initial(generator(seed, "initial"))
+    path.write_bytes(to_bytes(train(network, initial, samples, training, generator(seed, "frozen"))))
+    cid = cid_string(uri_of(path.read_bytes(), Codec.RAW))
+    return {"network": "cnn", "classes": network.class_count, "weights": str(path), "cid": cid}
 
 
 def network(spec: FederationSpec, users: Sequence[UserData], data: Dataset) -> Row:
@@ -177,8 +206,9 @@ def render(rows: Sequence[Row]) -> str:
     return PAGE.format(epochs=epochs, rows="\n".join(lines), bits=bits)
 
 
-def _line(data: str, situation: str, features: int | None, rows: Sequence[Row]) -> str:
-    model = "network" if features is None else f"{features} features"
+def _line(data: str, situation: str, features: int | str | None, rows: Sequence[Row]) -> str:
+    model = "network" if features is None else "64 frozen" if features == "frozen" else str(features)
+    model += "" if features is None else " features"
     times = ("class_ms",) if features is None else ("class_ms", "client_ms", "head_ms")
     cells = [
         data,
@@ -218,14 +248,21 @@ def main() -> None:
             for situation in SITUATIONS:
                 rows += measure(data, situation, seed, chosen.kinds)
                 print(f"{name}, seed {seed}, {situation}", flush=True)
-    rows.sort(key=lambda row: (row["data"], -ord(row["situation"][0]), row["features"] or 0, row["seed"]))
+    rows.sort(key=_order)
     page = render(rows)
     keep(chosen.output, NAME, rows, page)
     print(page)
 
 
+def _order(row: Row) -> tuple[str, int, bool, int, int]:
+    """Few before all holders, then the network, random features by number, and frozen ones."""
+    features, first = row["features"], -ord(row["situation"][0])
+    is_frozen = features == "frozen"
+    return row["data"], first, is_frozen, 0 if is_frozen else features or 0, row["seed"]
+
+
 def _is_chosen(row: Row, chosen: argparse.Namespace) -> bool:
-    kind = "network" if row["features"] is None else "sums"
+    kind = {None: "network", "frozen": "frozen"}.get(row["features"], "sums")
     return row["data"] in chosen.data and kind in chosen.kinds and row["seed"] in chosen.seeds
 
 
