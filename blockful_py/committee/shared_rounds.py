@@ -189,7 +189,7 @@ class SharedRounds:
                 self._keep(data)
 
     def _keep(self, data: bytes) -> None:
-        """Keeps the first message of each member, kind and round; drops what is not of this run."""
+        """Keeps the first message of each member, kind and round; drops other messages."""
         if len(data) > self.limit:
             return
         try:
