@@ -6,6 +6,7 @@ A certificate commits to the digest of an action: keccak256(abi.encode(arguments
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,8 @@ NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
 UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING})"
 HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
 RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
+_RECORD = struct.Struct(">QIBB32s")
+"""A record in an `Archived` event: position, version, reason, codec, digest."""
 ROSTER = "((uint256,uint256)[],uint32,bool,uint256,uint256)"
 
 
@@ -182,32 +185,38 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
 
     Raises ChainError for a reason or codec that the contract never stores.
     """
-    (position, version, reason, codec, digest), timestamp = value
+    fields, timestamp = value
+    return _stored_record(index, timestamp, fields)
+
+
+def logged_records(arguments: Mapping[str, Any]) -> tuple[StoredArchiveRecord, ...]:
+    """The records in an `Archived` event.
+
+    Raises ChainError for bytes that are not whole records, or a record that the contract never stores.
+    """
+    first, timestamp, packed = arguments["first"], arguments["timestamp"], arguments["records"]
+    if len(packed) % _RECORD.size:
+        raise ChainError(f"the archive's event at record {first} has {len(packed)} bytes: it was altered.")
+    records = enumerate(_RECORD.iter_unpack(packed), start=first)
+    return tuple(_stored_record(index, timestamp, fields) for index, fields in records)
+
+
+def _stored_record(index: int, timestamp: int, fields: Sequence[Any]) -> StoredArchiveRecord:
+    position, version, reason, codec, digest = fields
     if codec not in set(Codec) or reason not in set(ArchiveReason):
         raise ChainError(
             f"record {index} of the archive has reason {reason} and codec {codec:#x}: it was altered."
         )
-    stored = ArchiveRecord(
+    record = ArchiveRecord(
         Position.unpack(position), version, ArchiveReason(reason), Uri(digest, Codec(codec))
     )
-    return StoredArchiveRecord(index, stored, timestamp)
+    return StoredArchiveRecord(index, record, timestamp)
 
 
 def to_certificate(value: Mapping[str, Any]) -> Certificate:
     """The certificate in a `RecordsCertified` event."""
     decision = (value["epoch"], value["proposal"], value["contentHash"], value["voters"])
     return Certificate(*decision, value["nonce"], value["s"])
-
-
-def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
-    """The record in an `Archived` event."""
-    record = ArchiveRecord(
-        Position.unpack(arguments["position"]),
-        arguments["version"],
-        ArchiveReason(arguments["reason"]),
-        Uri(arguments["digest"], Codec(arguments["codec"])),
-    )
-    return StoredArchiveRecord(arguments["index"], record, arguments["timestamp"])
 
 
 def to_roster(value: Sequence[Any]) -> Roster:

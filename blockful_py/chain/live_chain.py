@@ -108,27 +108,6 @@ class LiveChainContract(CertifiedContract):
         publications = [abi.to_publication(*pair) for pair in zip(values, uris, strict=True)]
         return abi.to_new_block(self._read_each("header", [height])[0], publications)
 
-    def progress(self, proposal: Bytes32) -> tuple[int, int]:
-        """Executed and total chunks of a proposal; (0, 0) before its first.
-
-        The contract counts only proposals of several chunks; the others are found in its events.
-        """
-        done, chunks = self._read("progress", proposal)
-        if chunks:
-            return done, chunks
-        naming = self._naming(proposal)
-        counted = [each.arguments for each in naming if each.name == "ChunkExecuted"]
-        if counted:
-            return counted[-1]["done"], counted[-1]["chunks"]
-        return (1, 1) if naming else (0, 0)
-
-    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
-        """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
-        naming = self._naming(proposal)
-        if any(each.name == "ChunkExecuted" for each in naming):
-            return super().executed_in(proposal, chunk)
-        return naming[0].transaction_hash if naming and chunk == 0 else None
-
     def append_data(self, block: NewBlock, action: Action) -> bytes:
         """Call data of `append`."""
         return self.interface.encode("append", abi.new_block(block), abi.action(action))
@@ -196,10 +175,6 @@ class LiveChainContract(CertifiedContract):
         groups = [positions[start : start + READ_SIZE] for start in range(0, len(positions), READ_SIZE)]
         calls = [("transactions", ([each.packed for each in group],)) for group in groups]
         return [value for answer in self._read_many(calls, block) for value in answer]
-
-    def _naming(self, proposal: Bytes32) -> list[PastEvent]:
-        """Events with this proposal, oldest first."""
-        return [each for each in self.log() if each.arguments.get("proposal") == proposal]
 
     def _in_force(self, versions: Sequence[tuple[Position, int]]) -> list[Opening | None]:
         """Current openings of headers and models; None for version 0 and if no event has the opening."""

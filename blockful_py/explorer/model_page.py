@@ -157,7 +157,6 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
             "reason": ArchiveReason(row["reason"]).name.lower(),
             "time": row["sent_time"],
             "transaction": hexed(row["sent"]),
-            "head": hexed(row["head"]),
             "node": cid(row["uri"], row["codec"]),
         }
         for row in rows

@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {ILiveChain, NewBlock, Publication} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields} from "../lib/BlockCode.sol";
+import {CreatedCode} from "../lib/CreatedCode.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {MerkleRoot} from "../lib/MerkleRoot.sol";
 import {Position} from "../lib/Position.sol";
@@ -47,7 +48,7 @@ abstract contract LiveAppend is LiveState {
             references += publications[i].references.length;
         }
         uint256 size = BlockCode.sizeOf(count, references);
-        if (size > BlockCode.MAX_SIZE) revert BlockTooLong(size, BlockCode.MAX_SIZE);
+        if (size > CreatedCode.MAX_SIZE) revert BlockTooLong(size, CreatedCode.MAX_SIZE);
         return BlockCode.draft(count, references);
     }
 

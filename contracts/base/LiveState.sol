@@ -5,6 +5,7 @@ import {Header, ILiveChain, ModelTransaction, Opening} from "../interfaces/ILive
 import {Action, IQuorum} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
 import {ChameleonHash, Transcript} from "../lib/ChameleonHash.sol";
+import {CreatedCode} from "../lib/CreatedCode.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
 import {Certified} from "./Certified.sol";
@@ -61,7 +62,7 @@ abstract contract LiveState is ILiveChain, Certified {
         if (height_ > height) revert UnknownPosition(Position.ofHeader(height_));
         if (height_ == 0) return found;
         Entry entry = _entry(height_, 0);
-        BlockFields memory fields = BlockCode.header(BlockCode.locate(height_));
+        BlockFields memory fields = BlockCode.header(CreatedCode.locate(height_));
         return Header({
             parentHash: fields.parentHash,
             ch: fields.ch,
@@ -81,7 +82,7 @@ abstract contract LiveState is ILiveChain, Certified {
         uint256 count = _entry(height_, 0).models();
         if (index >= count) revert UnknownPosition(position);
         Entry entry = _entry(height_, index + 1);
-        address code = BlockCode.locate(height_);
+        address code = CreatedCode.locate(height_);
         // Memory starts as zeros; `read` fills it.
         // slither-disable-next-line uninitialized-local
         ModelFields memory fields;
@@ -103,7 +104,7 @@ abstract contract LiveState is ILiveChain, Certified {
     function blockHash(uint32 height_) public view override returns (bytes32) {
         if (height_ > height) revert UnknownPosition(Position.ofHeader(height_));
         if (height_ == height) return _head;
-        return BlockCode.header(BlockCode.locate(uint256(height_) + 1)).parentHash;
+        return BlockCode.header(CreatedCode.locate(uint256(height_) + 1)).parentHash;
     }
 
     function _context(bytes32 keyId, Action calldata action) internal view returns (Context memory context) {

@@ -106,8 +106,12 @@ def test_the_archive_grows_by_its_hash_chain(scene: Scene) -> None:
         head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
     assert archive.head() == head
     assert archive.length() == start + 3
-    heads = [arguments["head"] for name, arguments in receipt.events if name == "Archived"]
-    assert heads[-1] == head
+    assert archive.archived(start) == stored
+    assert [arguments["head"] for name, arguments in receipt.events if name == "Archived"] == [head]
+    proposal = action.certificate.proposal
+    assert archive.progress(proposal) == (1, 1)
+    assert archive.executed_in(proposal, 0) == receipt.transaction_hash
+    assert archive.executed_in(proposal, 1) is None
 
 
 def test_an_auditor_is_registered_and_removed(scene: Scene) -> None:

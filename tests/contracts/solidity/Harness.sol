@@ -3,6 +3,7 @@ pragma solidity 0.8.30;
 
 import {BlockCode, BlockFields, ModelFields} from "../../../contracts/lib/BlockCode.sol";
 import {ChameleonHash} from "../../../contracts/lib/ChameleonHash.sol";
+import {CreatedCode} from "../../../contracts/lib/CreatedCode.sol";
 import {Entries, Entry} from "../../../contracts/lib/Entry.sol";
 import {MerkleRoot} from "../../../contracts/lib/MerkleRoot.sol";
 import {Quorum} from "../../../contracts/lib/Quorum.sol";
@@ -135,6 +136,6 @@ contract Harness {
     }
 
     function locate(uint256 height) external view returns (address) {
-        return BlockCode.locate(height);
+        return CreatedCode.locate(height);
     }
 }
