@@ -123,7 +123,7 @@ def snapshot(count: int, store: Store, size: int) -> Snapshot:
         parent, root = found.hashes[-1], merkle.root(leaves)
         label = chameleon.label(CHAIN_ID, CONTRACT, Position.of_header(height).packed)
         content = payload.header_payload(parent, root, height, len(leaves))
-        ch, opening = chameleon.hash_message(key, label, chameleon.message(0, content), rng)
+        ch, opening = chameleon.hash_message(key, label, chameleon.message(0, content))
         found.headers_.append(Header(height, parent, ch, opening, 0, 1, root, height, len(leaves)))
         found.hashes.append(payload.block_hash(parent, ch, root, height))
     return found
@@ -156,7 +156,7 @@ def transaction(place: Position, node: ModelNode, uri: Uri, key: Point, rng: See
     owner, version = bytes.fromhex(node.statement.owner[2:]), 1 if node.redaction else 0
     content = payload.transaction_payload(uri, owner, payload.references_hash(references))
     label = chameleon.label(CHAIN_ID, CONTRACT, place.packed)
-    ch, opening = chameleon.hash_message(key, label, chameleon.message(version, content), rng)
+    ch, opening = chameleon.hash_message(key, label, chameleon.message(version, content))
     return ModelTransaction(place, ch, opening, uri, version, 1, owner, True, references)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, SettlementContract, send_missing, unrecorded
 from blockful_py.committee.certificate_signer import CertificateSigner
@@ -118,7 +117,6 @@ class Conspiracy:
             self.shares[0].group_key,
             contracts.committee.current_epoch(),
             self.federation.settings.chain.chunk_models,
-            partial(self.identities.rng, "test openings"),
         )
 
     def draft(self, nodes: dict[Position, ModelNode], later: int = 0) -> RedactionDraft:

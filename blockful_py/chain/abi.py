@@ -142,17 +142,17 @@ def action(value: Action) -> tuple[Any, ...]:
 
 
 def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction:
-    """Converts a model that `LiveChain.transaction` returned; its opening is the first one.
+    """Converts a model that `LiveChain.transaction` returned, without its opening.
 
     Raises ChainError for a codec that the contract never stores.
     """
-    ch, (px, s), digest, codec, version, epoch, owner, settled, references = value
+    ch, digest, codec, version, epoch, owner, settled, references = value
     if codec not in set(Codec):
         raise ChainError(f"the chain holds codec {codec:#x} for the model at {position}: it was altered.")
     return ModelTransaction(
         position=position,
         ch=ch,
-        opening=Opening(px, s),
+        opening=None,
         uri=Uri(digest, Codec(codec)),
         version=version,
         epoch=epoch,
@@ -162,22 +162,10 @@ def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction
     )
 
 
-def to_publication(value: Sequence[Any], uri: Uri) -> Publication:
-    """A model as published with `uri`, from the return value of `LiveChain.transaction`."""
-    ch, (px, s), _, _, _, _, owner, _, references = value
-    return Publication(ch, Opening(px, s), uri, owner, tuple(map(Position.unpack, references)))
-
-
-def to_new_block(value: Sequence[Any], publications: Sequence[Publication]) -> NewBlock:
-    """A block as appended with `publications`, from the return value of `LiveChain.header`."""
-    parent_hash, ch, (px, s), _, _, _, timestamp, _ = value
-    return NewBlock(parent_hash, timestamp, ch, Opening(px, s), tuple(publications))
-
-
 def to_header(height: int, value: Sequence[Any]) -> Header:
-    """Converts a header that `LiveChain.header` returned; its opening is the first one."""
-    parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value
-    return Header(height, parent_hash, ch, Opening(px, s), version, epoch, merkle_root, timestamp, tx_count)
+    """Converts a header that `LiveChain.header` returned, without its opening."""
+    parent_hash, ch, version, epoch, merkle_root, timestamp, tx_count = value
+    return Header(height, parent_hash, ch, None, version, epoch, merkle_root, timestamp, tx_count)
 
 
 def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:

@@ -142,7 +142,9 @@ abstract contract LiveRedact is LiveState {
         (current.code, current.models) = (CreatedCode.locate(expected), models);
         BlockFields memory fields = BlockCode.header(current.code);
         bytes32 payload = _headerPayload(fields.parentHash, fields.merkleRoot, fields.timestamp, models);
-        _requireOpening(context.words, place, version, payload, fields.ch, update.opening.px, update.opening.s);
+        if (!context.words.opens(place, version, payload, fields.ch, update.opening.px, update.opening.s)) {
+            revert InvalidOpening(place, uint32(version));
+        }
         _entries[key] = Entries.put(slot, 0, Entries.ofHeader(version, context.epoch, models));
         emit HeaderRedacted(uint32(expected), context.proposal, uint32(version), update.opening);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Header, ILiveChain, ModelTransaction, Opening} from "../interfaces/ILiveChain.sol";
+import {Header, ILiveChain, ModelTransaction} from "../interfaces/ILiveChain.sol";
 import {Action, IQuorum} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
 import {ChameleonHash, Transcript} from "../lib/ChameleonHash.sol";
@@ -11,8 +11,8 @@ import {Position} from "../lib/Position.sol";
 import {Certified} from "./Certified.sol";
 
 /// @title Storage and views of the live chain
-/// @dev The constant parts of a block are code (BlockCode); entries and URIs change. The first opening is stored; each
-/// later one is in the event of its redaction: docs/explanation/gas-and-layout.md.
+/// @dev The constant parts of a block are code (BlockCode); entries and URIs change. A first opening follows from its
+/// content; each later one is in the event of its redaction: docs/explanation/gas-and-layout.md.
 abstract contract LiveState is ILiveChain, Certified {
     /// @dev Values shared by the steps of one action.
     struct Context {
@@ -66,7 +66,6 @@ abstract contract LiveState is ILiveChain, Certified {
         return Header({
             parentHash: fields.parentHash,
             ch: fields.ch,
-            firstOpening: Opening(fields.px, fields.s),
             version: uint32(entry.version()),
             epoch: uint64(entry.epoch()),
             merkleRoot: fields.merkleRoot,
@@ -89,7 +88,6 @@ abstract contract LiveState is ILiveChain, Certified {
         BlockCode.read(code, index, fields);
         return ModelTransaction({
             ch: fields.ch,
-            firstOpening: Opening(fields.px, fields.s),
             uri: _uris[position],
             codec: entry.codec(),
             version: uint32(entry.version()),
@@ -112,20 +110,6 @@ abstract contract LiveState is ILiveChain, Certified {
         if (context.epoch >= Entries.LIMIT) revert CounterExhausted();
         context.words = ChameleonHash.transcript(keyId);
         context.proposal = action.certificate.proposal;
-    }
-
-    function _requireOpening(
-        Transcript words,
-        uint64 position,
-        uint256 version,
-        bytes32 payload,
-        uint256 ch,
-        uint256 px,
-        uint256 s
-    ) internal view {
-        if (!words.opens(position, version, payload, ch, px, s)) {
-            revert InvalidOpening(position, uint32(version));
-        }
     }
 
     /// @dev payload = H(uri || codec || owner || referencesHash)

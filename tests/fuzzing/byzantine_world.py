@@ -199,10 +199,7 @@ class World:
         return self.size - self.roster.quorum
 
     def proposer(self) -> Proposer:
-        drawn = self.rng.randbytes
-        return Proposer(
-            self.live, self.archive, self.roster.group_key, EPOCH, self.rng.choice((1, 8)), lambda _: drawn
-        )
+        return Proposer(self.live, self.archive, self.roster.group_key, EPOCH, self.rng.choice((1, 8)))
 
     def uri(self, wrong: bool = False) -> Uri:
         digest = self.rng.randbytes(32)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.crypto import chameleon, merkle, payload
-from blockful_py.crypto.randomness import SeededRng
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.verifying import to_verify
 from blockful_py.record.ahead import verify_blocks
@@ -124,7 +123,7 @@ class World:
     def _forged(self, label: bytes, message: bytes) -> bytes:
         """ch, px and s, 32 bytes each, made without the trapdoor."""
         key = Conspiracy.of(self.federation).shares[0].group_key
-        h, opening = chameleon.hash_message(key, label, message, SeededRng(b"forger"))
+        h, opening = chameleon.hash_message(key, label, message)
         return b"".join(value.to_bytes(32) for value in (h, opening.px, opening.s))
 
 

@@ -119,11 +119,9 @@ contract LiveChainChecks is CommitteeChecks {
     /// @return entries The slot of both entries.
     function _store(Header memory header, ModelTransaction memory model) private returns (uint256 entries) {
         address code = address(uint160(uint256(keccak256(abi.encodePacked(hex"d694", address(LIVE), uint8(1))))));
-        Opening memory opening = header.firstOpening;
-        bytes memory first = abi.encodePacked(hex"00", header.parentHash, header.ch, opening.px, opening.s);
-        first = abi.encodePacked(first, header.merkleRoot, header.timestamp, uint16(0));
-        opening = model.firstOpening;
-        bytes memory second = abi.encodePacked(model.ch, opening.px, opening.s, model.owner, uint16(1));
+        bytes memory first =
+            abi.encodePacked(hex"00", header.parentHash, header.ch, header.merkleRoot, header.timestamp, uint16(0));
+        bytes memory second = abi.encodePacked(model.ch, model.owner, uint16(1));
         VM.etch(code, bytes.concat(first, second, abi.encodePacked(uint64(model.references[0]))));
         bytes32 key = keccak256(abi.encode(uint256(PLACE), ENTRIES));
         // One model: the third field of the header's entry.
