@@ -47,8 +47,8 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         uint256 number = _codeOf(start);
         uint256 filled = 0;
         while (filled < count) {
-            (uint64 first, uint64 time, uint256 size) = RecordCode.header(number);
-            for (uint256 i = start + filled - first; i < size && filled < count; ++i) {
+            (uint64 time, uint256 size) = RecordCode.header(number);
+            for (uint256 i = start + filled - RecordCode.firstOf(number); i < size && filled < count; ++i) {
                 list[filled++] = StoredRecord(RecordCode.read(number, i), time);
             }
             ++number;
@@ -134,8 +134,7 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         uint256 high = _codes;
         while (low < high) {
             uint256 middle = (low + high + 1) / 2;
-            (uint64 first,,) = RecordCode.header(middle);
-            if (first > index) high = middle - 1;
+            if (RecordCode.firstOf(middle) > index) high = middle - 1;
             else low = middle;
         }
         return low;

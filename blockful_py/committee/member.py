@@ -274,7 +274,7 @@ class Member:
                 length += 1
 
     def _check_first_opening(self, position: Position, content: bytes, ch: int, opening: Opening) -> None:
-        """Checks what the live chain will: records of a block that it refuses would be in the archive."""
+        """As the live chain does: the archive would have the records of a block that it refuses."""
         label = chameleon.label(self._live.chain_id, self._live.address, position.packed)
         message = chameleon.message(0, content)
         if chameleon.first_opening(self._share.group_key, label, message, ch) != opening:

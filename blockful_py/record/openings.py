@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Openings in force: that of version 0 follows from the content, later ones come from events."""
+"""Openings in force: the first one follows from the content, later ones come from events."""
 
 from __future__ import annotations
 

@@ -83,15 +83,23 @@ library RecordCode {
         }
     }
 
-    /// @notice Index of the first record of the code numbered `number`, their time and their number.
-    function header(uint256 number) internal view returns (uint64 first, uint64 time, uint256 count) {
+    /// @notice Index of the first record of the code numbered `number`.
+    function firstOf(uint256 number) internal view returns (uint256 index) {
         address code = CreatedCode.locate(number);
         assembly ("memory-safe") {
             mstore(0x00, 0)
-            extcodecopy(code, 0x10, 1, 16)
-            let fields := mload(0x00)
-            first := shr(64, fields)
-            time := and(fields, 0xffffffffffffffff)
+            extcodecopy(code, 0x18, 1, 8)
+            index := mload(0x00)
+        }
+    }
+
+    /// @notice Time of the records of the code numbered `number`, and how many they are.
+    function header(uint256 number) internal view returns (uint64 time, uint256 count) {
+        address code = CreatedCode.locate(number);
+        assembly ("memory-safe") {
+            mstore(0x00, 0)
+            extcodecopy(code, 0x18, 9, 8)
+            time := mload(0x00)
         }
         count = (code.code.length - _HEAD) / _RECORD;
     }
