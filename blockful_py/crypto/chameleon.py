@@ -77,8 +77,8 @@ def challenge(key_id: Bytes32, label: bytes, message: bytes, r: int) -> int:
 def hash_message(public_key: Point, label: bytes, message: bytes) -> tuple[int, Opening]:
     """Computes the chameleon hash h of `message` at `label`, with its first opening; needs no trapdoor.
 
-    Raises InvalidKeyError if the key is not a point of the curve; CryptoError with a probability of 2^-64, when
-    no value of s fits.
+    Raises InvalidKeyError if the key is not a point of the curve; CryptoError when no value of s fits, with a
+    probability of 2^-64.
     """
     for found in _first_openings(public_key, label, message):
         return found
