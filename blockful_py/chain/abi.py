@@ -183,8 +183,11 @@ def logged_records(arguments: Mapping[str, Any]) -> tuple[StoredArchiveRecord, .
     Raises ChainError for bytes that are not whole records, or a record that the contract never stores.
     """
     first, timestamp, packed = arguments["first"], arguments["timestamp"], arguments["records"]
-    if len(packed) % _RECORD.size:
-        raise ChainError(f"the archive's event at record {first} has {len(packed)} bytes: it was altered.")
+    if not packed or len(packed) % _RECORD.size:
+        raise ChainError(
+            f"the archive's event of records from {first} on has {len(packed)} bytes, {_RECORD.size} for each "
+            "were expected: it was altered, so use another node of the archive chain."
+        )
     records = enumerate(_RECORD.iter_unpack(packed), start=first)
     return tuple(_stored_record(index, timestamp, fields) for index, fields in records)
 
