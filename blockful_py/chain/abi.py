@@ -185,8 +185,8 @@ def logged_records(arguments: Mapping[str, Any]) -> tuple[StoredArchiveRecord, .
     first, timestamp, packed = arguments["first"], arguments["timestamp"], arguments["records"]
     if not packed or len(packed) % _RECORD.size:
         raise ChainError(
-            f"the archive's event of records from {first} on has {len(packed)} bytes, {_RECORD.size} for each "
-            "were expected: it was altered, so use another node of the archive chain."
+            f"the archive's event of records from {first} on has {len(packed)} bytes, not {_RECORD.size} for "
+            "each: it was altered, so use another node of the archive chain."
         )
     records = enumerate(_RECORD.iter_unpack(packed), start=first)
     return tuple(_stored_record(index, timestamp, fields) for index, fields in records)
