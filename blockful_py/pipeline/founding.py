@@ -75,7 +75,7 @@ def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell:
     """Elects the first committee, deploys the archive's contracts, and puts the file's digest on chain.
 
     `secret`: the founder's account, which deployed the contracts.  `pause` waits between two looks at the
-    election, by default as `skipping`.  A repeated call does what is missing.  Returns the epoch in force.
+    election, by default as `skipping`.  A repeated call does the missing steps.  Returns the epoch in force.
     """
     with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
         committee = federation.contracts.elected

