@@ -107,12 +107,12 @@ class Member:
         _require_about(session, draft)
         return self._cosigner.commit(session, len(self._tasks(draft)))
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: Bytes32) -> bytes:
         """Attests (64 bytes) that the member knows no other use of the pledged nonces."""
-        return self._cosigner.attest(session, pledges)
+        return self._cosigner.attest(session, pledges, nonces)
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
-        """Round 2: shares of the openings of an approved draft; the member aggregates the nonces itself."""
+        """Round 2: shares of the openings of an approved draft."""
         self._require_approved(draft)
         _require_about(nonces.session, draft)
         return self._cosigner.sign(self._tasks(draft), nonces)
