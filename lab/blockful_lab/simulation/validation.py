@@ -11,7 +11,7 @@ class MeasuredError:
     """Errors of some real runs.
 
     Attributes:
-        runs: what was run.
+        runs: their setting.
         least, most: of the errors, as shares.
         n: number of runs.
     """
