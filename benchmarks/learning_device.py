@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of one network on the device "auto": images a second, and share of the card's bfloat16 rate.
 
-Torch is set up as runs set it up, but for the first way.  The operations are counted by torch for a forward
+Torch is set up as runs set it up.  The operations are counted by torch for a forward
 and a backward pass (not for depthwise convolutions, whose backward pass it counts as if they were dense); the
 card's rate is measured by one large product in the same run, and compared with a known data sheet.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -27,9 +28,6 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
 from blockful_py.settings import TrainingSettings
-
-AS_IT_COMES = "float32 as torch comes"
-"""On a GPU: convolutions in TF32, and kernels that need not repeat their bits."""
 
 DATA_SHEET = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L4": 121e12}
 """Dense bfloat16 operations a second (NVIDIA's data sheets, SXM where there are several forms)."""
@@ -71,7 +69,7 @@ def images_a_second(
     return [settings.epochs * len(samples) / each for each in seconds]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="resnet18")
     parser.add_argument("--side", type=int, default=32, help="pixels of an image's side")
@@ -82,7 +80,7 @@ def main() -> None:
     parser.add_argument("--product", type=int, default=8192, help="rows of the product that gives the rate")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--output", type=Path, help="write the result as JSON")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     device = resolve_device(options.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu"
     architecture = Architecture(options.model, (3, options.side, options.side), 10)
@@ -94,8 +92,10 @@ def main() -> None:
     sheet = next((value for card, value in DATA_SHEET.items() if card in name), None)
     plain = TrainingSettings(epochs=options.epochs, batch_size=options.batch, learning_rate=0.01)
     ways = {
-        AS_IT_COMES: plain,
         "float32": plain,
+        "float32, channels last": replace(plain, channels_last=True),
+        "TF32": replace(plain, precision="tf32"),
+        "TF32, channels last": replace(plain, precision="tf32", channels_last=True),
         "bfloat16": replace(plain, precision="bfloat16"),
         "bfloat16, channels last": replace(plain, precision="bfloat16", channels_last=True),
         "bfloat16, channels last, compiled": replace(
@@ -108,9 +108,6 @@ def main() -> None:
         if settings.compiled and device.type != "cuda":
             continue
         use_repeatable_kernels(device)
-        if way == AS_IT_COMES:
-            torch.use_deterministic_algorithms(False)
-            torch.backends.cudnn.allow_tf32 = True
         speeds = images_a_second(architecture, samples, settings, options.repeat)
         speed = median(speeds)
         done = speed * each

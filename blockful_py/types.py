@@ -196,7 +196,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A model's first publication on the live chain."""
+    """A model's first publication on the live chain; `opening` follows from the rest (crypto.chameleon)."""
 
     ch: int
     opening: Opening
@@ -239,7 +239,8 @@ class HeaderUpdate:
 class ModelTransaction:
     """Current state of a transaction of the live chain.
 
-    `opening` belongs to this version; None if neither the node nor a file has its event.
+    `opening` belongs to this version; None for version 0, whose opening follows from the content
+    (`record.openings`), and if neither the node nor a file has its event.
     """
 
     position: Position
@@ -257,7 +258,7 @@ class ModelTransaction:
 class Header:
     """Current state of a block header of the live chain; `timestamp` in seconds.
 
-    `opening` is None if neither the node nor a file has its event.
+    `opening` is None as in `ModelTransaction`.
     """
 
     height: int

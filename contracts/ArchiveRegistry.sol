@@ -4,28 +4,22 @@ pragma solidity 0.8.30;
 import {Certified} from "./base/Certified.sol";
 import {IArchiveRegistry, Record, StoredRecord} from "./interfaces/IArchiveRegistry.sol";
 import {Action, IQuorum} from "./interfaces/IQuorum.sol";
+import {RecordCode} from "./lib/RecordCode.sol";
 import {Secp256k1} from "./lib/Secp256k1.sol";
 
 /// @title Append-only, hash-chained history for auditors
+/// @dev The records of each transaction are code (RecordCode); the contract creates nothing else.
 contract ArchiveRegistry is IArchiveRegistry, Certified {
-    /// @dev Two slots: position 64 | version 32 | reason 8 | codec 8 | timestamp 64, and the digest.
-    struct Slots {
-        uint64 position;
-        uint32 version;
-        uint8 reason;
-        uint8 codec;
-        uint64 timestamp;
-        bytes32 digest;
-    }
+    using RecordCode for RecordCode.Draft;
 
     struct AuditorKey {
         uint256 x;
         uint256 y;
     }
 
-    uint8 private constant LAST_REASON = 1;
-    uint8 private constant CODEC_RAW = 0x55;
-    uint8 private constant CODEC_DAG_PB = 0x70;
+    uint256 private constant LAST_REASON = 1;
+    uint256 private constant CODEC_RAW = 0x55;
+    uint256 private constant CODEC_DAG_PB = 0x70;
 
     /// @inheritdoc IArchiveRegistry
     uint64 public constant override MAX_DRIFT = 15 minutes;
@@ -33,10 +27,11 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
     /// @inheritdoc IArchiveRegistry
     uint64 public override length;
     uint64 private _latest;
+    /// @dev Number of the newest code; the first is 1.
+    uint64 private _codes;
     /// @inheritdoc IArchiveRegistry
     bytes32 public override head;
 
-    mapping(uint64 index => Slots) private _records;
     mapping(address auditor => AuditorKey) private _auditors;
 
     constructor(IQuorum quorum_) Certified(quorum_) {
@@ -48,10 +43,15 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
     function records(uint64 start, uint64 count) external view override returns (StoredRecord[] memory list) {
         if (uint256(start) + count > length) revert UnknownRecord(start > length ? start : length, length);
         list = new StoredRecord[](count);
-        for (uint64 i = 0; i < count; ++i) {
-            Slots storage slots = _records[start + i];
-            Record memory record = Record(slots.position, slots.version, slots.reason, slots.codec, slots.digest);
-            list[i] = StoredRecord(record, slots.timestamp);
+        if (count == 0) return list;
+        uint256 number = _codeOf(start);
+        uint256 filled = 0;
+        while (filled < count) {
+            (uint64 time, uint256 size) = RecordCode.header(number);
+            for (uint256 i = start + filled - RecordCode.firstOf(number); i < size && filled < count; ++i) {
+                list[filled++] = StoredRecord(RecordCode.read(number, i), time);
+            }
+            ++number;
         }
     }
 
@@ -66,26 +66,24 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         external
         override
     {
-        _requireCanonical(abi.encodeCall(this.append, (expectedHead, timestamp, newRecords, action)));
-        _execute(action, keccak256(abi.encode(expectedHead, timestamp, newRecords)));
+        _executeUncounted(action, _recordsDigest(newRecords, action));
         if (action.chunk == 0) emit RecordsCertified(action.certificate.proposal, action.certificate);
         bytes32 link = head;
         if (expectedHead != link) revert HeadMismatch(expectedHead, link);
-        if (newRecords.length == 0) revert NothingToArchive();
+        uint256 count = newRecords.length;
+        if (count == 0) revert NothingToArchive();
+        if (count > RecordCode.MAX_RECORDS) revert TooManyRecords(count, RecordCode.MAX_RECORDS);
         uint64 limit = uint64(block.timestamp) + MAX_DRIFT;
         // The committee chooses the time; the clock only bounds it by MAX_DRIFT.
         // slither-disable-next-line timestamp
         if (timestamp < _latest || timestamp > limit) revert TimestampOutOfRange(timestamp, _latest, limit);
 
-        uint64 index = length;
-        for (uint256 i = 0; i < newRecords.length; ++i) {
-            link = _store(link, index, newRecords[i], timestamp);
-            ++index;
-        }
-        head = link;
-        length = index;
+        head = _store(link, length, timestamp, newRecords);
+        length += uint64(count);
         _latest = timestamp;
-        _logged(newRecords.length + (action.chunk == 0 ? 1 : 0));
+        ++_codes;
+        // Archived, and RecordsCertified.
+        _logged(action.chunk == 0 ? 2 : 1);
     }
 
     /// @inheritdoc IArchiveRegistry
@@ -100,21 +98,69 @@ contract ArchiveRegistry is IArchiveRegistry, Certified {
         _logged(1);
     }
 
-    /// @dev head(n + 1) = H(head(n) || n || position || version || reason || codec || digest || timestamp)
-    function _store(bytes32 link, uint64 index, Record calldata record, uint64 timestamp)
+    /// @dev Stores and logs the records from index `first` on; returns the head after the last one.
+    /// head(n + 1) = H(head(n) || n || position || version || reason || codec || digest || timestamp)
+    function _store(bytes32 link, uint256 first, uint256 timestamp, Record[] calldata newRecords)
         private
-        returns (bytes32 next)
+        returns (bytes32)
     {
-        if (record.reason > LAST_REASON) revert UnknownReason(record.reason);
-        if (record.codec != CODEC_RAW && record.codec != CODEC_DAG_PB) revert UnknownCodec(record.codec);
-        next = keccak256(
-            abi.encode(
-                link, index, record.position, record.version, record.reason, record.codec, record.digest, timestamp
-            )
-        );
-        _records[index] = Slots(record.position, record.version, record.reason, record.codec, timestamp, record.digest);
-        emit Archived(
-            index, record.position, record.version, record.reason, record.codec, record.digest, timestamp, next
-        );
+        RecordCode.Draft memory draft = RecordCode.draft(newRecords.length, first, timestamp);
+        uint256[8] memory words;
+        words[7] = timestamp;
+        for (uint256 i = 0; i < newRecords.length; ++i) {
+            Record calldata record = newRecords[i];
+            assembly ("memory-safe") {
+                mstore(words, link)
+                mstore(add(words, 0x20), add(first, i))
+                calldatacopy(add(words, 0x40), record, 0xa0)
+                link := keccak256(words, 0x100)
+            }
+            (uint256 position, uint256 version, uint256 reason, uint256 codec) =
+                (words[2], words[3], words[4], words[5]);
+            if (position > type(uint64).max || version > type(uint32).max) revert CalldataNotCanonical();
+            if (reason > LAST_REASON) revert UnknownReason(uint8(reason));
+            if (codec != CODEC_RAW && codec != CODEC_DAG_PB) revert UnknownCodec(uint8(codec));
+            draft.write(i, position, version, reason, codec, bytes32(words[6]));
+        }
+        if (draft.create() == address(0)) revert RecordsNotStored();
+        draft.log(Archived.selector, first, timestamp, link);
+        return link;
+    }
+
+    /// @dev Number of the code that holds record `index`, the last one that starts at it or before.
+    /// Pre: index < length.
+    function _codeOf(uint256 index) private view returns (uint256) {
+        uint256 low = 1;
+        uint256 high = _codes;
+        while (low < high) {
+            uint256 middle = (low + high + 1) / 2;
+            if (RecordCode.firstOf(middle) > index) high = middle - 1;
+            else low = middle;
+        }
+        return low;
+    }
+
+    /// @dev H(abi.encode(expectedHead, timestamp, newRecords)) over the calldata: records have 5 words each.
+    function _recordsDigest(Record[] calldata newRecords, Action calldata action)
+        private
+        pure
+        returns (bytes32 digest)
+    {
+        uint256 end;
+        bool canonical;
+        assembly ("memory-safe") {
+            end := add(newRecords.offset, mul(newRecords.length, 0xa0))
+            // The selector, two arguments and the offsets of two more come first; the list starts with its length.
+            canonical := eq(newRecords.offset, 0xa4)
+        }
+        if (!canonical) revert CalldataNotCanonical();
+        _requireCanonicalEnd(action, end);
+        assembly ("memory-safe") {
+            let words := mload(0x40)
+            calldatacopy(words, 0x04, 0x40)
+            mstore(add(words, 0x40), 0x60)
+            calldatacopy(add(words, 0x60), 0x84, sub(end, 0x84))
+            digest := keccak256(words, sub(end, 0x24))
+        }
     }
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from blockful_py.chain.settlement import ARCHIVE, LIVE, Executed, SettlementContract, send_missing, unrecorded
 from blockful_py.committee.certificate_signer import CertificateSigner
@@ -19,18 +18,20 @@ from blockful_py.committee.pledges import (
     CollisionSession,
     PledgedNonces,
     SignedAttestation,
+    pairs_digest,
 )
 from blockful_py.committee.proposals import PublicationProposal, RedactionDraft
 from blockful_py.committee.protocols import Reviewer, Voter
 from blockful_py.crypto import eip712
 from blockful_py.crypto.roster import Roster, bits
 from blockful_py.crypto.threshold.keys import KeyShare
+from blockful_py.crypto.workspace import Workspace
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.journaled_sends import settlement_of
 from blockful_py.pipeline.run.contracts import key_shares
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.record.model_node import ModelNode
-from blockful_py.types import Position
+from blockful_py.types import Point, Position
 
 
 class Blind:
@@ -55,8 +56,20 @@ def attested_by(
 ) -> AttestedNonces:
     """The nonces with the attestations of all `members`."""
     pledges = [each.pledge for each in pledged]
-    found = [SignedAttestation(each.index, each.attest(session, pledges)) for each in members]
-    return AttestedNonces(session, tuple(pledged), tuple(found))
+    sums = summed(pledged)
+    digest = pairs_digest(sums)
+    found = [SignedAttestation(each.index, each.attest(session, pledges, digest)) for each in members]
+    return AttestedNonces(session, tuple(each.pledge for each in pledges), sums, tuple(found))
+
+
+def summed(pledged: Sequence[PledgedNonces]) -> tuple[tuple[Point, Point], ...]:
+    """The sums of signers' nonces, for each message."""
+    workspace = Workspace(len(pledged))
+    columns = zip(*(each.commitments.pairs for each in pledged), strict=True)
+    return tuple(
+        (workspace.total([d for d, _ in column]), workspace.total([e for _, e in column]))
+        for column in columns
+    )
 
 
 @dataclass(frozen=True)
@@ -118,7 +131,6 @@ class Conspiracy:
             self.shares[0].group_key,
             contracts.committee.current_epoch(),
             self.federation.settings.chain.chunk_models,
-            partial(self.identities.rng, "test openings"),
         )
 
     def draft(self, nodes: dict[Position, ModelNode], later: int = 0) -> RedactionDraft:

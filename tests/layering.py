@@ -62,7 +62,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node", "state"}),
-        frozenset({"events", "federation_file", "known", "statement_parts"}),
+        frozenset({"events", "federation_file", "known", "openings", "statement_parts"}),
         frozenset({"fields", "waves"}),
     ),
     LAB: (

@@ -6,6 +6,7 @@ A certificate commits to the digest of an action: keccak256(abi.encode(arguments
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,8 @@ NEW_BLOCK = f"(bytes32,uint64,uint256,{OPENING},{PUBLICATION}[])"
 UPDATE = f"(uint64,uint32,bytes32,uint8,{OPENING})"
 HEADER_UPDATE = f"(uint32,uint32,{OPENING})"
 RECORD = "(uint64,uint32,uint8,uint8,bytes32)"
+_RECORD = struct.Struct(">QIBB32s")
+"""A record in an `Archived` event: position, version, reason, codec, digest."""
 ROSTER = "((uint256,uint256)[],uint32,bool,uint256,uint256)"
 
 
@@ -139,17 +142,17 @@ def action(value: Action) -> tuple[Any, ...]:
 
 
 def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction:
-    """Converts a model that `LiveChain.transaction` returned; its opening is the first one.
+    """Converts a model that `LiveChain.transaction` returned, without its opening.
 
     Raises ChainError for a codec that the contract never stores.
     """
-    ch, (px, s), digest, codec, version, epoch, owner, settled, references = value
+    ch, digest, codec, version, epoch, owner, settled, references = value
     if codec not in set(Codec):
         raise ChainError(f"the chain holds codec {codec:#x} for the model at {position}: it was altered.")
     return ModelTransaction(
         position=position,
         ch=ch,
-        opening=Opening(px, s),
+        opening=None,
         uri=Uri(digest, Codec(codec)),
         version=version,
         epoch=epoch,
@@ -159,22 +162,10 @@ def to_transaction(position: Position, value: Sequence[Any]) -> ModelTransaction
     )
 
 
-def to_publication(value: Sequence[Any], uri: Uri) -> Publication:
-    """A model as published with `uri`, from the return value of `LiveChain.transaction`."""
-    ch, (px, s), _, _, _, _, owner, _, references = value
-    return Publication(ch, Opening(px, s), uri, owner, tuple(map(Position.unpack, references)))
-
-
-def to_new_block(value: Sequence[Any], publications: Sequence[Publication]) -> NewBlock:
-    """A block as appended with `publications`, from the return value of `LiveChain.header`."""
-    parent_hash, ch, (px, s), _, _, _, timestamp, _ = value
-    return NewBlock(parent_hash, timestamp, ch, Opening(px, s), tuple(publications))
-
-
 def to_header(height: int, value: Sequence[Any]) -> Header:
-    """Converts a header that `LiveChain.header` returned; its opening is the first one."""
-    parent_hash, ch, (px, s), version, epoch, merkle_root, timestamp, tx_count = value
-    return Header(height, parent_hash, ch, Opening(px, s), version, epoch, merkle_root, timestamp, tx_count)
+    """Converts a header that `LiveChain.header` returned, without its opening."""
+    parent_hash, ch, version, epoch, merkle_root, timestamp, tx_count = value
+    return Header(height, parent_hash, ch, None, version, epoch, merkle_root, timestamp, tx_count)
 
 
 def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
@@ -182,32 +173,41 @@ def to_record(index: int, value: Sequence[Any]) -> StoredArchiveRecord:
 
     Raises ChainError for a reason or codec that the contract never stores.
     """
-    (position, version, reason, codec, digest), timestamp = value
+    fields, timestamp = value
+    return _stored_record(index, timestamp, fields)
+
+
+def logged_records(arguments: Mapping[str, Any]) -> tuple[StoredArchiveRecord, ...]:
+    """The records in an `Archived` event.
+
+    Raises ChainError for bytes that are not whole records, or a record that the contract never stores.
+    """
+    first, timestamp, packed = arguments["first"], arguments["timestamp"], arguments["records"]
+    if not packed or len(packed) % _RECORD.size:
+        raise ChainError(
+            f"the archive's event of records from {first} on has {len(packed)} bytes, not {_RECORD.size} for "
+            "each: it was altered, so use another node of the archive chain."
+        )
+    records = enumerate(_RECORD.iter_unpack(packed), start=first)
+    return tuple(_stored_record(index, timestamp, fields) for index, fields in records)
+
+
+def _stored_record(index: int, timestamp: int, fields: Sequence[Any]) -> StoredArchiveRecord:
+    position, version, reason, codec, digest = fields
     if codec not in set(Codec) or reason not in set(ArchiveReason):
         raise ChainError(
             f"record {index} of the archive has reason {reason} and codec {codec:#x}: it was altered."
         )
-    stored = ArchiveRecord(
+    record = ArchiveRecord(
         Position.unpack(position), version, ArchiveReason(reason), Uri(digest, Codec(codec))
     )
-    return StoredArchiveRecord(index, stored, timestamp)
+    return StoredArchiveRecord(index, record, timestamp)
 
 
 def to_certificate(value: Mapping[str, Any]) -> Certificate:
     """The certificate in a `RecordsCertified` event."""
     decision = (value["epoch"], value["proposal"], value["contentHash"], value["voters"])
     return Certificate(*decision, value["nonce"], value["s"])
-
-
-def logged_record(arguments: Mapping[str, Any]) -> StoredArchiveRecord:
-    """The record in an `Archived` event."""
-    record = ArchiveRecord(
-        Position.unpack(arguments["position"]),
-        arguments["version"],
-        ArchiveReason(arguments["reason"]),
-        Uri(arguments["digest"], Codec(arguments["codec"])),
-    )
-    return StoredArchiveRecord(arguments["index"], record, arguments["timestamp"])
 
 
 def to_roster(value: Sequence[Any]) -> Roster:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 from blockful_py.chain import abi
@@ -67,37 +68,28 @@ class ArchiveRegistryContract(CertifiedContract):
         return [value for answer in answers for value in answer]
 
     def archived(self, start: int = 0) -> tuple[StoredArchiveRecord, ...]:
-        """Logged records, oldest first, without the first `start`."""
-        return tuple(abi.logged_record(event.arguments) for event in self.events("Archived")[start:])
+        """Logged records, oldest first, without the first `start` of those logged."""
+        batches = (abi.logged_records(event.arguments) for event in self.events("Archived"))
+        return tuple(islice(chain.from_iterable(batches), start, None))
 
     def appended(self) -> dict[bytes, tuple[Certificate, tuple[ArchivedChunk, ...]]]:
         """Each proposal's certificate and archived chunks, as the contract logged them."""
         head = self._first_head or payload.archive_genesis_head(self.chain_id, self.address)
         certificates: dict[bytes, Certificate] = {}
-        chunks: dict[bytes, list[tuple[bytes, list[StoredArchiveRecord]]]] = {}
+        chunks: dict[bytes, list[ArchivedChunk]] = {}
         proposal = b""
         for event in self.log():
             values = event.arguments
             if event.name == "ChunkExecuted":
                 proposal = values["proposal"]
-                chunks.setdefault(proposal, []).append((head, []))
             elif event.name == "RecordsCertified":
+                proposal = values["proposal"]
                 certificates[proposal] = abi.to_certificate(values["certificate"])
             elif event.name == "Archived":
-                chunks[proposal][-1][1].append(abi.logged_record(values))
+                records = abi.logged_records(values)
+                chunks.setdefault(proposal, []).append(ArchivedChunk.of(head, records))
                 head = values["head"]
-        return {
-            each: (
-                certificate,
-                tuple(ArchivedChunk.of(before, records) for before, records in chunks[each] if records),
-            )
-            for each, certificate in certificates.items()
-        }
-
-    def progress(self, proposal: Bytes32) -> tuple[int, int]:
-        """Executed and total chunks of a proposal; (0, 0) before its first."""
-        done, chunks = self._read("progress", proposal)
-        return done, chunks
+        return {each: (found, tuple(chunks.get(each, ()))) for each, found in certificates.items()}
 
     def auditor_key(self, auditor: Address) -> tuple[int, int]:
         """An auditor's encryption key, affine; (0, 0) when not registered."""

@@ -132,13 +132,6 @@ class Contract:
         """All events `name` from block `first_block` on, oldest first."""
         return tuple(each for each in self.log() if each.name == name and each.block_number >= first_block)
 
-    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
-        """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
-        for event in self.events("ChunkExecuted"):
-            if event.arguments["proposal"] == proposal and event.arguments["done"] == chunk + 1:
-                return event.transaction_hash
-        return None
-
     def _read(self, function: str, *arguments: Any) -> Any:
         """A function's result, cached per block while the node's reads share one look."""
         if not self.node.is_looking:
@@ -231,6 +224,33 @@ class CertifiedContract(Contract):
     def quorum(self) -> bytes:
         """Address of the contract that checks certificates, 20 bytes."""
         return self._octets("quorum")
+
+    def progress(self, proposal: Bytes32) -> tuple[int, int]:
+        """Executed and total chunks of a proposal; (0, 0) before its first.
+
+        Contracts need not count proposals of a single chunk; those are found in the events that name them.
+        """
+        done, chunks = self._read("progress", proposal)
+        if chunks:
+            return done, chunks
+        naming = self._naming(proposal)
+        counted = [each.arguments for each in naming if each.name == "ChunkExecuted"]
+        if counted:
+            return counted[-1]["done"], counted[-1]["chunks"]
+        return (1, 1) if naming else (0, 0)
+
+    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
+        """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
+        naming = self._naming(proposal)
+        counted = [each for each in naming if each.name == "ChunkExecuted"]
+        for event in counted:
+            if event.arguments["done"] == chunk + 1:
+                return event.transaction_hash
+        return naming[0].transaction_hash if naming and not counted and chunk == 0 else None
+
+    def _naming(self, proposal: Bytes32) -> list[PastEvent]:
+        """Events with this proposal, oldest first."""
+        return [each for each in self.log() if each.arguments.get("proposal") == proposal]
 
 
 class BarringContract(CertifiedContract):

@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from blockful_py.chain import abi, live_slots
 from blockful_py.chain.contract import CertifiedContract
 from blockful_py.chain.event_list import PastEvent
+from blockful_py.chain.quorum import AppointedCommitteeContract
+from blockful_py.crypto import chameleon, payload
+from blockful_py.errors import ChainError
 from blockful_py.types import (
     Action,
     Bytes32,
@@ -19,7 +22,9 @@ from blockful_py.types import (
     ModelTransaction,
     NewBlock,
     Opening,
+    Point,
     Position,
+    Publication,
     RedactedChunk,
     Update,
     Uri,
@@ -43,7 +48,7 @@ class VersionEvent:
 class LiveChainContract(CertifiedContract):
     """Adapter of LiveChain.  Every method raises NodeError if the node fails.
 
-    The contract stores only first openings; the current ones come from its events.
+    The contract stores no openings: a first one follows from its content, later ones come from events.
     """
 
     NAME: ClassVar[str] = "LiveChain"
@@ -69,14 +74,14 @@ class LiveChainContract(CertifiedContract):
         return self.headers([height])[0]
 
     def headers(self, heights: Sequence[int]) -> tuple[Header, ...]:
-        """Headers at `heights`, in batches.  Raises ContractError UnknownPosition."""
+        """Headers at `heights`, in batches; openings of version 0 are None.
+
+        Raises ContractError UnknownPosition.
+        """
         values = self._read_each("header", heights)
         headers = tuple(abi.to_header(height, value) for height, value in zip(heights, values, strict=True))
         found = self._in_force([(Position.of_header(each.height), each.version) for each in headers])
-        return tuple(
-            replace(each, opening=opening) if each.version else each
-            for each, opening in zip(headers, found, strict=True)
-        )
+        return tuple(replace(each, opening=opening) for each, opening in zip(headers, found, strict=True))
 
     def timestamp(self, height: int) -> int:
         """Timestamp of the block at `height` in seconds, read without past events.
@@ -90,44 +95,34 @@ class LiveChainContract(CertifiedContract):
         return self.transactions([position])[0]
 
     def transactions(self, positions: Sequence[Position]) -> tuple[ModelTransaction, ...]:
-        """Transactions at `positions`, in few calls.  Raises ContractError UnknownPosition."""
+        """Transactions at `positions`, in few calls; openings of version 0 are None.
+
+        Raises ContractError UnknownPosition.
+        """
         pairs = zip(positions, self._stored(positions), strict=True)
         transactions = tuple(abi.to_transaction(*pair) for pair in pairs)
         found = self._in_force([(each.position, each.version) for each in transactions])
         return tuple(
-            replace(each, opening=opening) if each.version else each
-            for each, opening in zip(transactions, found, strict=True)
+            replace(each, opening=opening) for each, opening in zip(transactions, found, strict=True)
         )
 
     def appended(self, height: int, uris: Sequence[Uri]) -> NewBlock:
         """The block at `height` as it was appended, when its models had `uris`.
 
-        Raises ContractError UnknownPosition.
+        Raises ContractError UnknownPosition; ChainError if these URIs do not give the stored hashes.
         """
-        values = self._stored([Position(height, index) for index in range(len(uris))])
-        publications = [abi.to_publication(*pair) for pair in zip(values, uris, strict=True)]
-        return abi.to_new_block(self._read_each("header", [height])[0], publications)
-
-    def progress(self, proposal: Bytes32) -> tuple[int, int]:
-        """Executed and total chunks of a proposal; (0, 0) before its first.
-
-        The contract counts only proposals of several chunks; the others are found in its events.
-        """
-        done, chunks = self._read("progress", proposal)
-        if chunks:
-            return done, chunks
-        naming = self._naming(proposal)
-        counted = [each.arguments for each in naming if each.name == "ChunkExecuted"]
-        if counted:
-            return counted[-1]["done"], counted[-1]["chunks"]
-        return (1, 1) if naming else (0, 0)
-
-    def executed_in(self, proposal: Bytes32, chunk: int) -> bytes | None:
-        """Hash of the transaction that executed a chunk (from 0) of a proposal, or None."""
-        naming = self._naming(proposal)
-        if any(each.name == "ChunkExecuted" for each in naming):
-            return super().executed_in(proposal, chunk)
-        return naming[0].transaction_hash if naming and chunk == 0 else None
+        places = [Position(height, index) for index in range(len(uris))]
+        header, key = self.header(height), self._key_of(height)
+        publications = []
+        for place, stored, uri in zip(places, self._stored(places), uris, strict=True):
+            model = abi.to_transaction(place, stored)
+            references = payload.references_hash(model.references)
+            content = payload.transaction_payload(uri, model.owner, references)
+            opening = self._first_opening(key, place, content, model.ch)
+            publications.append(Publication(model.ch, opening, uri, model.owner, model.references))
+        content = payload.header_payload(header.parent_hash, header.merkle_root, header.timestamp, len(uris))
+        opening = self._first_opening(key, Position.of_header(height), content, header.ch)
+        return NewBlock(header.parent_hash, header.timestamp, header.ch, opening, tuple(publications))
 
     def append_data(self, block: NewBlock, action: Action) -> bytes:
         """Call data of `append`."""
@@ -189,7 +184,7 @@ class LiveChainContract(CertifiedContract):
         }
 
     def _stored(self, positions: Sequence[Position]) -> list[Any]:
-        """Reads transactions in the contract's form, with their first openings."""
+        """Reads transactions in the contract's form."""
         return self._answers.each("transactions", positions, self._stored_at)
 
     def _stored_at(self, positions: Sequence[Position], block: str) -> list[Any]:
@@ -197,16 +192,32 @@ class LiveChainContract(CertifiedContract):
         calls = [("transactions", ([each.packed for each in group],)) for group in groups]
         return [value for answer in self._read_many(calls, block) for value in answer]
 
-    def _naming(self, proposal: Bytes32) -> list[PastEvent]:
-        """Events with this proposal, oldest first."""
-        return [each for each in self.log() if each.arguments.get("proposal") == proposal]
-
     def _in_force(self, versions: Sequence[tuple[Position, int]]) -> list[Opening | None]:
-        """Current openings of headers and models; None for version 0 and if no event has the opening."""
+        """Logged openings of headers and models; None for version 0 and if no event has the opening."""
         if not any(version for _, version in versions):
             return [None] * len(versions)
         found = self._openings.of(self.log())
         return [found.get(version) for version in versions]
+
+    def _first_opening(self, key: Point, place: Position, content: bytes, ch: int) -> Opening:
+        label = chameleon.label(self.chain_id, self.address, place.packed)
+        opening = chameleon.first_opening(key, label, chameleon.message(0, content), ch)
+        if opening is None:
+            raise ChainError(f"the chameleon hash at {place} is not of the content that was published there")
+        return opening
+
+    def _key_of(self, height: int) -> Point:
+        """Group key under which a block was appended.  Raises ChainError without the event of its epoch."""
+        epoch = self._openings.epochs(self.log()).get(height)
+        if epoch is None:
+            raise ChainError(f"no event says in which epoch block {height} was appended")
+        keys: list[Point] = self._answers.each("group key", [epoch], self._group_keys)
+        return keys[0]
+
+    def _group_keys(self, epochs: Sequence[int], block: str) -> list[Point]:
+        committee = AppointedCommitteeContract(self.node, self.quorum())
+        answers = committee._read_many([("roster", (epoch,)) for epoch in epochs], block)
+        return [abi.to_roster(members).group_key for members, _ in answers]
 
     def _touched(self, data: bytes) -> tuple[int, ...]:
         return live_slots.touched(self.interface, data, self.height())
@@ -225,24 +236,36 @@ def _version(event: PastEvent) -> VersionEvent:
 
 
 class _Openings:
-    """Openings by position and version, collected from events in one pass."""
+    """Openings by position and version, and epochs of blocks, collected from events in one pass."""
 
     def __init__(self) -> None:
         self._log: Sequence[PastEvent] = ()
         self._seen = 0
         self._found: dict[tuple[Position, int], Opening] = {}
+        self._epochs: dict[int, int] = {}
 
     def of(self, log: Sequence[PastEvent]) -> dict[tuple[Position, int], Opening]:
+        self._catch_up(log)
+        return self._found
+
+    def epochs(self, log: Sequence[PastEvent]) -> dict[int, int]:
+        """Epoch in which each block was appended."""
+        self._catch_up(log)
+        return self._epochs
+
+    def _catch_up(self, log: Sequence[PastEvent]) -> None:
         if log is not self._log:
-            self._log, self._seen, self._found = log, 0, {}
+            self._log, self._seen, self._found, self._epochs = log, 0, {}, {}
         for event in log[self._seen :]:
             values = event.arguments
             if event.name == "ModelRedacted":
                 position = Position.unpack(values["position"])
             elif event.name == "HeaderRedacted":
                 position = Position.of_header(values["height"])
+            elif event.name == "BlockAppended":
+                self._epochs[values["height"]] = values["epoch"]
+                continue
             else:
                 continue
             self._found[position, values["version"]] = Opening(**values["opening"])
         self._seen = len(log)
-        return self._found

@@ -84,10 +84,10 @@ def found(
     keys = party.keys(passphrase_from(passphrase_file, folder))
     account = Signer(keys.account_secret.to_bytes(32, "big"))
     with Nodes(RunDirectory.open(folder / RUN).place, account) as nodes:
-        rotated = found(folder / RUN, nodes, keys.account_secret, None, out.say)
+        epoch = found(folder / RUN, nodes, keys.account_secret, None, out.say)
     file = folder / RUN / FILE
     digest = uri_of(file.read_bytes()).digest
-    out.result({"file": str(file), "digest": "0x" + digest.hex(), "epoch": rotated.epoch})
+    out.result({"file": str(file), "digest": "0x" + digest.hex(), "epoch": epoch})
     out.say(f"federation file {file}, 0x{digest.hex()} on the chain: give it to the participants")
 
 

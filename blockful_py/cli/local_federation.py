@@ -57,7 +57,7 @@ PARTIES = "parties.json"
 """File with the participants' names and data files, and the columns of these."""
 
 Tell = Callable[[str], None]
-"""Called with each command."""
+"""Called with each command, and, as a comment, with the reason why one has to be repeated."""
 
 Each = TypeVar("Each")
 
@@ -226,9 +226,10 @@ class LocalFederation:
             try:
                 self._run("founder", "federation", "found", self.party("founder"))
                 return
-            except RunError:
+            except RunError as error:
                 if attempt == ATTEMPTS:
                     raise
+                self._tell(f"# {error}")
 
     def _participants(self) -> None:
         """Has the participants join one by one, in the registry's order, and then serve."""

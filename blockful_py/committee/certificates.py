@@ -16,10 +16,9 @@ from operator import methodcaller
 from typing import Protocol
 
 from blockful_py.committee.disputes import Trials, settle
-from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attestation_digest
+from blockful_py.committee.pledges import SignedAttestation, SignedPledge, attestation_digest, pairs_digest
 from blockful_py.committee.polling import Poll, Refusal, refuted
 from blockful_py.crypto import curve, eip712, merkle, multisignature, signature
-from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.multisignature import NoncePoints
 from blockful_py.crypto.roster import Roster, bits
 from blockful_py.errors import CheaterError, QuorumError, RefusedError
@@ -129,13 +128,14 @@ def committed_vote(
 
 def pair_digest(nonces: NoncePoints) -> bytes:
     """keccak256 of D and E, compressed; a pledge of one pair commits to it."""
-    return keccak(b"".join(map(curve.compress, nonces)))
+    return pairs_digest((nonces,))
 
 
 def attestation_of(cosigning: Cosigning, domain: eip712.Domain) -> bytes:
-    """The digest that members sign to attest the pledges of a certificate."""
+    """The digest that members sign to attest the pledges of a certificate, which fix its nonces."""
     certified = digest_of(cosigning.certificate, cosigning.executor, domain)
-    return attestation_digest(domain, certified, cosigning.pledges)
+    pledges = [each.pledge for each in cosigning.pledges]
+    return attestation_digest(domain, certified, pledges, bytes(32))
 
 
 def certify(

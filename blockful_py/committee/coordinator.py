@@ -34,7 +34,9 @@ from blockful_py.committee.pledges import (
     CollisionSession,
     PledgedNonces,
     SignedAttestation,
+    SignedPledge,
     attestation_digest,
+    pairs_digest,
 )
 from blockful_py.committee.polling import Poll, Refusal, in_turn
 from blockful_py.committee.proposals import (
@@ -55,7 +57,7 @@ from blockful_py.ledger.erasure import Endorsement, erasure_digest
 from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.ledger.protocols import ArchiveLedger, LiveLedger
 from blockful_py.ledger.signed import Executor, unsigned
-from blockful_py.types import Action, Address, Certificate, Opening, Point
+from blockful_py.types import Action, Address, Bytes32, Certificate, Opening, Point
 
 Answer = TypeVar("Answer")
 
@@ -283,7 +285,10 @@ class Coordinator:
         committed = self._round(signers, lambda member: member.commit(draft, session), pledged)
         commitments = [each.commitments for each in committed]
         nonces = aggregate(self._key, commitments)
-        attested = AttestedNonces(session, tuple(committed), self._attestations(session, committed))
+        pledges = [each.pledge for each in committed]
+        attestations = self._attestations(session, pledges, pairs_digest(nonces.pairs))
+        shown = tuple(each.pledge for each in pledges)
+        attested = AttestedNonces(session, shown, nonces.pairs, attestations)
         shares = self._round(
             signers,
             lambda member: member.sign(draft, attested),
@@ -294,18 +299,18 @@ class Coordinator:
         return combine(self._key, tasks, commitments, nonces, shares)
 
     def _attestations(
-        self, session: CollisionSession, committed: Sequence[PledgedNonces]
+        self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: Bytes32
     ) -> tuple[SignedAttestation, ...]:
         """Attestations by a quorum that each generation of nonces is pledged once.
 
         Raises CheaterError with the signers that more members accuse than can be faulty.  Otherwise, raises
         QuorumError with the members' reasons when too few attest.
         """
-        pledges = [each.pledge for each in committed]
-        digest = attestation_digest(self._domain, session.identifier(self._domain), pledges)
+        identifier = session.identifier(self._domain)
+        digest = attestation_digest(self._domain, identifier, [each.pledge for each in pledges], nonces)
         replies = self._poll(
             self._members,
-            lambda member: signed_vote(member, member.attest(session, pledges), digest),
+            lambda member: signed_vote(member, member.attest(session, pledges, nonces), digest),
             self._quorum,
         )
         self.excluded.note_cheats(replies)

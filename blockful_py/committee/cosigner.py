@@ -19,14 +19,14 @@ from blockful_py.committee.pledges import (
     PledgedNonces,
     SignedPledge,
     attestation_digest,
-    nonces_digest,
+    pairs_digest,
 )
 from blockful_py.crypto import eip712
 from blockful_py.crypto.threshold.keys import KeyShare
-from blockful_py.crypto.threshold.messages import SignatureShares, Task
-from blockful_py.crypto.threshold.signing import ThresholdSigner, aggregate
+from blockful_py.crypto.threshold.messages import AggregatedNonces, SignatureShares, Task
+from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.errors import CheaterError, RefusedError
-from blockful_py.types import Rng
+from blockful_py.types import Bytes32, Rng
 
 
 class Cosigner:
@@ -56,19 +56,23 @@ class Cosigner:
         identifier = session.identifier(self._domain)
         generation = self._memory.use_session(identifier)
         commitments = self._signer.commit(identifier, count, generation, session.leader)
-        pledge = Pledge(identifier, index, generation, nonces_digest(commitments))
+        pledge = Pledge(identifier, index, generation, pairs_digest(commitments.pairs))
         signed = self._voter.sign(eip712.digest(self._domain, pledge))
         return PledgedNonces(commitments, generation, signed)
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: Bytes32) -> bytes:
         """Attests (64 bytes) that the member knows no other use of the pledged nonces.
+
+        Args:
+            nonces: digest of their sums, by `pairs_digest`; other sums are another use.
 
         Raises:
             RefusedError: the pledges are not by the session's signers.
             CheaterError: names signers with a forged pledge or a generation pledged before.
         """
         identifier = session.identifier(self._domain)
-        self._require_complete(session, identifier, [each.pledge for each in pledges])
+        pledged = [each.pledge for each in pledges]
+        self._require_complete(session, identifier, pledged)
         forged = [
             each.pledge.signer
             for each in pledges
@@ -77,8 +81,8 @@ class Cosigner:
         if forged:
             raise CheaterError(forged, "the pledge")
         ballot = ballot_of(self._domain, session.epoch, session.proposal)
-        digest = attestation_digest(self._domain, identifier, pledges)
-        uses = [(each.pledge.signer, each.pledge.generation) for each in pledges]
+        digest = attestation_digest(self._domain, identifier, pledged, nonces)
+        uses = [(each.signer, each.generation) for each in pledged]
         again = self._memory.attest(ballot, uses, digest)
         if again:
             raise CheaterError(again, "the generation of nonces, which was pledged before,")
@@ -87,16 +91,19 @@ class Cosigner:
     def sign(self, tasks: Sequence[Task], nonces: AttestedNonces) -> SignatureShares:
         """Round 2: the member's shares of all collisions, once a quorum has attested all nonces.
 
-        Raises RefusedError without a quorum, and the errors of `ThresholdSigner.sign`.
+        Raises RefusedError without a quorum or for a session of others, and the errors of
+        `ThresholdSigner.sign`.
         """
-        session = nonces.session
+        session, index = nonces.session, self._share.index
         identifier = session.identifier(self._domain)
-        pledges = [each.pledge for each in nonces.pledged]
-        self._require_complete(session, identifier, [each.pledge for each in pledges])
-        digest = attestation_digest(self._domain, identifier, pledges)
+        self._require_complete(session, identifier, nonces.pledges)
+        digest = attestation_digest(self._domain, identifier, nonces.pledges, pairs_digest(nonces.sums))
         self._voter.require_attested(nonces.attestations, digest)
-        commitments = [each.commitments for each in nonces.pledged]
-        return self._signer.sign(tasks, aggregate(self._share.public, commitments), session.leader)
+        own = [each.generation for each in nonces.pledges if each.signer == index]
+        if not own:
+            raise RefusedError(f"member {index} is not among the signers {list(session.indices)}")
+        aggregated = AggregatedNonces(identifier, session.indices, nonces.sums)
+        return self._signer.sign(tasks, aggregated, session.leader, own[0])
 
     def _require_complete(
         self, session: CollisionSession, identifier: bytes, pledges: Sequence[Pledge]

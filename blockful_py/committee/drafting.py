@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -28,7 +28,6 @@ from blockful_py.types import (
     Point,
     Position,
     Publication,
-    Rng,
     Uri,
 )
 
@@ -64,18 +63,16 @@ class Proposer:
         group_key: Point,
         epoch: int,
         chunk_models: int,
-        openings: Callable[[int], Rng],
     ) -> None:
-        """Drafts for one epoch; `openings` maps heights to randomness for the block's chameleon hashes."""
+        """Drafts for one epoch."""
         self._live = live
         self._archive = archive
         self._group_key = group_key
         self._epoch = epoch
         self._chunk = chunk_models
-        self._openings = openings
 
     def publication(self, models: Sequence[NewModel], timestamp: int) -> PublicationProposal:
-        """The next block, with a fresh chameleon hash for each model and for the header.
+        """The next block, with a chameleon hash for each model and for the header.
 
         Its time is `timestamp` (seconds), or the time of the latest archive record if that is later: the
         clocks of two leaders differ, and both chains refuse times before their latest entry.
@@ -84,18 +81,17 @@ class Proposer:
         parent = self._live.block_hash(height - 1)
         timestamp = max(timestamp, self._archived_until())
         publications = []
-        rng = self._openings(height)
         for index, model in enumerate(models):
             references = tuple(sorted(model.references))
             content = payload.transaction_payload(model.uri, model.owner, payload.references_hash(references))
-            ch, opening = self._hash(Position(height, index), content, rng)
+            ch, opening = self._hash(Position(height, index), content)
             publications.append(Publication(ch, opening, model.uri, model.owner, references))
         leaves = [
             payload.block_leaf(Position(height, index), publication.ch)
             for index, publication in enumerate(publications)
         ]
         content = payload.header_payload(parent, merkle.root(leaves), timestamp, len(publications))
-        ch, opening = self._hash(Position.of_header(height), content, rng)
+        ch, opening = self._hash(Position.of_header(height), content)
         block = NewBlock(parent, timestamp, ch, opening, tuple(publications))
         records = [
             ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, model.uri)
@@ -182,9 +178,9 @@ class Proposer:
                 length += 1
         return tuple(chunks)
 
-    def _hash(self, position: Position, content: bytes, rng: Rng) -> tuple[int, Opening]:
+    def _hash(self, position: Position, content: bytes) -> tuple[int, Opening]:
         label = chameleon.label(self._live.chain_id, self._live.address, position.packed)
-        return chameleon.hash_message(self._group_key, label, chameleon.message(0, content), rng)
+        return chameleon.hash_message(self._group_key, label, chameleon.message(0, content))
 
     def _identity(self, kind: str, parts: Sequence[int | bytes]) -> bytes:
         return keccak(kind.encode() + words(self._live.chain_id, self._live.address, self._epoch, *parts))

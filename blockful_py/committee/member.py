@@ -107,12 +107,12 @@ class Member:
         _require_about(session, draft)
         return self._cosigner.commit(session, len(self._tasks(draft)))
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: Bytes32) -> bytes:
         """Attests (64 bytes) that the member knows no other use of the pledged nonces."""
-        return self._cosigner.attest(session, pledges)
+        return self._cosigner.attest(session, pledges, nonces)
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
-        """Round 2: shares of the openings of an approved draft; the member aggregates the nonces itself."""
+        """Round 2: shares of the openings of an approved draft."""
         self._require_approved(draft)
         _require_about(nonces.session, draft)
         return self._cosigner.sign(self._tasks(draft), nonces)
@@ -198,7 +198,7 @@ class Member:
             content = payload.transaction_payload(
                 publication.uri, publication.owner, payload.references_hash(publication.references)
             )
-            self._check_opening(position, 0, content, publication.ch, publication.opening)
+            self._check_first_opening(position, content, publication.ch, publication.opening)
         leaves = [
             payload.block_leaf(Position(height, index), publication.ch)
             for index, publication in enumerate(block.publications)
@@ -206,7 +206,7 @@ class Member:
         content = payload.header_payload(
             block.parent_hash, merkle.root(leaves), block.timestamp, len(block.publications)
         )
-        self._check_opening(Position.of_header(height), 0, content, block.ch, block.opening)
+        self._check_first_opening(Position.of_header(height), content, block.ch, block.opening)
         published = [
             ArchiveRecord(Position(height, index), 0, ArchiveReason.PUBLISHED, publication.uri)
             for index, publication in enumerate(block.publications)
@@ -273,13 +273,12 @@ class Member:
                 head = payload.archive_head_step(head, length, record, chunk.timestamp)
                 length += 1
 
-    def _check_opening(
-        self, position: Position, version: int, content: bytes, ch: int, opening: Opening
-    ) -> None:
+    def _check_first_opening(self, position: Position, content: bytes, ch: int, opening: Opening) -> None:
+        """As the live chain does: the archive would have the records of a block that it refuses."""
         label = chameleon.label(self._live.chain_id, self._live.address, position.packed)
-        message = chameleon.message(version, content)
-        if not chameleon.verify(self._share.group_key, label, message, ch, opening):
-            raise RefutedError(f"the opening at {position} does not open its chameleon hash")
+        message = chameleon.message(0, content)
+        if chameleon.first_opening(self._share.group_key, label, message, ch) != opening:
+            raise RefutedError(f"the opening at {position} does not follow from the content published there")
 
     def _require_approved(self, draft: RedactionDraft) -> None:
         if self._memory.approved(self.ballot(draft.epoch, draft.proposal)) != draft.digest():

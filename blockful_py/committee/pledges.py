@@ -13,7 +13,7 @@ from blockful_py.committee.memory import MAX_NUMBER
 from blockful_py.crypto import curve, eip712, signature
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.threshold.messages import NonceCommitments
-from blockful_py.types import Address, Bytes32, Bytes64
+from blockful_py.types import Address, Bytes32, Bytes64, Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pledge:
         session: identifier of the session.
         signer: 1-based index.
         generation: number of the session in the signer's memory; differs for each session.
-        nonces: `nonces_digest` of its commitments.
+        nonces: `pairs_digest` of its commitments.
     """
 
     session: Bytes32 = eip712.typed("bytes32")
@@ -88,10 +88,12 @@ class Attestation:
     Attributes:
         session: identifier of the session.
         pledges: hashes of its signers' pledges (EIP-712 `hashStruct`), in their order.
+        nonces: `pairs_digest` of the sums of nonces that signers are shown.
     """
 
     session: Bytes32 = eip712.typed("bytes32")
     pledges: tuple[Bytes32, ...] = eip712.typed("bytes32[]")
+    nonces: Bytes32 = eip712.typed("bytes32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,29 +115,38 @@ class PledgedNonces:
     @property
     def pledge(self) -> SignedPledge:
         given = self.commitments
-        nonces = nonces_digest(given)
+        nonces = pairs_digest(given.pairs)
         return SignedPledge(Pledge(given.session, given.signer, self.generation, nonces), self.signature)
 
 
 @dataclass(frozen=True, slots=True)
 class AttestedNonces:
-    """Input of round 2: all signers' nonces, bound to the session by a quorum."""
+    """Input of round 2: pledges and the sums of nonces, bound to the session by a quorum.
+
+    A signer is not shown the nonces of others: FROST3 allows a leader to add them up wrongly.
+
+    Attributes:
+        sums: (D, E) for each message.
+    """
 
     session: CollisionSession
-    pledged: tuple[PledgedNonces, ...]
+    pledges: tuple[Pledge, ...]
+    sums: tuple[tuple[Point, Point], ...]
     attestations: tuple[SignedAttestation, ...]
 
 
-def nonces_digest(commitments: NonceCommitments) -> bytes:
+def pairs_digest(pairs: Sequence[tuple[Point, Point]]) -> bytes:
     """keccak256 of all D and E, compressed.  Raises OverflowError for coordinates beyond 32 bytes."""
-    return keccak(b"".join(curve.compress(point) for pair in commitments.pairs for point in pair))
+    return keccak(b"".join(curve.compress(point) for pair in pairs for point in pair))
 
 
-def attestation_digest(domain: eip712.Domain, session: bytes, pledges: Sequence[SignedPledge]) -> bytes:
+def attestation_digest(
+    domain: eip712.Domain, session: bytes, pledges: Sequence[Pledge], nonces: Bytes32
+) -> bytes:
     """The digest that attesting members sign; `domain` is the domain of votes.
 
-    It fixes signers, draft and all nonces, and so every challenge of the session.
+    It fixes signers, draft and the sums of nonces (`nonces`, their `pairs_digest`), and so every challenge of
+    the session.
     """
-    return eip712.digest(
-        domain, Attestation(session, tuple(eip712.hash_struct(each.pledge) for each in pledges))
-    )
+    hashes = tuple(map(eip712.hash_struct, pledges))
+    return eip712.digest(domain, Attestation(session, hashes, nonces))

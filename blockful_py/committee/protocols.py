@@ -14,6 +14,7 @@ from blockful_py.committee.motions import Motion
 from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, SignedPledge
 from blockful_py.committee.proposals import PublicationProposal, RedactionChunk, RedactionDraft
 from blockful_py.crypto.threshold.messages import SignatureShares
+from blockful_py.types import Bytes32
 
 
 class Clock(Protocol):
@@ -34,7 +35,9 @@ class Voter(CertificateVoter, Protocol):
 
     def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces: ...
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes: ...
+    def attest(
+        self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: Bytes32
+    ) -> bytes: ...
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares: ...
 

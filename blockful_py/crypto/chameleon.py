@@ -6,6 +6,9 @@ Construction, domain separation and security argument: docs/explanation/chameleo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+
 from blockful_py.crypto import curve
 from blockful_py.crypto.curve import N
 from blockful_py.crypto.keccak import keccak, words
@@ -20,9 +23,12 @@ def tag(name: str) -> bytes:
 
 
 DST_CHALLENGE = tag("challenge")
+DST_FIRST = tag("first")
 DST_PHI = tag("phi")
 DST_LABEL = tag("label")
 DST_MESSAGE = tag("message")
+FIRST_OPENINGS = 64
+"""Number of values of s that a first opening may have; about half of them give one."""
 
 
 def keygen(rng: Rng = system_rng) -> tuple[int, Point]:
@@ -68,30 +74,46 @@ def challenge(key_id: Bytes32, label: bytes, message: bytes, r: int) -> int:
     return int.from_bytes(keccak(data), "big") % N
 
 
-def hash_message(
-    public_key: Point, label: bytes, message: bytes, rng: Rng = system_rng
-) -> tuple[int, Opening]:
-    """Computes a chameleon hash h of `message` at `label`, with its opening; needs no trapdoor.
+def hash_message(public_key: Point, label: bytes, message: bytes) -> tuple[int, Opening]:
+    """Computes the chameleon hash h of `message` at `label`, with its first opening; needs no trapdoor.
 
-    Raises InvalidKeyError if the key is not a point of the curve.
+    Raises InvalidKeyError if the key is not a point of the curve; CryptoError when no value of s fits, with a
+    probability of 2^-64.
     """
+    for found in _first_openings(public_key, label, message):
+        return found
+    raise CryptoError("this message has no chameleon hash at its label: change its content, or its time.")
+
+
+@lru_cache(maxsize=1 << 14)
+def first_opening(public_key: Point, label: bytes, message: bytes, h: int) -> Opening | None:
+    """The first opening of h to `message` at `label`; None if h is no hash of it.
+
+    Remembers the newest 16,384 answers: a verification needs each twice.  Raises InvalidKeyError if the key
+    is not a point of the curve.
+    """
+    found = _first_openings(public_key, label, message)
+    return next((opening for each, opening in found if each == h), None)
+
+
+def _first_openings(public_key: Point, label: bytes, message: bytes) -> Iterator[tuple[int, Opening]]:
+    """Hashes of `message` at `label`, each with its first opening."""
     key_id = curve.key_id(public_key)
-    while True:
-        r = curve.random_scalar(rng)
-        c = challenge(key_id, label, message, r)
-        if c == 0:
+    seed = keccak(DST_FIRST + key_id + label + message)
+    r = int.from_bytes(seed, "big") % N
+    c = challenge(key_id, label, message, r)
+    if c == 0:
+        return
+    # P = c^-1 (sG - Y);  h = r - phi(P)
+    inverse = pow(c, -1, N)
+    shift = curve.multiply(public_key, N - inverse)
+    start = int.from_bytes(keccak(DST_FIRST + seed), "big") & -FIRST_OPENINGS
+    for s in range(start, start + FIRST_OPENINGS):
+        if not 0 < s < N:
             continue
-        # P = zG - c^-1 Y
-        shift = curve.multiply(public_key, N - pow(c, -1, N))
-        while True:
-            z = curve.random_scalar(rng)
-            point = curve.sum_with_base(z, shift)
-            if point is not None and point.y & 1 == 0 and point.x < N:
-                break
-        # s = cz;  h = r - phi(P)
-        h = (r - phi(point.x)) % N
-        if h != 0:
-            return h, Opening(point.x, c * z % N)
+        point = curve.sum_with_base(inverse * s % N, shift)
+        if point is not None and point.y & 1 == 0 and point.x < N:
+            yield (r - phi(point.x)) % N, Opening(point.x, s)
 
 
 def verify(public_key: Point, label: bytes, message: bytes, h: int, opening: Opening) -> bool:

@@ -41,7 +41,14 @@ class Order:
 
 
 class Engine(Protocol):
-    """Runs orders by `worker.carry_out`."""
+    """Runs orders by `worker.carry_out`.
+
+    Attributes:
+        counts_cards: whether a worker counts the GPUs that it was given from 0, so that the driver's numbers
+            mean nothing to it.
+    """
+
+    counts_cards: bool
 
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
         """Yields each order's key with its answer, as answers arrive.
@@ -57,6 +64,8 @@ class Engine(Protocol):
 class InThisProcess:
     """Runs orders in this process, one after the other."""
 
+    counts_cards = False
+
     def answers(self, orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
         for key, order in orders.items():
             yield key, carry_out(order.text)
@@ -67,6 +76,8 @@ class InThisProcess:
 
 class LocalProcesses:
     """Runs orders in `workers` processes, which start with the first order."""
+
+    counts_cards = False
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -143,6 +154,8 @@ IMPORT_FAILED = "failed to import on the worker"
 
 class RayCluster:
     """Runs orders on the cluster whose head is at `address`, "host:port"."""
+
+    counts_cards = True
 
     def __init__(self, address: str) -> None:
         """Connects to the cluster.

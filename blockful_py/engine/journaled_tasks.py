@@ -28,6 +28,11 @@ class JournaledTasks(Closable):
         self._engine = engine
         self._journal = journal
 
+    @property
+    def counts_cards(self) -> bool:
+        """See Engine."""
+        return self._engine.counts_cards
+
     def results(self, tasks: Sequence[EngineTask]) -> Iterator[tuple[int, bytes]]:
         """Yields each task's position and result: known results first, then new ones as they arrive.
 

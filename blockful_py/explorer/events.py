@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from blockful_py.chain.abi import logged_records
 from blockful_py.explorer.database import raise_counter
 from blockful_py.explorer.sources import ARCHIVE, LIVE, ChainEvent, SourceLog
 from blockful_py.types import Bytes32
@@ -31,7 +32,7 @@ INSERTS = {
     "reference": "INSERT OR IGNORE INTO reference VALUES (?, ?)",
     "tick": "INSERT INTO tick VALUES (?, ?)",
     "version": "INSERT INTO version (position, version, uri, codec, tick) VALUES (?, ?, ?, ?, ?)",
-    "record": "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "record": "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     "certificate": "INSERT OR REPLACE INTO certificate VALUES (?, ?, ?, ?)",
     "filing": "INSERT INTO filing (number, account, uri, codec, height, sent) VALUES (?, ?, ?, ?, ?, ?)",
     "decision": "UPDATE filing SET decision = ?, deadline = ?, decided = ? WHERE number = ?",
@@ -140,8 +141,10 @@ class EventRows:
         self._rows["newest"].append((version, position))
 
     def _archived(self, values: Arguments, sent: bytes) -> None:
-        fields = ("index", "position", "version", "reason", "digest", "codec", "timestamp", "head")
-        self._rows["record"].append((*(values[each] for each in fields), sent))
+        for stored in logged_records(values):
+            record, uri = stored.record, stored.record.uri
+            fields = record.position.packed, record.version, record.reason, uri.digest, uri.codec
+            self._rows["record"].append((stored.index, *fields, stored.timestamp, sent))
 
     def _certified(self, values: Arguments, sent: bytes) -> None:
         signed = values["certificate"]

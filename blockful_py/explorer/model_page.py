@@ -82,7 +82,7 @@ def _versions(
 ) -> list[Document]:
     """Each version on both chains, with its node's content if the reader may see it."""
     packed = transaction.position.packed
-    openings = _openings(watched, [each.uri for each in members], transaction.position)
+    openings = _openings(watched, transaction.position)
     rows = connection.execute(
         "SELECT * FROM made WHERE position = ? ORDER BY version",
         (packed,),
@@ -106,15 +106,13 @@ def _versions(
     ]
 
 
-def _openings(watched: Watched, uris: Sequence[Uri], position: Position) -> dict[int, Opening]:
-    """Openings of all versions: the first from the contract's state, the others from its events."""
-    live = watched.contracts.live
-    found = {}
-    for event in live.events("ModelRedacted"):
-        if event.arguments["position"] == position.packed:
-            found[event.arguments["version"]] = Opening(**event.arguments["opening"])
-    first = live.appended(position.height, uris).publications[position.index]
-    return {0: first.opening, **found}
+def _openings(watched: Watched, position: Position) -> dict[int, Opening]:
+    """Logged openings, of all versions but 0."""
+    return {
+        event.arguments["version"]: Opening(**event.arguments["opening"])
+        for event in watched.contracts.live.events("ModelRedacted")
+        if event.arguments["position"] == position.packed
+    }
 
 
 def _opened(
@@ -122,9 +120,10 @@ def _opened(
 ) -> Document | None:
     """An opening, and whether it opens the model's chameleon hash to that version's content.
 
-    The epoch is the one whose group key fits: the model's current epoch, else the newest that fits.
+    The epoch is the one whose group key fits: the model's current epoch, else the newest that fits.  The
+    opening of version 0 follows from the content and that key.
     """
-    if opening is None:
+    if opening is None and row["version"]:
         return None
     live, committee = watched.contracts.live, watched.contracts.committee
     uri = Uri(row["uri"], Codec(row["codec"]))
@@ -132,16 +131,14 @@ def _opened(
     content = payload.transaction_payload(uri, transaction.owner, references)
     label = chameleon.label(live.chain_id, live.address, transaction.position.packed)
     message = chameleon.message(row["version"], content)
-    epochs = range(committee.current_epoch(), 0, -1)
-    epoch = next(
-        (
-            each
-            for each in (transaction.epoch, *epochs)
-            if chameleon.verify(committee.roster(each)[0].group_key, label, message, transaction.ch, opening)
-        ),
-        None,
-    )
-    return {"px": hex(opening.px), "s": hex(opening.s), "opens": epoch is not None, "epoch": epoch}
+    for epoch in (transaction.epoch, *range(committee.current_epoch(), 0, -1)):
+        key = committee.roster(epoch)[0].group_key
+        found = opening or chameleon.first_opening(key, label, message, transaction.ch)
+        if found is not None and chameleon.verify(key, label, message, transaction.ch, found):
+            return {"px": hex(found.px), "s": hex(found.s), "opens": True, "epoch": epoch}
+    if opening is None:
+        return None
+    return {"px": hex(opening.px), "s": hex(opening.s), "opens": False, "epoch": None}
 
 
 def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list[Document]:
@@ -157,7 +154,6 @@ def _archived(connection: sqlite3.Connection, packed: int, version: int) -> list
             "reason": ArchiveReason(row["reason"]).name.lower(),
             "time": row["sent_time"],
             "transaction": hexed(row["sent"]),
-            "head": hexed(row["head"]),
             "node": cid(row["uri"], row["codec"]),
         }
         for row in rows

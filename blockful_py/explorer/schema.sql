@@ -57,7 +57,7 @@ JOIN tick ON tick.number = version.tick JOIN sent ON sent.chain = 'live' AND sen
 
 CREATE TABLE record (
     number INTEGER PRIMARY KEY, position INTEGER NOT NULL, version INTEGER NOT NULL, reason INTEGER NOT NULL,
-    uri BLOB NOT NULL, codec INTEGER NOT NULL, time INTEGER NOT NULL, head BLOB NOT NULL, sent BLOB NOT NULL
+    uri BLOB NOT NULL, codec INTEGER NOT NULL, time INTEGER NOT NULL, sent BLOB NOT NULL
 );
 CREATE INDEX record_position ON record (position, version);
 

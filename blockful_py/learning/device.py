@@ -54,6 +54,23 @@ def use_repeatable_kernels(device: torch.device) -> None:
         fused_attention(False)
 
 
+@contextmanager
+def products(precision: str) -> Iterator[None]:
+    """Lets a GPU round the inputs of float32 products and convolutions to TF32 within the block, if asked."""
+    tf32 = precision == "tf32"
+    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+
+
+def own_stream(device: torch.device) -> torch.cuda.Stream | None:
+    """A new stream of a GPU, for `torch.cuda.stream`; None of a CPU."""
+    return torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+
+
 def resolve_device(name: str) -> torch.device:
     """The device of a name; "auto" is the GPU if there is one, else the CPU.
 

@@ -34,7 +34,8 @@ class TaskScorer:
         if not models or stacks_well(architecture, device):
             return hits(architecture, models, samples)
         store, names = self._tasks.store, list(models)
-        asked, settings = store.add(samples_bytes(samples)), told(architecture, device)
+        asked = store.add(samples_bytes(samples))
+        settings = told(architecture, device, self._tasks.counts_cards)
         tasks = [
             EngineTask(
                 title=f"measure {name}",

@@ -23,12 +23,16 @@ from blockful_py.learning.plugins import find
 from blockful_py.learning.training_setup import set_torch_up
 
 
-def told(architecture: Architecture, device: torch.device) -> dict[str, Any]:
-    """Task settings, as JSON, for `network_of`."""
+def told(architecture: Architecture, device: torch.device, counts_cards: bool) -> dict[str, Any]:
+    """Task settings, as JSON, for `network_of`.
+
+    Args:
+        counts_cards: see Engine.
+    """
     return {
         "architecture": asdict(architecture),
         "source": source_digest(architecture),
-        "device": device.type,
+        "device": device.type if counts_cards else str(device),
         "threads": torch.get_num_threads(),
     }
 

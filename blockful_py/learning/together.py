@@ -8,7 +8,7 @@ holds only models with the same settings and batch sizes, and `stacked` keeps th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,11 +16,12 @@ import torch
 from blockful_py.errors import SettingsError
 from blockful_py.learning.curves import Tally
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import network_errors
+from blockful_py.learning.device import network_errors, own_stream, products
+from blockful_py.learning.gradient_steps import captures
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stack_training import Schedule, StackTraining, batches
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stacks_well
-from blockful_py.learning.training import Fitted, fit
+from blockful_py.learning.training import Fitted, fit, step_by_step
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import TrainingSettings
 
@@ -56,6 +57,8 @@ def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tup
         SettingsError: `together = "stacked"` for an architecture or settings that cannot be stacked.
         LearningError: as `fit`.
     """
+    if len(jobs) > 1 and goes_beside(architecture, jobs):
+        return fit_side_by_side(architecture, jobs)
     done: dict[int, Fitted] = {}
     for rows in units_of(architecture, jobs):
         first = jobs[rows[0]]
@@ -136,3 +139,52 @@ def _fit_stack(architecture: Architecture, schedule: Schedule, jobs: Sequence[Tr
             tally.step(*training.step(step, rows, shares))
         curves = tally.curves(sizes, schedule.settings.epochs)
     return [Fitted(weights, curve) for weights, curve in zip(training.weights(), curves, strict=True)]
+
+
+LANES = 8
+"""Number of models that train side by side on a GPU."""
+
+
+def goes_beside(architecture: Architecture, jobs: Sequence[TrainingJob]) -> bool:
+    """Whether models train side by side: several small ones do not fill a GPU."""
+    devices, settings = {job.samples.x.device for job in jobs}, {job.settings for job in jobs}
+    (first, *_) = devices
+    return (
+        captures(architecture, first)
+        and len(devices) == len(settings) == 1
+        and all(len(job.samples) for job in jobs)
+        and not any(_stacks(architecture, job) for job in jobs)
+        and jobs[0].settings.privacy is None
+        and not architecture.is_sums
+    )
+
+
+def fit_side_by_side(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+    """Trains networks of one device and setting at once, a step of each in turn, each lane on its own stream.
+
+    Each has the bits of `fit`, as no product holds numbers of two models.  Raises LearningError as `fit`.
+    """
+    device = jobs[0].samples.x.device
+    waiting = iter(enumerate(jobs))
+    done: dict[int, Fitted] = {}
+
+    def lane() -> Iterator[None]:
+        stream = own_stream(device)
+        for place, job in waiting:
+            training = step_by_step(architecture, job.weights, job.samples, job.settings, job.stream)
+            while place not in done:
+                with torch.cuda.stream(stream):
+                    try:
+                        next(training)
+                    except StopIteration as end:
+                        done[place] = end.value
+                yield
+
+    with network_errors(device), products(jobs[0].settings.precision):
+        lanes = [lane() for _ in range(min(LANES, len(jobs)))]
+        while lanes:
+            lanes = [each for each in lanes if next(each, _END) is not _END]
+    return tuple(done[i] for i in range(len(jobs)))
+
+
+_END = object()

@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from blockful_py.errors import LearningError
 from blockful_py.learning.curves import Curve, Tally
 from blockful_py.learning.data import Samples
-from blockful_py.learning.device import compiled, network_errors
+from blockful_py.learning.device import network_errors, own_stream, products
+from blockful_py.learning.gradient_steps import GradientSteps
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.privacy import train_privately
 from blockful_py.learning.streams import drawing_from
-from blockful_py.learning.weights import Weights, detached, require_finite
+from blockful_py.learning.weights import Weights, require_finite
 from blockful_py.settings import TrainingSettings
 
 __all__ = ["Fitted", "train"]
@@ -83,24 +82,35 @@ def fit(
             return Fitted(private, None)
         if architecture.is_sums:
             return Fitted(architecture.sums(weights).learned(samples), None)
-        module = architecture.module(weights, device).train()
-        optimiser = _Sgd(module, settings)
-        network = compiled(module) if settings.compiled else module
-        tally = Tally()
-        steps = settings.epochs * -(-len(samples) // settings.batch_size)
-        for step, rows in enumerate(_batches(len(samples), settings, stream, device)):
-            x, y = samples.x[rows], samples.y[rows]
-            if settings.channels_last and x.dim() == 4:
-                x = x.contiguous(memory_format=torch.channels_last)
-            optimiser.zero()
-            with torch.autocast(device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
-                logits = network(x)
-                loss = functional.cross_entropy(logits, y)
-            loss.backward()  # type: ignore[no-untyped-call]
-            tally.step(loss, logits, y)
-            optimiser.step(settings.rate_at(step, steps))
-        trained = detached({name: tensor.cpu() for name, tensor in module.state_dict().items()})
-        (curve,) = tally.curves([len(samples)], settings.epochs)
+        with torch.cuda.stream(own_stream(device)), products(settings.precision):
+            steps = step_by_step(architecture, weights, samples, settings, stream)
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    fitted: Fitted = end.value
+                    return fitted
+
+
+def step_by_step(
+    architecture: Architecture,
+    weights: Weights,
+    samples: Samples,
+    settings: TrainingSettings,
+    stream: torch.Generator,
+) -> Generator[None, None, Fitted]:
+    """Trains a network as `fit` does, and yields after each step, so that a caller can run others beside it.
+
+    A caller that runs others sees to the draws of dropout, to the stream of the device, and to errors.
+    """
+    taking = GradientSteps.of(architecture, weights, samples, settings)
+    tally = Tally()
+    steps = settings.epochs * -(-len(samples) // settings.batch_size)
+    for step, rows in enumerate(_batches(len(samples), settings, stream, samples.x.device)):
+        tally.step(*taking.step(rows, settings.rate_at(step, steps)))
+        yield
+    trained = taking.weights()
+    (curve,) = tally.curves([len(samples)], settings.epochs)
     require_finite(trained, "a trained model")
     return Fitted(trained, curve)
 
@@ -109,32 +119,7 @@ def _batches(
     size: int, settings: TrainingSettings, stream: torch.Generator, device: torch.device
 ) -> Iterator[Tensor]:
     for _ in range(settings.epochs):
-        yield from torch.split(torch.randperm(size, generator=stream).to(device), settings.batch_size)
-
-
-class _Sgd:
-    """torch.optim.SGD's update, on one flat vector instead of one tensor per layer.
-
-    `g = grad + decay w;  v = momentum v + g;  w = w - rate v`
-    """
-
-    def __init__(self, module: nn.Module, settings: TrainingSettings) -> None:
-        parameters = list(trainable(module).values())
-        self._settings = settings
-        self._weights = torch.cat([parameter.detach().reshape(-1) for parameter in parameters])
-        self._gradient = torch.zeros_like(self._weights)
-        self._velocity = torch.zeros_like(self._weights)
-        sizes = [parameter.numel() for parameter in parameters]
-        flat = (torch.split(vector, sizes) for vector in (self._weights, self._gradient))
-        views = zip(parameters, *flat, strict=True)
-        for parameter, weight, gradient in views:
-            parameter.data = weight.view(parameter.shape)
-            parameter.grad = gradient.view(parameter.shape)
-
-    def zero(self) -> None:
-        self._gradient.zero_()
-
-    def step(self, rate: float) -> None:
-        self._gradient.add_(self._weights, alpha=self._settings.weight_decay)
-        self._velocity.mul_(self._settings.momentum).add_(self._gradient)
-        self._weights.add_(self._velocity, alpha=-rate)
+        order = torch.randperm(size, generator=stream)
+        if device.type == "cuda":
+            order = order.pin_memory()  # else each epoch waits for the steps before it
+        yield from torch.split(order.to(device, non_blocking=True), settings.batch_size)

@@ -48,7 +48,7 @@ class TaskFitter:
 
     def _task(self, architecture: Architecture, jobs: Sequence[TrainingJob]) -> EngineTask:
         store = self._tasks.store
-        network = told(architecture, jobs[0].samples.x.device)
+        network = told(architecture, jobs[0].samples.x.device, self._tasks.counts_cards)
         files = [(to_bytes(job.weights), samples_bytes(job.samples)) for job in jobs]
         return EngineTask(
             title=f"train {len(jobs)} models",

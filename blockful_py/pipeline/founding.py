@@ -13,7 +13,7 @@ from blockful_py.learning.sample_files import public_part, samples_to_bytes
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
-from blockful_py.pipeline.coordination.rotation import Pause, Rotated, Tell, skipping
+from blockful_py.pipeline.coordination.rotation import Pause, Tell, skipping
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import open_contracts, rules_of
 from blockful_py.pipeline.run.creation import creating
@@ -71,22 +71,23 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
     return data
 
 
-def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell: Tell | None) -> Rotated:
+def found(directory: Path, nodes: Nodes, secret: int, pause: Pause | None, tell: Tell | None) -> int:
     """Elects the first committee, deploys the archive's contracts, and puts the file's digest on chain.
 
     `secret`: the founder's account, which deployed the contracts.  `pause` waits between two looks at the
-    election, by default as `skipping`.  A call after an interruption continues.
+    election, by default as `skipping`.  A repeated call does the missing steps.  Returns the epoch in force.
     """
     with Federation.open(directory, nodes=nodes, secret=secret, settle=False) as federation:
-        members = len(federation.settings.committee.members)
-        pause = pause or skipping(federation.contracts.elected, members)
-        rotated = federation.epochs.rotate(pause, tell)
+        committee = federation.contracts.elected
+        if federation.contracts.followers is None:
+            members = len(federation.settings.committee.members)
+            federation.epochs.rotate(pause or skipping(committee, members), tell)
         data = _complete(directory, nodes)
-        _hand_out(federation, secret, data)
         participants = federation.contracts.participants
         if participants.file_digest() != uri_of(data).digest:
+            _hand_out(federation, secret, data)
             participants.found(uri_of(data).digest)
-    return rotated
+        return committee.current_epoch()
 
 
 def _hand_out(federation: Federation, secret: int, data: bytes) -> None:

@@ -14,7 +14,6 @@ from typing import Literal
 
 from blockful_py.errors import FormatError, RunError
 from blockful_py.record.chain_view import ChainView
-from blockful_py.record.checks import ContractId
 from blockful_py.record.events import Begun, KnownBlock
 from blockful_py.record.fields import (
     Address,
@@ -32,6 +31,7 @@ from blockful_py.record.fields import (
     spelt,
 )
 from blockful_py.record.known import Known, digest
+from blockful_py.record.openings import ContractId
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Position
 from blockful_py.whole_file import write_whole

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
-from blockful_py.crypto import chameleon, merkle, payload
+from blockful_py.crypto import merkle, payload
 from blockful_py.errors import BlockfulError, VerificationError
 from blockful_py.record.model_node import ModelNode, Request
-from blockful_py.types import Address, Header, ModelTransaction, Opening, Point, Position
+from blockful_py.record.openings import ContractId, header_digests, model_digests, opens
+from blockful_py.types import Header, ModelTransaction, Opening, Point, Position
 
 Find = Callable[[Position], ModelTransaction | None]
 """Finds the transaction at an untrusted position; None if it has no model."""
@@ -22,17 +22,6 @@ Find = Callable[[Position], ModelTransaction | None]
 
 Added = Callable[[ModelTransaction], Sequence[Position]]
 """References that a model has chosen since it was published (`ModelNode.added_to`)."""
-
-
-class ContractId(Protocol):
-    """Identity of a contract of either chain."""
-
-    @property
-    def chain_id(self) -> int: ...
-
-    @property
-    def address(self) -> Address:
-        """Its address, 20 bytes."""
 
 
 def require(check: str, subject: str, holds: bool, detail: str) -> None:
@@ -43,19 +32,11 @@ def require(check: str, subject: str, holds: bool, detail: str) -> None:
 
 def check_opening(live: ContractId, key: Point, transaction: ModelTransaction, subject: str) -> None:
     """Checks that the opening fits the chameleon hash, position, version, URI, owner and references."""
-    references = payload.references_hash(transaction.references)
-    content = payload.transaction_payload(transaction.uri, transaction.owner, references)
     opening = _known(transaction.opening, transaction.version, "opening", subject)
     require(
         "opening",
         subject,
-        chameleon.verify(
-            key,
-            chameleon.label(live.chain_id, live.address, transaction.position.packed),
-            chameleon.message(transaction.version, content),
-            transaction.ch,
-            opening,
-        ),
+        opens(key, model_digests(live, transaction), transaction.version, transaction.ch, opening),
         f"the opening does not open its chameleon hash for version {transaction.version} "
         "and the URI, owner and references on the chain",
     )
@@ -74,20 +55,11 @@ def check_leaf(root: bytes, transaction: ModelTransaction, path: Sequence[bytes]
 
 def check_header(live: ContractId, key: Point, header: Header, subject: str) -> None:
     """Checks that the header's opening opens its chameleon hash for its version and content."""
-    content = payload.header_payload(
-        header.parent_hash, header.merkle_root, header.timestamp, header.tx_count
-    )
     opening = _known(header.opening, header.version, "header", subject)
     require(
         "header",
         subject,
-        chameleon.verify(
-            key,
-            chameleon.label(live.chain_id, live.address, Position.of_header(header.height).packed),
-            chameleon.message(header.version, content),
-            header.ch,
-            opening,
-        ),
+        opens(key, header_digests(live, header), header.version, header.ch, opening),
         f"the opening of header {header.height} does not open its chameleon hash "
         f"for version {header.version}",
     )
@@ -192,8 +164,8 @@ def check_descent(transaction: ModelTransaction, descent: Descendants, subject: 
     )
 
 
-def _known(opening: Opening | None, version: int, check: str, subject: str) -> Opening:
-    if opening is None:
+def _known(opening: Opening | None, version: int, check: str, subject: str) -> Opening | None:
+    if opening is None and version:
         raise VerificationError(
             check,
             subject,

@@ -174,10 +174,13 @@ class _Told:
                 )
         begun = self._begun
         head = begun.head or payload.archive_genesis_head(self._archive.chain_id, self._archive.address)
-        events = [each for each in self._archive_log if each.name == "Archived"]
-        for number, (event, stored) in enumerate(zip(events, self._records, strict=False), begun.length):
+        events = [each.arguments for each in self._archive_log if each.name == "Archived"]
+        length = begun.length + len(self._records)
+        ends = [*(each["first"] for each in events[1:]), length]
+        heads = {end: each["head"] for end, each in zip(ends, events, strict=False)}
+        for number, stored in enumerate(self._records, begun.length):
             head = payload.archive_head_step(head, number, stored.record, stored.timestamp)
-            if stored.index != number or event.arguments["head"] != head:
+            if stored.index != number or heads.get(number + 1, head) != head:
                 yield Violation(
                     "chain",
                     "the archive",
@@ -185,13 +188,13 @@ class _Told:
                     f"record {number} does not continue the one before: {_KEEPS}",
                 )
                 return
-        if (begun.length + len(events), head) != (self._archive.length(), self._archive.head()):
+        if (length, head) != (self._archive.length(), self._archive.head()):
             yield Violation(
                 "chain",
                 "the archive",
                 None,
-                f"its {len(events)} logged records do not hash to its head over {self._archive.length()}: "
-                f"{_KEEPS}",
+                f"its {len(self._records)} logged records do not hash to its head over "
+                f"{self._archive.length()}: {_KEEPS}",
             )
 
     def pending(self) -> Iterator[bytes]:
@@ -316,7 +319,7 @@ def _blocks(log: Sequence[LoggedEvent]) -> Iterator[Block]:
 
 
 def _counts(log: Sequence[LoggedEvent]) -> dict[bytes, tuple[int, int]]:
-    """Executed and total chunks by proposal; the live chain logs no count for a single chunk."""
+    """Executed and total chunks by proposal; a single chunk is not counted by an event of its own."""
     counts: dict[bytes, tuple[int, int]] = {}
     for event in log:
         values = event.arguments
@@ -330,9 +333,9 @@ def _counts(log: Sequence[LoggedEvent]) -> dict[bytes, tuple[int, int]]:
 def _unexecuted(log: Sequence[LoggedEvent]) -> Iterator[Violation]:
     """Records before any decision, from which no further check can start."""
     for event in log:
-        if event.name == "ChunkExecuted":
+        if event.name in ("ChunkExecuted", "RecordsCertified"):
             return
-        if event.name in ("Archived", "RecordsCertified"):
+        if event.name == "Archived":
             yield Violation(
                 "once",
                 "the archive",
@@ -350,8 +353,8 @@ def _twice(log: Sequence[LoggedEvent], side: str) -> Iterator[Violation]:
         values = event.arguments
         if event.name == "ChunkExecuted":
             counted.setdefault(values["proposal"], []).append((values["done"], values["chunks"]))
-        elif event.name in ("BlockAppended", "HeaderRedacted"):
-            seen = (event.transaction_hash, event.name, values["height"])
+        elif event.name in ("BlockAppended", "HeaderRedacted", "RecordsCertified"):
+            seen = (event.transaction_hash, event.name, values.get("height", 0))
             named.setdefault(values["proposal"], []).append(seen)
     for proposal, chunks in counted.items():
         total = chunks[0][1]

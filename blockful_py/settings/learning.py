@@ -45,7 +45,8 @@ class TrainingSettings(Section):
         privacy: noise that makes the training differentially private.
         together: "stacked", "loop", or "auto", which takes the faster for the network, its input size and the
             kind of device (docs/reference/learning.md, "Speed").
-        precision: "float32", or "bfloat16" for the layers that torch.autocast runs in it.
+        precision: "float32"; "tf32", in which a GPU multiplies, and a CPU in float32; or "bfloat16" for the
+            layers that torch.autocast runs in it.
         trainer: package.module:object that trains the participants' models on its own data, with its own
             recipe (docs/how-to/use-flower.md); it ignores the other settings here.
         channels_last, compiled: batches in that memory format; the network through torch.compile, which needs
@@ -60,7 +61,7 @@ class TrainingSettings(Section):
     batch_size: Count = 32
     privacy: PrivacySettings | None = None
     together: Literal["auto", "stacked", "loop"] = "auto"
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     channels_last: bool = False
     compiled: bool = False
     trainer: str | None = None

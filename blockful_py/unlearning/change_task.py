@@ -45,7 +45,7 @@ class TaskChanger:
             yield _changed_from(done.pop(place))
 
     def _task(self, method: Changing, job: ModelJob, share: float) -> EngineTask:
-        network = told(job.architecture, job.retained.x.device)
+        network = told(job.architecture, job.retained.x.device, self._tasks.counts_cards)
         samples = {"retained": job.retained, "forgotten": job.forgotten, "proxy": job.proxy}
         given = {part: each for part, each in samples.items() if each is not None}
         files = [to_bytes(job.weights), *map(samples_bytes, given.values())]

@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {ILiveChain, NewBlock, Publication} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields} from "../lib/BlockCode.sol";
+import {CreatedCode} from "../lib/CreatedCode.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {MerkleRoot} from "../lib/MerkleRoot.sol";
 import {Position} from "../lib/Position.sol";
@@ -47,7 +48,7 @@ abstract contract LiveAppend is LiveState {
             references += publications[i].references.length;
         }
         uint256 size = BlockCode.sizeOf(count, references);
-        if (size > BlockCode.MAX_SIZE) revert BlockTooLong(size, BlockCode.MAX_SIZE);
+        if (size > CreatedCode.MAX_SIZE) revert BlockTooLong(size, CreatedCode.MAX_SIZE);
         return BlockCode.draft(count, references);
     }
 
@@ -102,9 +103,9 @@ abstract contract LiveAppend is LiveState {
         }
         _checkReferences(position, references);
         bytes32 payload = _payload(uri, codec, owner, _hash(references));
-        if (!context.words.opens(position, 0, payload, ch, px, s)) revert InvalidOpening(uint64(position), 0);
+        if (!context.words.opensFirst(position, payload, ch, px, s)) revert InvalidOpening(uint64(position), 0);
 
-        draft.write(uint32(position), ch, px, s, owner, references);
+        draft.write(uint32(position), ch, owner, references);
         _uris[position] = uri;
         _emitPublished(position, owner, uri, codec, references);
     }
@@ -137,10 +138,12 @@ abstract contract LiveAppend is LiveState {
     ) private returns (bytes32 hash) {
         uint64 timestamp = newBlock.timestamp;
         uint32 count = uint32(newBlock.publications.length);
-        BlockFields memory fields =
-            BlockFields(newBlock.parentHash, newBlock.ch, newBlock.opening.px, newBlock.opening.s, root, timestamp);
+        BlockFields memory fields = BlockFields(newBlock.parentHash, newBlock.ch, root, timestamp);
         bytes32 payload = _headerPayload(fields.parentHash, root, timestamp, count);
-        _requireOpening(context.words, Position.ofHeader(newHeight), 0, payload, fields.ch, fields.px, fields.s);
+        uint64 place = Position.ofHeader(newHeight);
+        if (!context.words.opensFirst(place, payload, fields.ch, newBlock.opening.px, newBlock.opening.s)) {
+            revert InvalidOpening(place, 0);
+        }
         if (draft.create(fields) == address(0)) revert BlockNotStored();
         // blockHash = H(parentHash || ch || merkleRoot || timestamp)
         hash = keccak256(abi.encode(fields.parentHash, fields.ch, root, timestamp));

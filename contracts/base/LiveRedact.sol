@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {HeaderUpdate, ILiveChain, Update} from "../interfaces/ILiveChain.sol";
 import {Action} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
+import {CreatedCode} from "../lib/CreatedCode.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
 import {LiveState} from "./LiveState.sol";
@@ -138,10 +139,12 @@ abstract contract LiveRedact is LiveState {
         uint64 place = Position.ofHeader(uint32(expected));
         _requireNext(place, version, entry.version());
 
-        (current.code, current.models) = (BlockCode.locate(expected), models);
+        (current.code, current.models) = (CreatedCode.locate(expected), models);
         BlockFields memory fields = BlockCode.header(current.code);
         bytes32 payload = _headerPayload(fields.parentHash, fields.merkleRoot, fields.timestamp, models);
-        _requireOpening(context.words, place, version, payload, fields.ch, update.opening.px, update.opening.s);
+        if (!context.words.opens(place, version, payload, fields.ch, update.opening.px, update.opening.s)) {
+            revert InvalidOpening(place, uint32(version));
+        }
         _entries[key] = Entries.put(slot, 0, Entries.ofHeader(version, context.epoch, models));
         emit HeaderRedacted(uint32(expected), context.proposal, uint32(version), update.opening);
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-import {Header, ILiveChain, ModelTransaction, Opening} from "../interfaces/ILiveChain.sol";
+import {Header, ILiveChain, ModelTransaction} from "../interfaces/ILiveChain.sol";
 import {Action, IQuorum} from "../interfaces/IQuorum.sol";
 import {BlockCode, BlockFields, ModelFields} from "../lib/BlockCode.sol";
 import {ChameleonHash, Transcript} from "../lib/ChameleonHash.sol";
+import {CreatedCode} from "../lib/CreatedCode.sol";
 import {Entries, Entry} from "../lib/Entry.sol";
 import {Position} from "../lib/Position.sol";
 import {Certified} from "./Certified.sol";
 
 /// @title Storage and views of the live chain
-/// @dev The constant parts of a block are code (BlockCode); entries and URIs change. The first opening is stored; each
-/// later one is in the event of its redaction: docs/explanation/gas-and-layout.md.
+/// @dev The constant parts of a block are code (BlockCode); entries and URIs change. A first opening follows from its
+/// content; each later one is in the event of its redaction: docs/explanation/gas-and-layout.md.
 abstract contract LiveState is ILiveChain, Certified {
     /// @dev Values shared by the steps of one action.
     struct Context {
@@ -61,11 +62,10 @@ abstract contract LiveState is ILiveChain, Certified {
         if (height_ > height) revert UnknownPosition(Position.ofHeader(height_));
         if (height_ == 0) return found;
         Entry entry = _entry(height_, 0);
-        BlockFields memory fields = BlockCode.header(BlockCode.locate(height_));
+        BlockFields memory fields = BlockCode.header(CreatedCode.locate(height_));
         return Header({
             parentHash: fields.parentHash,
             ch: fields.ch,
-            firstOpening: Opening(fields.px, fields.s),
             version: uint32(entry.version()),
             epoch: uint64(entry.epoch()),
             merkleRoot: fields.merkleRoot,
@@ -81,14 +81,13 @@ abstract contract LiveState is ILiveChain, Certified {
         uint256 count = _entry(height_, 0).models();
         if (index >= count) revert UnknownPosition(position);
         Entry entry = _entry(height_, index + 1);
-        address code = BlockCode.locate(height_);
+        address code = CreatedCode.locate(height_);
         // Memory starts as zeros; `read` fills it.
         // slither-disable-next-line uninitialized-local
         ModelFields memory fields;
         BlockCode.read(code, index, fields);
         return ModelTransaction({
             ch: fields.ch,
-            firstOpening: Opening(fields.px, fields.s),
             uri: _uris[position],
             codec: entry.codec(),
             version: uint32(entry.version()),
@@ -103,7 +102,7 @@ abstract contract LiveState is ILiveChain, Certified {
     function blockHash(uint32 height_) public view override returns (bytes32) {
         if (height_ > height) revert UnknownPosition(Position.ofHeader(height_));
         if (height_ == height) return _head;
-        return BlockCode.header(BlockCode.locate(uint256(height_) + 1)).parentHash;
+        return BlockCode.header(CreatedCode.locate(uint256(height_) + 1)).parentHash;
     }
 
     function _context(bytes32 keyId, Action calldata action) internal view returns (Context memory context) {
@@ -111,20 +110,6 @@ abstract contract LiveState is ILiveChain, Certified {
         if (context.epoch >= Entries.LIMIT) revert CounterExhausted();
         context.words = ChameleonHash.transcript(keyId);
         context.proposal = action.certificate.proposal;
-    }
-
-    function _requireOpening(
-        Transcript words,
-        uint64 position,
-        uint256 version,
-        bytes32 payload,
-        uint256 ch,
-        uint256 px,
-        uint256 s
-    ) internal view {
-        if (!words.opens(position, version, payload, ch, px, s)) {
-            revert InvalidOpening(position, uint32(version));
-        }
     }
 
     /// @dev payload = H(uri || codec || owner || referencesHash)

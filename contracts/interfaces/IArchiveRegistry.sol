@@ -26,16 +26,9 @@ struct StoredRecord {
 /// @notice `head(n + 1) = keccak256(abi.encode(head(n), n, position, version, reason, codec, digest, timestamp))`
 /// and `head(0) = keccak256(abi.encode(chainid, this))`.
 interface IArchiveRegistry is ICertified {
-    event Archived(
-        uint64 indexed index,
-        uint64 indexed position,
-        uint32 version,
-        uint8 reason,
-        uint8 codec,
-        bytes32 digest,
-        uint64 timestamp,
-        bytes32 head
-    );
+    /// @notice The records of one transaction, from index `first` on, and the head after the last one.
+    /// @dev Each record takes 46 bytes: position 8, version 4, reason 1, codec 1, digest 32.
+    event Archived(uint64 indexed first, uint64 timestamp, bytes32 head, bytes records);
     /// @notice The certificate of a proposal, emitted with its first chunk: evidence of the decision, whoever the
     /// caller is. It also covers the proposal's actions on the live chain.
     event RecordsCertified(bytes32 indexed proposal, Certificate certificate);
@@ -45,6 +38,10 @@ interface IArchiveRegistry is ICertified {
     /// @notice The registry has grown since the decision.
     error HeadMismatch(bytes32 given, bytes32 head);
     error NothingToArchive();
+    /// @notice More records than one transaction can store.
+    error TooManyRecords(uint256 given, uint256 maximum);
+    /// @notice The gas did not suffice to store the records.
+    error RecordsNotStored();
     error UnknownReason(uint8 reason);
     error UnknownCodec(uint8 codec);
     error TimestampOutOfRange(uint64 given, uint64 earliest, uint64 latest);
@@ -65,8 +62,8 @@ interface IArchiveRegistry is ICertified {
 
     /// @notice Appends records (one chunk of the proposal).
     /// @dev Digest of the action: `keccak256(abi.encode(expectedHead, timestamp, newRecords))`. For every chunk after
-    /// the first, `expectedHead` is the head after the previous chunk. Emits Archived for each record and
-    /// ChunkExecuted. All or nothing.
+    /// the first, `expectedHead` is the head after the previous chunk. Emits Archived, RecordsCertified with the first
+    /// chunk, and ChunkExecuted if there are several chunks. All or nothing.
     function append(bytes32 expectedHead, uint64 timestamp, Record[] calldata newRecords, Action calldata action)
         external;
 

@@ -14,6 +14,7 @@ struct Opening {
 struct Publication {
     /// Chameleon hash h of the transaction; never changes.
     uint256 ch;
+    /// A first opening (ChameleonHash).
     Opening opening;
     /// sha2-256 digest of the CIDv1 of the model node, and its codec (0x55 raw, 0x70 dag-pb).
     bytes32 uri;
@@ -32,6 +33,7 @@ struct NewBlock {
     uint64 timestamp;
     /// Chameleon hash of the header, over its version.
     uint256 ch;
+    /// A first opening (ChameleonHash).
     Opening opening;
     Publication[] publications;
 }
@@ -56,9 +58,8 @@ struct HeaderUpdate {
 
 /// @notice The current state of a transaction.
 struct ModelTransaction {
+    /// Its opening in version 0 follows from the content (ChameleonHash); a later one is in its ModelRedacted event.
     uint256 ch;
-    /// The opening of version 0. The opening of a later version is in its ModelRedacted event.
-    Opening firstOpening;
     bytes32 uri;
     uint8 codec;
     uint32 version;
@@ -73,9 +74,8 @@ struct ModelTransaction {
 /// @notice The current state of a block header.
 struct Header {
     bytes32 parentHash;
+    /// Its opening in version 0 follows from the content (ChameleonHash); a later one is in its HeaderRedacted event.
     uint256 ch;
-    /// The opening of version 0. The opening of a later version is in its HeaderRedacted event.
-    Opening firstOpening;
     uint32 version;
     uint64 epoch;
     bytes32 merkleRoot;

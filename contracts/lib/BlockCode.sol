@@ -1,44 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.30;
 
-/// @notice The constant fields of a header, and its first opening.
+import {CreatedCode} from "./CreatedCode.sol";
+
+/// @notice The constant fields of a header.
 struct BlockFields {
     bytes32 parentHash;
     uint256 ch;
-    uint256 px;
-    uint256 s;
     bytes32 merkleRoot;
     uint64 timestamp;
 }
 
-/// @notice The constant fields of a model, and its first opening.
+/// @notice The constant fields of a model.
 /// @dev Its references are `start` to `end - 1` of the block's references.
 struct ModelFields {
     uint256 ch;
-    uint256 px;
-    uint256 s;
     address owner;
     uint16 start;
     uint16 end;
 }
 
-/// @title The constant parts of a block, stored as the code of a contract: 200 gas a byte, read in one piece
+/// @title The constant parts of a block, stored as code
 /// @notice The code for a block of n models is, in bytes,
 ///
-///     STOP 1 | parentHash 32 | ch 32 | px 32 | s 32 | merkleRoot 32 | timestamp 8 | 0, 2
-///     n times: ch 32 | px 32 | s 32 | owner 20 | number of references in the block up to and including this model 2
+///     STOP 1 | parentHash 32 | ch 32 | merkleRoot 32 | timestamp 8 | 0, 2
+///     n times: ch 32 | owner 20 | number of references in the block up to and including this model 2
 ///     all references, 8 each
 ///
-/// @dev The block at height h is the h-th contract that its creator makes, so h determines its address.
+/// @dev The block at height h is the h-th contract that its creator makes.
 library BlockCode {
-    /// @dev Sizes in bytes. MAX_SIZE: EIP-170.
-    uint256 internal constant MAX_SIZE = 24_576;
-    uint256 private constant _HEADER = 171;
-    uint256 private constant _MODEL = 118;
+    /// @dev Sizes in bytes.
+    uint256 private constant _HEADER = 107;
+    uint256 private constant _MODEL = 54;
     uint256 private constant _REFERENCE = 8;
-    /// @dev Creation code that returns the code after it, and its length.
-    uint256 private constant _CREATION = 0x600b5981380380925939f3;
-    uint256 private constant _CREATION_SIZE = 11;
 
     /// @notice Code of a block that is being written.
     /// @dev `code` is the memory address of the STOP byte.
@@ -60,29 +54,15 @@ library BlockCode {
     function draft(uint256 models, uint256 references) internal pure returns (Draft memory made) {
         made.size = sizeOf(models, references);
         made.models = models;
-        uint256 code;
-        uint256 size = made.size;
-        assembly ("memory-safe") {
-            let start := mload(0x40)
-            mstore(start, shl(168, _CREATION))
-            code := add(start, _CREATION_SIZE)
-            // The last reference is written as a whole word.
-            mstore(0x40, and(add(add(code, size), 63), not(31)))
-        }
-        made.code = code;
+        made.code = CreatedCode.allocate(made.size, 0);
     }
 
     /// @notice Writes the model at `index`; models must be written in order.
     /// @dev Pre: owner < 2^160, and every word of `references` is below 2^64.
-    function write(
-        Draft memory made,
-        uint256 index,
-        uint256 ch,
-        uint256 px,
-        uint256 s,
-        uint256 owner,
-        uint64[] calldata references
-    ) internal pure {
+    function write(Draft memory made, uint256 index, uint256 ch, uint256 owner, uint64[] calldata references)
+        internal
+        pure
+    {
         uint256 at;
         uint256 next;
         uint256 end;
@@ -94,9 +74,7 @@ library BlockCode {
         made.references = end;
         assembly ("memory-safe") {
             // Backwards, because each word spills into the previous field.
-            mstore(add(at, 86), or(shl(16, owner), end))
-            mstore(add(at, 64), s)
-            mstore(add(at, 32), px)
+            mstore(add(at, 22), or(shl(16, owner), end))
             mstore(at, ch)
             for { let i := 0 } lt(i, references.length) { i := add(i, 1) } {
                 mstore(add(next, mul(i, _REFERENCE)), shl(192, calldataload(add(references.offset, shl(5, i)))))
@@ -107,45 +85,22 @@ library BlockCode {
     /// @notice Creates the contract whose code is the block; returns zero if the gas does not suffice.
     function create(Draft memory made, BlockFields memory fields) internal returns (address stored) {
         uint256 code = made.code;
-        uint256 size = made.size;
         assembly ("memory-safe") {
-            mstore(add(code, 139), shl(16, mload(add(fields, 0xa0))))
-            for { let field := 0 } lt(field, 0xa0) { field := add(field, 0x20) } {
+            mstore(add(code, 75), shl(16, mload(add(fields, 0x60))))
+            for { let field := 0 } lt(field, 0x60) { field := add(field, 0x20) } {
                 mstore(add(add(code, 1), field), mload(add(fields, field)))
             }
-            mstore8(code, 0)
-            stored := create(0, sub(code, _CREATION_SIZE), add(size, _CREATION_SIZE))
         }
-    }
-
-    /// @notice Address of the block at `height`: low 160 bits of H(rlp([this, height])).
-    /// @dev rlp: d6 94 | this 20 | height for heights below 0x80; for greater heights of k bytes
-    /// d6 + k | 94 | this 20 | 80 + k | height k.
-    function locate(uint256 height) internal view returns (address code) {
-        assembly ("memory-safe") {
-            let rest := height
-            let bits := 8
-            if gt(height, 0x7f) {
-                let size := 0
-                for { let high := height } gt(high, 0) { high := shr(8, high) } { size := add(size, 1) }
-                bits := add(shl(3, size), 8)
-                rest := or(shl(sub(bits, 8), add(0x80, size)), height)
-            }
-            // d6 + k, where k = bits / 8 - 1
-            let head := or(shl(8, add(0xd5, shr(3, bits))), 0x94)
-            let data := or(or(shl(add(160, bits), head), shl(bits, address())), rest)
-            mstore(0x00, shl(sub(80, bits), data))
-            code := and(keccak256(0x00, add(22, shr(3, bits))), 0xffffffffffffffffffffffffffffffffffffffff)
-        }
+        stored = CreatedCode.create(code, made.size);
     }
 
     /// @notice The header of the block at `code`.
     function header(address code) internal view returns (BlockFields memory fields) {
         assembly ("memory-safe") {
-            extcodecopy(code, fields, 1, 0xa0)
-            let time := add(fields, 0xa0)
+            extcodecopy(code, fields, 1, 0x60)
+            let time := add(fields, 0x60)
             mstore(time, 0)
-            extcodecopy(code, add(time, 24), 161, 8)
+            extcodecopy(code, add(time, 24), 97, 8)
         }
     }
 
@@ -155,14 +110,12 @@ library BlockCode {
         assembly ("memory-safe") {
             let at := add(_HEADER, mul(_MODEL, index))
             let scratch := mload(0x40)
-            // previous model's end of references 2 | ch 32 | px 32 | s 32 | owner 20 | end 2
-            extcodecopy(code, scratch, sub(at, 2), 120)
+            // previous model's end of references 2 | ch 32 | owner 20 | end 2
+            extcodecopy(code, scratch, sub(at, 2), 56)
             mstore(fields, mload(add(scratch, 2)))
-            mstore(add(fields, 0x20), mload(add(scratch, 34)))
-            mstore(add(fields, 0x40), mload(add(scratch, 66)))
-            mstore(add(fields, 0x60), shr(96, mload(add(scratch, 98))))
-            mstore(add(fields, 0x80), shr(240, mload(scratch)))
-            mstore(add(fields, 0xa0), and(mload(add(scratch, 88)), 0xffff))
+            mstore(add(fields, 0x20), shr(96, mload(add(scratch, 34))))
+            mstore(add(fields, 0x40), shr(240, mload(scratch)))
+            mstore(add(fields, 0x60), and(mload(add(scratch, 24)), 0xffff))
         }
     }
 

@@ -21,11 +21,17 @@ using ChameleonHash for Transcript global;
 ///     c         = H(DST_challenge || keyId || label || message || r) mod n
 ///     valid     = 0 <= h < n, 0 < P.x < n, 0 < s < n, c != 0, P.y even, sG = cP + Y
 ///
+/// The first opening of a hash follows from its message, up to 64 values of s:
+///
+///     seed      = H(DST_first || keyId || label || message)
+///     first     = valid, r = seed mod n, floor(s / 64) = floor(H(DST_first || seed) / 64)
+///
 /// @dev ecrecover(e, 27, R.x, t) returns address(R.x^-1 (tR - eG)), R.y even. With R = P,
 /// t = -c P.x and e = -s P.x this is address(sG - cP), which is address(Y) iff sG = cP + Y.
 /// Derivation and argument: docs/explanation/chameleon-hash.md.
 library ChameleonHash {
     bytes32 internal constant DST_CHALLENGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/challenge");
+    bytes32 internal constant DST_FIRST = keccak256("BlockFUL/CH/secp256k1-NR/v1/first");
     bytes32 internal constant DST_PHI = keccak256("BlockFUL/CH/secp256k1-NR/v1/phi");
     bytes32 internal constant DST_LABEL = keccak256("BlockFUL/CH/secp256k1-NR/v1/label");
     bytes32 internal constant DST_MESSAGE = keccak256("BlockFUL/CH/secp256k1-NR/v1/message");
@@ -67,6 +73,28 @@ library ChameleonHash {
             mstore(add(prepared, 0x140), keccak256(add(prepared, 0x80), 0x60))
         }
         return _check(challenge, h, px, s);
+    }
+
+    /// @notice Whether (px, s) is a first opening of `h`, to `payload` in version 0 at `position` of this contract.
+    function opensFirst(Transcript prepared, uint256 position, bytes32 payload, uint256 h, uint256 px, uint256 s)
+        internal
+        view
+        returns (bool first)
+    {
+        if (!opens(prepared, position, 0, payload, h, px, s)) return false;
+        (bytes32 tag, bytes32 challengeTag) = (DST_FIRST, DST_CHALLENGE);
+        uint256 n = Secp256k1.ORDER;
+        assembly ("memory-safe") {
+            let challenge := add(prepared, 0xe0)
+            mstore(challenge, tag)
+            let seed := keccak256(challenge, 0x80)
+            mstore(challenge, challengeTag)
+            mstore(0x00, tag)
+            mstore(0x20, seed)
+            // r stands behind the message.
+            first := eq(mload(add(challenge, 0x80)), mod(seed, n))
+            first := and(first, iszero(shr(6, xor(s, keccak256(0x00, 0x40)))))
+        }
     }
 
     /// @notice Whether (px, s) opens `h` to `message` at `label` under the group key of `keyId`.

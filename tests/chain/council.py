@@ -117,4 +117,4 @@ class Council:
     def _hash(self, live: LiveChainContract, position: Position, content: bytes) -> tuple[int, Opening]:
         label = chameleon.label(live.chain_id, live.address, position.packed)
         key = curve.multiply_base(self.trapdoor)
-        return chameleon.hash_message(key, label, chameleon.message(0, content), self.rng)
+        return chameleon.hash_message(key, label, chameleon.message(0, content))

@@ -72,7 +72,7 @@ def test_the_largest_transactions_fit_the_limit_of_osaka() -> None:
         live = LiveChainContract(node, deployed.address("LiveChain"), sender)
         archive = ArchiveRegistryContract(node, registered.address("ArchiveRegistry"), sender)
         used = []
-        for references in ([], [Position(1, index) for index in range(9)]):
+        for references in ([], [Position(1, index) for index in range(17)]):
             block = council.block(live, 128, references)
             (action,) = council.certify(live, [live.append_leaf(block, 0, 1)])
             used.append(live.send(live.append_data(block, action)).gas_used)

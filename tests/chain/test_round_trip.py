@@ -41,14 +41,17 @@ def test_a_block_is_appended_and_read_back(scene: Scene) -> None:
 
     header = live.header(first)
     assert header.parent_hash == parent
-    assert (header.ch, header.opening, header.version, header.epoch) == (block.ch, block.opening, 0, 1)
+    assert (header.ch, header.opening, header.version, header.epoch) == (block.ch, None, 0, 1)
     assert (header.timestamp, header.tx_count) == (block.timestamp, 2)
     hashed = payload.block_hash(header.parent_hash, header.ch, header.merkle_root, header.timestamp)
     assert live.block_hash(first) == hashed
 
     current = live.transaction(Position(first, 1))
     assert current.uri == uri(f"{first}:1")
-    assert current.opening == block.publications[1].opening
+    assert current.opening is None
+    assert live.appended(first, [each.uri for each in block.publications]) == block
+    with pytest.raises(ChainError, match="not of the content"):
+        live.appended(first, [uri("another"), current.uri])
     assert (current.version, current.epoch, current.owner, current.settled) == (0, 1, OWNER, True)
 
 
@@ -106,8 +109,12 @@ def test_the_archive_grows_by_its_hash_chain(scene: Scene) -> None:
         head = payload.archive_head_step(head, each.index, each.record, each.timestamp)
     assert archive.head() == head
     assert archive.length() == start + 3
-    heads = [arguments["head"] for name, arguments in receipt.events if name == "Archived"]
-    assert heads[-1] == head
+    assert archive.archived(start) == stored
+    assert [arguments["head"] for name, arguments in receipt.events if name == "Archived"] == [head]
+    proposal = action.certificate.proposal
+    assert archive.progress(proposal) == (1, 1)
+    assert archive.executed_in(proposal, 0) == receipt.transaction_hash
+    assert archive.executed_in(proposal, 1) is None
 
 
 def test_an_auditor_is_registered_and_removed(scene: Scene) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from blockful_lab.simulation.validation import MEASURED
 from tests.cli.commands import blockful
 
 SMALL = ("simulate", "--requests", "6", "--depth", "2", "--members", "4", "--repeats", "2")
@@ -14,9 +15,11 @@ SMALL = ("simulate", "--requests", "6", "--depth", "2", "--members", "4", "--rep
 def test_figures_come_with_n_and_range(tmp_path: Path) -> None:
     found = blockful(tmp_path, *SMALL)
     assert found.status == 0
-    first, *figures = found.out.splitlines()
+    first, *lines = found.out.splitlines()
     assert first == "6 requests, 12 models, parallel, pbft, 4 members"
-    assert all("n = 2" in line for line in figures)
+    figures, errors = lines[: -len(MEASURED) - 1], lines[-len(MEASURED) - 1 : -1]
+    assert figures and all("n = 2" in line for line in figures)
+    assert errors == [f"measured error: {each}" for each in MEASURED]
     assert "simulate: 24 models" in found.err
 
 
@@ -27,12 +30,13 @@ def test_json_has_settings_and_runs_and_nothing_else_is_printed(tmp_path: Path) 
     assert document["settings"]["consensus"] == "qbft"
     assert [run["seed"] for run in document["runs"]] == [1, 2]
     assert document["figures"]["throughput"]["n"] == 2
+    assert [each["n"] for each in document["measured_errors"]] == [12, 16, 4]
     assert document["runs"][0]["operations"] == document["runs"][0]["formula"]
 
 
 def test_more_members_than_the_contracts_take_are_pointed_out(tmp_path: Path) -> None:
     found = blockful(tmp_path, *SMALL, "--members", "300")
-    assert found.out.splitlines()[-1] == "The contracts allow at most 256 members: more are simulated only."
+    assert "The contracts allow at most 256 members: more are simulated only." in found.out.splitlines()
 
 
 def test_constants_of_a_file_replace_ours(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class OtherNonces(Member):
 class Accuser(Member):
     """Attests nothing and accuses member 2."""
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: bytes) -> bytes:
         raise CheaterError([2], "the pledge")
 
 

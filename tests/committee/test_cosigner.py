@@ -22,6 +22,7 @@ from blockful_py.committee.pledges import (
     CollisionSession,
     PledgedNonces,
     SignedAttestation,
+    pairs_digest,
 )
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.curve import N
@@ -33,10 +34,13 @@ from blockful_py.crypto.threshold.messages import AggregatedNonces, Task
 from blockful_py.crypto.threshold.signing import ThresholdSigner, _rounds, aggregate, combine
 from blockful_py.errors import BlockfulError, CheaterError, CryptoError, NonceReuseError, RefusedError
 from blockful_py.types import Rng
+from tests.colluders import summed
 from tests.crypto.committee import Ceremony, tasks_for
 
 DOMAIN = eip712.Domain(1337, b"\x11" * 20)
 VICTIM = 1
+SUMS = bytes(32)
+"""Digest of sums of nonces, where these do not matter."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,14 @@ def attested(
     session: CollisionSession, pledged: Sequence[PledgedNonces], attesting: dict[int, Cosigner]
 ) -> AttestedNonces:
     """The nonces with the attestations of all members that attest."""
-    found = []
+    found, sums = [], summed(pledged)
     for index, member in attesting.items():
         try:
-            signed = member.attest(session, [each.pledge for each in pledged])
+            signed = member.attest(session, [each.pledge for each in pledged], pairs_digest(sums))
         except (RefusedError, CryptoError):
             continue
         found.append(SignedAttestation(index, signed))
-    return AttestedNonces(session, tuple(pledged), tuple(found))
+    return AttestedNonces(session, tuple(each.pledge.pledge for each in pledged), sums, tuple(found))
 
 
 def share_from(key: CommitteeKey, answers: Sequence[Answered]) -> set[int]:
@@ -227,6 +231,20 @@ def test_a_fault_too_many_gives_two_answers_and_not_the_three_that_a_share_takes
     assert not extracted(panel, attack.answers)
 
 
+def test_a_pair_is_answered_for_under_its_own_generation_alone(panel: Panel) -> None:
+    """A victim that was restored pledges two generations for one session, and has the pair of the second."""
+    members, session, victim = panel.members(), session_of((1, 2, 3)), panel.member(VICTIM)
+    honest = [members[index].commit(session, 2) for index in (2, 3)]
+    first = copy.deepcopy(victim).commit(session, 2)
+    victim.commit(session_of((1, 2, 4)), 2)
+    second = victim.commit(session, 2)
+    assert [first.generation, second.generation] == [1, 2]
+    nonces = attested(session, [first, *honest], {index: members[index] for index in (2, 3, 4)})
+    assert len(nonces.attestations) == panel.quorum
+    with pytest.raises(NonceReuseError, match="of another leader or use"):
+        victim.sign(panel.tasks(), nonces)
+
+
 CHANGES: dict[str, Callable[[int], tuple[CollisionSession, bytes]]] = {
     "nonces": lambda number: (session_of((1, 2, 4)), b"draft"),
     "draft": lambda number: (session_of((1, 2, 4), b"draft %d" % number), b"draft %d" % number),
@@ -270,10 +288,10 @@ def test_a_disk_that_is_put_back_is_noticed(tmp_path: Path) -> None:
             pledges = [each.pledge for each in pledged]
             for peer in peers.values():
                 if number == 0:
-                    assert len(peer.attest(session, pledges)) == 64
+                    assert len(peer.attest(session, pledges, SUMS)) == 64
                     continue
                 with pytest.raises(CheaterError, match=r"pledged before, from member\(s\) 1 "):
-                    peer.attest(session, pledges)
+                    peer.attest(session, pledges, SUMS)
     assert [each.generation for each in seen] == [1, 1]
     assert not {*seen[0].commitments.pairs} & {*seen[1].commitments.pairs}
 
@@ -286,17 +304,19 @@ def panel() -> Panel:
 def test_a_member_attests_one_use_of_a_generation_and_repeats_its_word(panel: Panel) -> None:
     members, session = panel.members(), session_of((1, 2, 3))
     pledges = [members[index].commit(session, 1).pledge for index in (1, 2, 3)]
-    first = members[4].attest(session, pledges)
-    assert members[4].attest(session, pledges) == first
+    first = members[4].attest(session, pledges, SUMS)
+    assert members[4].attest(session, pledges, SUMS) == first
     forgetful = panel.member(1)
     other = session_of((1, 2, 3), salt=b"\1" * 32)
     again = [forgetful.commit(other, 1).pledge, *(members[i].commit(other, 1).pledge for i in (2, 3))]
     with pytest.raises(CheaterError) as caught:
-        members[4].attest(other, again)
+        members[4].attest(other, again, SUMS)
     assert caught.value.members == (1,)
     third = session_of((1, 2, 3), salt=b"\2" * 32)
     fresh = [forgetful.commit(third, 1).pledge, *(members[i].commit(third, 1).pledge for i in (2, 3))]
-    assert len(members[4].attest(third, fresh)) == 64
+    assert len(members[4].attest(third, fresh, SUMS)) == 64
+    with pytest.raises(CheaterError, match=r"pledged before, from member\(s\) 1, 2, 3 "):
+        members[4].attest(third, fresh, b"\1" * 32)  # other sums are another use
 
 
 def test_two_leaders_at_once_do_not_disturb_each_other(panel: Panel) -> None:
@@ -326,10 +346,10 @@ def test_a_pledge_that_its_signer_did_not_sign_is_named(
     pledged = [members[index].commit(session, 2) for index in (1, 2, 3)]
     shown = [pledged[0], change(pledged[1]), pledged[2]]
     with pytest.raises(CheaterError, match=r"the pledge from member\(s\) 2 "):
-        members[4].attest(session, [each.pledge for each in shown])
+        members[4].attest(session, [each.pledge for each in shown], SUMS)
     nonces = attested(session, pledged, members)
     with pytest.raises(RefusedError, match="0 members attest these nonces, 3 are needed"):
-        members[1].sign(panel.tasks(), replace(nonces, pledged=tuple(shown)))
+        members[1].sign(panel.tasks(), replace(nonces, pledges=tuple(each.pledge.pledge for each in shown)))
     assert len(members[1].sign(panel.tasks(), nonces).values) == 2
 
 
@@ -343,14 +363,15 @@ SPOILS: dict[str, Spoil] = {
     "malformed": lambda nonces: replace(
         nonces, attestations=tuple(replace(each, signature=b"") for each in nonces.attestations)
     ),
-    "a signer fewer": lambda nonces: replace(nonces, pledged=nonces.pledged[:2]),
-    "in another order": lambda nonces: replace(nonces, pledged=nonces.pledged[::-1]),
+    "a signer fewer": lambda nonces: replace(nonces, pledges=nonces.pledges[:2]),
+    "in another order": lambda nonces: replace(nonces, pledges=nonces.pledges[::-1]),
+    "other sums": lambda nonces: replace(nonces, sums=nonces.sums[::-1]),
     "another session": lambda nonces: replace(nonces, session=replace(nonces.session, salt=b"\1" * 32)),
     "too few signers": lambda nonces: replace(
-        nonces, session=replace(nonces.session, signers=0b11), pledged=nonces.pledged[:2]
+        nonces, session=replace(nonces.session, signers=0b11), pledges=nonces.pledges[:2]
     ),
     "generation 0": lambda nonces: replace(
-        nonces, pledged=(replace(nonces.pledged[0], generation=0), *nonces.pledged[1:])
+        nonces, pledges=(replace(nonces.pledges[0], generation=0), *nonces.pledges[1:])
     ),
 }
 

@@ -19,6 +19,8 @@ from blockful_py.chain.settlement import (
 )
 from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
+from blockful_py.crypto import chameleon, payload
+from blockful_py.crypto.randomness import SeededRng
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, RefusedError, StorageError
 from blockful_py.pipeline.jobs.journaled_sends import settlement_of
@@ -30,9 +32,10 @@ from blockful_py.record.model_node import Redaction, Start
 from blockful_py.record.statement_parts import Claimed, SpotCheck
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import ArchiveReason, Uri
+from blockful_py.types import ArchiveReason, Position, Uri
 from tests.colluders import Blind, Conspiracy
 from tests.committee.plan import Plan, record_measurements, spoiled
+from tests.crypto.drawn import drawn_hash
 from tests.federations import AFFECTED, readable, set_back, small, store_weights, trained
 from tests.limits import ANY_SIZE
 
@@ -107,6 +110,25 @@ def test_a_block_in_whose_place_another_came_during_the_review_is_refused(plan: 
         second = plan.roster.proposer().publication(models, 0)
         with pytest.raises(RefusedError, match="parent hash is"):
             plan.roster.members(Slow(steps))[0].vote_publication(second)
+
+
+def test_a_block_whose_opening_does_not_follow_from_its_content_is_refused(plan: Plan) -> None:
+    """The live chain would refuse it, with its records in the archive."""
+    live = plan.federation.contracts.live
+    models = [NewModel("new", file_uri(b"node"), b"owner" * 4, ())]
+    proposal = plan.roster.proposer().publication(models, 0)
+    (member, *_) = plan.roster.members(Blind())
+    block, key = proposal.block, plan.roster.shares[0].group_key
+    only = block.publications[0]
+    place = Position(live.height() + 1, 0)
+    label = chameleon.label(live.chain_id, live.address, place.packed)
+    content = payload.transaction_payload(only.uri, only.owner, payload.references_hash(only.references))
+    message = chameleon.message(0, content)
+    ch, opening = drawn_hash(key, label, message, SeededRng(b"drawn"))
+    assert chameleon.verify(key, label, message, ch, opening)
+    other = replace(block, publications=(replace(only, ch=ch, opening=opening),))
+    with pytest.raises(RefusedError, match=f"the opening at {place} does not follow from the content"):
+        member.vote_publication(replace(proposal, block=other))
 
 
 TARGETS: dict[str, tuple[Callable[[Target], Target], str]] = {

@@ -83,7 +83,7 @@ def test_a_session_of_another_draft_is_refused(case: tuple[Conspiracy, Redaction
         with pytest.raises(RefusedError, match="not about this draft"):
             member.commit(draft, other)
         with pytest.raises(RefusedError, match="not about this draft"):
-            member.sign(draft, AttestedNonces(other, (), ()))
+            member.sign(draft, AttestedNonces(other, (), (), ()))
 
 
 class Failing(VolatileMemory):

@@ -210,16 +210,14 @@ class LiveScene:
             model = Model(Position(height, index), 0, self.fresh_uri(), self.rng(20), listed)
             label = self.label(model.position.packed)
             message = self.message(model, 0, model.uri)
-            model.ch, opening = chameleon.hash_message(self.panel.key, label, message, self.rng)
+            model.ch, opening = chameleon.hash_message(self.panel.key, label, message)
             publications.append(publication(model, opening))
             self.models[model.position.packed] = model
         leaves = [payload.block_leaf(Position(height, i), value[0]) for i, value in enumerate(publications)]
         root = merkle.root(leaves) if leaves else bytes(32)
         block = Block(self.head, 0, root, timestamp, len(publications))
         label = self.label(Position.of_header(height).packed)
-        block.ch, opening = chameleon.hash_message(
-            self.panel.key, label, self.header_message(block, 0), self.rng
-        )
+        block.ch, opening = chameleon.hash_message(self.panel.key, label, self.header_message(block, 0))
         value = (block.parent_hash, timestamp, block.ch, (opening.px, opening.s), publications)
         self.blocks[height] = block
         return value

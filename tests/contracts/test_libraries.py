@@ -13,6 +13,7 @@ from blockful_py.crypto import chameleon, curve, merkle
 from blockful_py.crypto.keccak import keccak, words
 from blockful_py.crypto.randomness import SeededRng
 from tests.contracts.slow_chameleon import verify as slow_verify
+from tests.crypto.drawn import drawn_hash
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "chameleon.json").read_text())
 OPENINGS = 500
@@ -73,7 +74,7 @@ def random_cases(count: int) -> list[tuple[tuple[Any, ...], bool]]:
     cases = []
     for index in range(count):
         label, message = rng(32), rng(32)
-        h, opening = chameleon.hash_message(key, label, message, rng)
+        h, opening = chameleon.hash_message(key, label, message)
         if index % 2:
             message = rng(32)
             opening = chameleon.collide(secret, label, message, h, rng)
@@ -101,12 +102,37 @@ def test_the_label_and_message_are_those_of_python(harness: Any) -> None:
         content = rng(32)
         label = chameleon.label(chain.id, contract, position)
         message = chameleon.message(version, content)
-        h, opening = chameleon.hash_message(key, label, message, rng)
+        h, opening = chameleon.hash_message(key, label, message)
         place = (h, opening.px, opening.s)
         assert harness.opens(curve.key_id(key), position, version, content, *place)
         assert not harness.opens(curve.key_id(key), position, version + 1, content, *place)
         assert not harness.opens(curve.key_id(key), position - 1, version, content, *place)
         assert not harness.opens(curve.key_id(key), position, version, keccak(content), *place)
+
+
+def test_first_openings_are_those_of_python(harness: Any) -> None:
+    """Of hashes in Python, and of openings drawn at random or by the trapdoor, which Python does not find."""
+    from brownie import chain
+
+    rng = SeededRng(b"first openings")
+    secret, key = chameleon.keygen(rng)
+    contract, identifier = bytes.fromhex(harness.address[2:]), curve.key_id(key)
+    for position in (1 << 32, 7 << 32 | 3, 2**64 - 1):
+        content = rng(32)
+        label = chameleon.label(chain.id, contract, position)
+        message = chameleon.message(0, content)
+        first = chameleon.hash_message(key, label, message)
+        for h, opening in (
+            first,
+            drawn_hash(key, label, message, rng),
+            (first[0], chameleon.collide(secret, label, message, first[0], rng)),
+        ):
+            place = (h, opening.px, opening.s)
+            assert harness.opens(identifier, position, 0, content, *place)
+            expected = chameleon.first_opening(key, label, message, h) == opening
+            assert (
+                harness.opensFirst(identifier, position, content, *place) == expected == (opening == first[1])
+            )
 
 
 def test_verification_costs_at_most_3800_gas(harness: Any) -> None:

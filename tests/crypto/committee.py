@@ -95,7 +95,7 @@ def tasks_for(key: CommitteeKey, count: int, seed: bytes = b"tasks") -> list[Tas
     tasks = []
     for position in range(count):
         label = chameleon.label(1337, b"\x22" * 20, position)
-        h, _ = chameleon.hash_message(key.group_key, label, chameleon.message(0, rng(32)), rng)
+        h, _ = chameleon.hash_message(key.group_key, label, chameleon.message(0, rng(32)))
         tasks.append(Task(label, chameleon.message(1, rng(32)), h))
     return tasks
 

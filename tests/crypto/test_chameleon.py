@@ -39,11 +39,20 @@ def test_label_and_message_of_the_vector() -> None:
     assert chameleon.message(0, data(SINGLE["payload0"])) == data(SINGLE["m0"])
 
 
-def test_hash_of_the_vector_skips_the_z_that_gives_odd_y() -> None:
-    rng = scripted(number(SINGLE["r"]), *map(number, SINGLE["z_tries"]))
-    h, opening = chameleon.hash_message(KEY, LABEL, data(SINGLE["m0"]), rng)
-    assert (h, opening) == (HASH, opening_of(SINGLE))
-    assert chameleon.verify(KEY, LABEL, data(SINGLE["m0"]), h, opening)
+def test_an_opening_that_was_drawn_is_no_first_one() -> None:
+    assert chameleon.verify(KEY, LABEL, data(SINGLE["m0"]), HASH, opening_of(SINGLE))
+    assert chameleon.first_opening(KEY, LABEL, data(SINGLE["m0"]), HASH) is None
+
+
+def test_first_openings_of_the_vector() -> None:
+    first = VECTORS["first"]
+    message = data(SINGLE["m0"])
+    assert chameleon.hash_message(KEY, LABEL, message) == (number(first[0]["h"]), opening_of(first[0]))
+    for given in first:
+        assert chameleon.first_opening(KEY, LABEL, message, number(given["h"])) == opening_of(given)
+    assert chameleon.first_opening(KEY, LABEL, keccak(message), number(first[0]["h"])) is None
+    assert chameleon.first_opening(KEY, keccak(LABEL), message, number(first[0]["h"])) is None
+    assert chameleon.first_opening(curve.negate(KEY), LABEL, message, number(first[0]["h"])) is None
 
 
 @pytest.mark.parametrize("given", SINGLE["collisions"], ids=lambda given: f"version {given['version']}")
@@ -87,7 +96,7 @@ def made() -> tuple[int, Point, bytes, bytes, int, Opening]:
     rng = SeededRng(b"chameleon tests")
     secret, key = chameleon.keygen(rng)
     label, message = chameleon.label(1337, b"\x11" * 20, 7), chameleon.message(0, rng(32))
-    h, opening = chameleon.hash_message(key, label, message, rng)
+    h, opening = chameleon.hash_message(key, label, message)
     return secret, key, label, message, h, opening
 
 

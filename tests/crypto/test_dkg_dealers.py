@@ -39,7 +39,7 @@ def test_any_t_dealers_make_a_collision(threshold: int, size: int, dealers: tupl
     assert {share.public for share in shares} == {shares[0].public}
     key = shares[0].public
     assert (key.size, len(key.verification_shares)) == (size, size)
-    h, _ = chameleon.hash_message(key.group_key, bytes(32), bytes(32), SeededRng(b"h"))
+    h, _ = chameleon.hash_message(key.group_key, bytes(32), bytes(32))
     task = Task(bytes(32), bytes([1]) * 32, h)
     for number, chosen in enumerate(combinations(shares, threshold)):
         signers = [ThresholdSigner(share) for share in chosen]

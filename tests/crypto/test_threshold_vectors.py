@@ -49,7 +49,7 @@ def signature_shares() -> list[SignatureShares]:
     found = []
     for i in SIGNERS:
         signer, pair = ThresholdSigner(SHARES[i]), ITEM["nonces"][str(i)]
-        signer.nonces.put(nonces.OWN_PROCESS, b"s", [(number(pair["d"]), number(pair["e"]))])
+        signer.nonces.put(nonces.OWN_PROCESS, (b"s", 0), [(number(pair["d"]), number(pair["e"]))])
         found.append(signer.sign([TASK], asked))
     return found
 

@@ -17,7 +17,8 @@ from typing import Any
 from blockful_py.errors import BlockNotFoundError
 from blockful_py.explorer.sources import ARCHIVE, LIVE, IndexSources, SentReceipt, SourceLog
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Codec, Position, Uri
+from blockful_py.types import ArchiveReason, ArchiveRecord, Codec, Position, Uri
+from tests.packed_records import packed
 
 BLOCK = 100
 """Models of one block, and of one transaction that replaces some."""
@@ -246,21 +247,19 @@ class GeneratedFederation:
         sent = self._sent(ARCHIVE)
         proposal = hashlib.sha256(sent).digest()
         signed = {"epoch": 1, "proposal": proposal, "contentHash": bytes(32), "voters": 0b1011}
-        self._add(self.archive, "ChunkExecuted", {"proposal": proposal, "done": 1, "chunks": 1}, sent)
         self._add(self.archive, "RecordsCertified", {"proposal": proposal, "certificate": signed}, sent)
-        for row in rows:
-            record = {
-                "index": self._records,
-                "position": self.positions[row].packed,
-                "version": self._versions[row],
-                "reason": reason,
-                "codec": int(self._uris[row].codec),
-                "digest": self._uris[row].digest,
-                "timestamp": EPOCH_OF_TIME + 10 * self._block,
-                "head": _hash("head", self._records),
-            }
-            self._add(self.archive, "Archived", record, sent)
-            self._records += 1
+        records = [
+            ArchiveRecord(self.positions[row], self._versions[row], ArchiveReason(reason), self._uris[row])
+            for row in rows
+        ]
+        batch = {
+            "first": self._records,
+            "timestamp": EPOCH_OF_TIME + 10 * self._block,
+            "head": _hash("head", self._records),
+            "records": b"".join(map(packed, records)),
+        }
+        self._add(self.archive, "Archived", batch, sent)
+        self._records += len(rows)
         return proposal
 
     def _sent(self, chain: str) -> bytes:

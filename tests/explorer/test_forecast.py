@@ -21,6 +21,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Review
 from blockful_py.unlearning.registry import METHODS
 from tests.explorer.generated import GeneratedFederation
+from tests.packed_records import SIZE
 
 FIXED, HASH, RECORD = 40_000, 15_000, 50_000
 SIGNED = [name for name, method in METHODS.items() if method.review is not Review.NONE]
@@ -37,9 +38,10 @@ class Linear(GeneratedFederation):
         return sources
 
     def gas(self, events: Any, sent: bytes) -> SentReceipt:
-        names = [each.name for each in events if each.transaction_hash == sent]
-        hashes = sum(name in ("HeaderRedacted", "ModelRedacted") for name in names)
-        return SentReceipt(FIXED + HASH * hashes + RECORD * names.count("Archived"), 1_767_225_600)
+        own = [each for each in events if each.transaction_hash == sent]
+        hashes = sum(each.name in ("HeaderRedacted", "ModelRedacted") for each in own)
+        records = sum(len(each.arguments["records"]) // SIZE for each in own if each.name == "Archived")
+        return SentReceipt(FIXED + HASH * hashes + RECORD * records, 1_767_225_600)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from blockful_py.committee.outbox_store import Note, OutboxStore
 from blockful_py.committee.pledges import (
     SignedPledge,
     attestation_digest,
+    pairs_digest,
 )
 from blockful_py.committee.proposals import (
     PublicationProposal,
@@ -199,10 +200,7 @@ class World:
         return self.size - self.roster.quorum
 
     def proposer(self) -> Proposer:
-        drawn = self.rng.randbytes
-        return Proposer(
-            self.live, self.archive, self.roster.group_key, EPOCH, self.rng.choice((1, 8)), lambda _: drawn
-        )
+        return Proposer(self.live, self.archive, self.roster.group_key, EPOCH, self.rng.choice((1, 8)))
 
     def uri(self, wrong: bool = False) -> Uri:
         digest = self.rng.randbytes(32)
@@ -335,7 +333,8 @@ class World:
                 self.problems.append("an honest member voted for a wrong model")
         if kind is MessageKind.ATTEST:
             request = codec.decode(AttestRequest, body)
-            digest = attestation_digest(VOTING, request.session.identifier(VOTING), request.pledges)
+            pledged = [each.pledge for each in request.pledges]
+            digest = attestation_digest(VOTING, request.session.identifier(VOTING), pledged, request.nonces)
             self._watch_uses(place.index, request.pledges, digest)
         if kind is MessageKind.ATTEST_COSIGNING:
             asked_for = codec.decode(Cosigning, body)
@@ -347,8 +346,9 @@ class World:
                 self.problems.append("an honest member signed for the live chain before the archive has it")
         if kind is MessageKind.SIGN:
             nonces = codec.decode(SignRequest, body).nonces
-            pledges = [each.pledge for each in nonces.pledged]
-            digest = attestation_digest(VOTING, nonces.session.identifier(VOTING), pledges)
+            digest = attestation_digest(
+                VOTING, nonces.session.identifier(VOTING), nonces.pledges, pairs_digest(nonces.sums)
+            )
             self._watch_attested(digest, nonces.attestations)
 
     def _watch_uses(self, member: int, pledges: Sequence[SignedPledge], digest: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from blockful_py.committee import codec, wire
 from blockful_py.committee.certificates import CommittedVote, pair_digest
-from blockful_py.committee.pledges import Pledge, PledgedNonces, SignedPledge, nonces_digest
+from blockful_py.committee.pledges import Pledge, PledgedNonces, SignedPledge, pairs_digest
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB
 from blockful_py.committee.service.messages import CertificateShare, Empty, Refused, Vote
@@ -167,7 +167,9 @@ def _of_another(liar: Liar, asked: wire.MessageHeader, given: PledgedNonces) -> 
             replace(given.commitments, pairs=(*given.commitments.pairs, liar.points())),
         )
     )
-    pledge = Pledge(commitments.session, commitments.signer, given.generation, nonces_digest(commitments))
+    pledge = Pledge(
+        commitments.session, commitments.signer, given.generation, pairs_digest(commitments.pairs)
+    )
     return PledgedNonces(commitments, given.generation, liar.pledged(pledge).signature)
 
 

@@ -28,7 +28,7 @@ from blockful_py.committee.pledges import (
     SignedAttestation,
     SignedPledge,
     attestation_digest,
-    nonces_digest,
+    pairs_digest,
 )
 from blockful_py.committee.proposals import (
     PublicationProposal,
@@ -49,6 +49,7 @@ from blockful_py.errors import (
 from blockful_py.ledger.leaves import archive_leaves, redaction_leaves
 from blockful_py.ledger.signed import Executor, digest_of
 from blockful_py.types import Certificate, Position
+from tests.colluders import summed
 from tests.fuzzing.byzantine_world import (
     HOUR,
     MESSAGES,
@@ -191,7 +192,7 @@ class Schemer:
                 if index in self._allies:
                     own[index] = ThresholdSigner(world.shares[index - 1], self.rng.randbytes)
                     given = own[index].commit(identifier, len(tasks))
-                    pledge = Pledge(identifier, index, self._next(), nonces_digest(given))
+                    pledge = Pledge(identifier, index, self._next(), pairs_digest(given.pairs))
                     signed = self._allies[index].sign(eip712.digest(VOTING, pledge))
                     pledged[index] = PledgedNonces(given, pledge.generation, signed)
             known = [pledged[index] for index in signers]
@@ -199,10 +200,14 @@ class Schemer:
                 return ()
             shown = tuple(each for each in known if each)
             pledges = [each.pledge for each in shown]
-            digest = attestation_digest(VOTING, identifier, pledges)
-            attested = self._attested(digest, RemoteMember.attest, session, pledges)
-            nonces = AttestedNonces(session, shown, self._fewer(attested))
             commitments = [each.commitments for each in shown]
+            sums = summed(shown)
+            if self.rng.random() < 0.3:
+                sums = tuple((e, d) for d, e in sums)  # signers cannot tell, and need not
+            given_out = [each.pledge for each in pledges]
+            digest = attestation_digest(VOTING, identifier, given_out, pairs_digest(sums))
+            attested = self._attested(digest, RemoteMember.attest, session, pledges, pairs_digest(sums))
+            nonces = AttestedNonces(session, tuple(given_out), sums, self._fewer(attested))
             shares: list[SignatureShares | None] = []
             for index in signers:
                 if index in own:

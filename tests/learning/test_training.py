@@ -92,7 +92,7 @@ def test_a_compiled_network_learns_the_same(
     cnn: Architecture, initial: Weights, digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = partial(compiled, backend="aot_eager")  # all but the C++ compiler, which takes a minute
-    monkeypatch.setattr("blockful_py.learning.training.compiled", quick)
+    monkeypatch.setattr("blockful_py.learning.gradient_steps.compiled", quick)
     some = digits.train.at(torch.arange(64))
     plain = flatten(train(cnn, initial, some, SHORT, generator(0)))
     found = train(cnn, initial, some, replace(SHORT, compiled=True), generator(0))

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from blockful_py.committee import codec, wire
-from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces
+from blockful_py.committee.pledges import AttestedNonces, CollisionSession, PledgedNonces, pairs_digest
 from blockful_py.committee.proposals import RedactionDraft
 from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.kinds import MessageKind
@@ -28,11 +29,16 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
 from blockful_py.record.model_node import Request, parse_node
 from blockful_py.record.proofs.anchors import Anchors
-from tests.colluders import attested_by, session_for
+from tests.colluders import attested_by, session_for, summed
 from tests.federations import AFFECTED, transactions
 from tests.limits import ANY_SIZE
 from tests.member.conftest import Crew, row_of_each_start
 from tests.member.processes import WORDS
+
+
+def shown(session: CollisionSession, pledged: Sequence[PledgedNonces]) -> AttestedNonces:
+    """Nonces that nobody attests."""
+    return AttestedNonces(session, tuple(each.pledge.pledge for each in pledged), summed(pledged), ())
 
 
 class Seized:
@@ -158,9 +164,9 @@ def test_other_nonces_than_their_signer_signed_are_refused(seized: Seized) -> No
     pledged[1] = replace(pledged[1], commitments=replace(given, pairs=given.pairs[::-1]))
     for member in seized.members:
         with pytest.raises(CheaterError, match=r"the pledge from member\(s\) 2 "):
-            member.attest(session, [each.pledge for each in pledged])
+            member.attest(session, [each.pledge for each in pledged], pairs_digest(summed(pledged)))
     with pytest.raises(RefusedError, match="0 members attest these nonces, 3 are needed"):
-        seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
+        seized.members[0].sign(seized.draft, shown(session, pledged))
 
 
 def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
@@ -168,25 +174,25 @@ def test_nonces_of_another_session_are_refused(seized: Seized) -> None:
     here, there = seized.pledged(seized.session(3)), seized.pledged(seized.session(4))
     mixed = (here[0], there[1], here[2])
     with pytest.raises(RefusedError, match="not by enough signers of this session"):
-        seized.members[3].attest(seized.session(3), [each.pledge for each in mixed])
+        seized.members[3].attest(seized.session(3), [each.pledge for each in mixed], bytes(32))
     with pytest.raises(RefusedError, match="not by enough signers of this session"):
-        seized.members[0].sign(seized.draft, AttestedNonces(seized.session(3), mixed, ()))
+        seized.members[0].sign(seized.draft, shown(seized.session(3), mixed))
 
 
 def test_fewer_than_t_signers_are_refused(seized: Seized) -> None:
     session = session_for(seized.draft, (1, 2), bytes([8]) * 32, seized.signer.address)
     pledged = [member.commit(seized.draft, session) for member in seized.members[:2]]
     with pytest.raises(RefusedError, match="not by enough signers"):
-        seized.members[0].sign(seized.draft, AttestedNonces(session, tuple(pledged), ()))
+        seized.members[0].sign(seized.draft, shown(session, pledged))
 
 
 def test_the_session_of_another_leader_is_refused(seized: Seized) -> None:
     """Otherwise a member could use up the sessions of every leader."""
     session = seized.session(9, leader=seized.clients[3].address)
-    nonces = AttestedNonces(session, (), ())
+    nonces = AttestedNonces(session, (), (), ())
     for ask in (
         lambda: seized.members[0].commit(seized.draft, session),
-        lambda: seized.members[0].attest(session, []),
+        lambda: seized.members[0].attest(session, [], bytes(32)),
         lambda: seized.members[0].sign(seized.draft, nonces),
     ):
         with pytest.raises(RefusedError, match="another leader's"):

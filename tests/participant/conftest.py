@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from blockful_py.chain.committee import CommitteeContract
 from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.committee.service.folder import keys_in
+from blockful_py.errors import QuorumError
 from blockful_py.forget import Forget
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.candidacy import Candidate, fund
@@ -27,6 +28,7 @@ from blockful_py.participant.auditors_turns import AuditorsTurns
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.pipeline.coordination import rotation
+from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee
 from blockful_py.pipeline.founding import create, found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.accounts import provide
@@ -83,6 +85,7 @@ class Machines:
     members: list[MemberProcess]
     participants: dict[str, Participant]
     contracts: Contracts
+    founder: ReaderKeys
 
     @property
     def file(self) -> Path:
@@ -155,6 +158,18 @@ def follows(member: MemberProcess, digest: str) -> bool:
     return party is not None and party.federation == digest
 
 
+@contextmanager
+def breaking_off() -> Iterator[None]:
+    """A founding within the block ends after its election."""
+
+    def push(*_: object) -> None:
+        raise QuorumError("no member is there")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RemoteCommittee, "push", push)
+        yield
+
+
 @pytest.fixture(scope="module")
 def machines(
     chains: Nodes, rules: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory
@@ -182,6 +197,8 @@ def machines(
             Candidate(CommitteeContract(committee.node, committee.address, sender), keys).join(ETHER)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rotation, "a_second", lambda election: time.sleep(0.1))
+            with breaking_off(), pytest.raises(QuorumError, match="no member is there"):
+                found(folder / "founder", nodes, founder.account_secret, None, None)
             found(folder / "founder", nodes, founder.account_secret, None, None)
         file = (folder / "founder" / FILE).read_bytes()
         digest = uri_of(file).digest.hex()
@@ -197,4 +214,4 @@ def machines(
             join(party, keys_of, file, str(path), own, SEED, "cpu")
             participants[name] = Participant(party, keys_of, own)
         opened = open_contracts(nodes, folder / "founder" / "deployments")
-        yield Machines(folder, settings, processes, participants, opened)
+        yield Machines(folder, settings, processes, participants, opened, founder)

@@ -36,10 +36,12 @@ from blockful_py.participant.monitoring import ParticipantMetrics
 from blockful_py.participant.serving import FIRST_PAUSE, LOOK_SECONDS, NextWork, ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.founding import found
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
+from blockful_py.record.federation_file import uri_of
 from blockful_py.storage.interface import FileStore
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri
@@ -48,7 +50,7 @@ from tests.cli.commands import begin, end
 from tests.federations import GRAPH, promised, small
 from tests.limits import ANY_SIZE
 from tests.member.leaders import until
-from tests.participant.conftest import Machines, Participant
+from tests.participant.conftest import Machines, Participant, nodes_for
 
 PARALLEL = ("s", "x", "y")
 SEQUENTIAL = ("t", "y")
@@ -357,3 +359,17 @@ def test_a_participant_that_serves_shows_its_metrics_and_its_health(published: M
     outcome = end(process, signal.SIGTERM)
     assert outcome.status == 0
     assert all("message" in json.loads(line) for line in outcome.err.splitlines())
+
+
+def test_a_founding_that_breaks_off_after_its_election_is_repeated_without_another(
+    machines: Machines, chains: Nodes
+) -> None:
+    """Another could be held only once the epoch in force has had its least length, a day by default.
+
+    The founding of `machines` breaks off.
+    """
+    drawn = machines.contracts.elected.election().draw
+    assert machines.contracts.participants.file_digest() == uri_of(machines.file.read_bytes()).digest
+    with nodes_for(chains, machines.founder.account_secret) as nodes:
+        assert found(machines.folder / "founder", nodes, machines.founder.account_secret, None, None) == 1
+    assert machines.contracts.elected.election().draw == drawn

@@ -256,6 +256,23 @@ def test_samples_are_forgotten_by_waves_in_replayed_parts(published: Machines) -
     assert said.kind.startswith("Exact given the graph, replayed: an auditor, drawn")
 
 
+def test_a_start_is_replayed_where_members_pass_the_rest_on(published: Machines) -> None:
+    with published.participants["x"].run() as party:
+        forget = Forget.of_classes([6])
+        number = party.request(("x",), forget, Paradigm.PARALLEL, "gradient_ascent")
+    with at_work(published) as told:
+        node = published.take("x", number)
+    assert node.spot_check is not None and node.spot_check.replay is not None
+    assert [word.outcome for word in told] == [ReplayFinding.SAME]
+    with published.participants["x"].run() as party:
+        certificate = party.certificate(number, SECONDS)
+        assert party.federation.verify().passed
+    check_certificate(certificate)
+    said = shown(certificate.statement)
+    assert said.review is Checked.RECOMPUTED
+    assert "Of the starts, 1 of 1 showed" in said.kind
+
+
 def test_an_owner_that_shows_nothing_usable_reaches_no_other_auditor(published: Machines) -> None:
     """Else a forger could leave out honest auditors, until one is drawn that is not.
 

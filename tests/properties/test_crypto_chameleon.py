@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from blockful_py.crypto import chameleon, curve
 from blockful_py.crypto.curve import N, P
+from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.threshold.local import generate_key
 from blockful_py.crypto.threshold.messages import Task
@@ -16,6 +17,7 @@ from blockful_py.crypto.threshold.signing import ThresholdSigner
 from blockful_py.types import Opening
 from tests.crypto import slow_curve
 from tests.crypto.committee import collide_together
+from tests.crypto.drawn import drawn_hash
 
 SECRETS = st.integers(1, N - 1)
 DIGESTS = st.binary(min_size=32, max_size=32)
@@ -29,7 +31,7 @@ def test_a_hash_opens_to_its_message_and_to_each_collision(
 ) -> None:
     rng = SeededRng(seed)
     key = curve.multiply_base(secret)
-    h, opening = chameleon.hash_message(key, label, first, rng)
+    h, opening = chameleon.hash_message(key, label, first)
     collision = chameleon.collide(secret, label, second, h, rng)
     assert 0 < h < N
     assert chameleon.verify(key, label, first, h, opening)
@@ -55,6 +57,37 @@ def test_the_equation_of_the_design_by_the_textbook_formulas(
     assert left == slow_curve.add(slow_curve.multiply(even, c), (key.x, key.y))
 
 
+@given(SECRETS, DIGESTS, DIGESTS, st.binary())
+@settings(max_examples=30)
+def test_a_drawn_opening_is_valid_and_no_first_one(
+    secret: int, label: bytes, message: bytes, seed: bytes
+) -> None:
+    key = curve.multiply_base(secret)
+    h, opening = drawn_hash(key, label, message, SeededRng(seed))
+    assert chameleon.verify(key, label, message, h, opening)
+    assert chameleon.first_opening(key, label, message, h) is None
+
+
+@given(SECRETS, DIGESTS, DIGESTS)
+@settings(max_examples=30)
+def test_the_first_opening_by_the_textbook_formulas(secret: int, label: bytes, message: bytes) -> None:
+    key = curve.multiply_base(secret)
+    h, opening = chameleon.hash_message(key, label, message)
+    seed = keccak(chameleon.DST_FIRST + curve.key_id(key) + label + message)
+    r = int.from_bytes(seed, "big") % N
+    start = int.from_bytes(keccak(chameleon.DST_FIRST + seed), "big") // 64 * 64
+    c = chameleon.challenge(curve.key_id(key), label, message, r)
+    # P = c^-1 (sG - Y)
+    points = [slow_curve.multiply(slow_curve.G, pow(c, -1, N) * (start + i - secret) % N) for i in range(8)]
+    even = [i for i, point in enumerate(points) if point is not None and point[1] % 2 == 0]
+    if even:
+        point = points[even[0]]
+        assert point is not None
+        assert opening == Opening(point[0], start + even[0])
+        assert h == (r - chameleon.phi(point[0])) % N
+    assert chameleon.first_opening(key, label, message, h) == opening
+
+
 @given(SECRETS, DIGESTS, DIGESTS, NUMBERS, NUMBERS, NUMBERS)
 @settings(max_examples=100)
 def test_other_numbers_are_refused_without_raising(
@@ -71,7 +104,7 @@ def test_digests_cut_elsewhere_are_an_error(
 ) -> None:
     """However label and message are cut or grown, an opening holds for two digests of 32 bytes alone."""
     key = curve.multiply_base(secret)
-    h, opening = chameleon.hash_message(key, label, message, SeededRng(seed))
+    h, opening = chameleon.hash_message(key, label, message)
     whole = label + message + more
     if cut == 32 and not more:
         assert chameleon.verify(key, whole[:cut], whole[cut:], h, opening)
@@ -89,7 +122,7 @@ def test_any_t_members_open_any_batch(threshold: int, spare: int, seed: bytes, d
     chosen = sorted(data.draw(st.permutations(range(size)))[:count])
     key = shares[0].public
     rng = SeededRng(seed, "tasks")
-    hashes = [(rng(32), chameleon.hash_message(key.group_key, rng(32), rng(32), rng)[0]) for _ in range(3)]
+    hashes = [(rng(32), chameleon.hash_message(key.group_key, rng(32), rng(32))[0]) for _ in range(3)]
     tasks = [Task(label, rng(32), h) for label, h in hashes]
     openings = collide_together(key, [ThresholdSigner(shares[i]) for i in chosen], b"session", tasks)
     for task, opening in zip(tasks, openings, strict=True):

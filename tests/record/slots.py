@@ -28,12 +28,12 @@ PROGRESS, COUNTS, HEAD, ENTRIES, URIS, PROPOSAL_OF = 0, 1, 2, 3, 4, 6
 ONE_BLOCK = 1 << 64
 """Addition to the height for a block, in the slot of counts."""
 
-PARENT_HASH, HEADER_CH, HEADER_PX, HEADER_S, MERKLE_ROOT = (1 + 32 * field for field in range(5))
+PARENT_HASH, HEADER_CH, MERKLE_ROOT = (1 + 32 * field for field in range(3))
 """First byte of words of a block's code; the time follows in 8 bytes."""
-TIMESTAMP = 161
-MODELS, MODEL_SIZE = 171, 118
+TIMESTAMP = 97
+MODELS, MODEL_SIZE = 107, 54
 """First byte of the models in a block's code, and the bytes of each."""
-CH, PX, S, OWNER, END = 0, 32, 64, 96, 116
+CH, OWNER, END = 0, 32, 52
 """First byte of fields in a model's."""
 
 VERSION, EPOCH, DAG_PB, BATCH = (0, 20), (20, 20), (40, 1), (41, 23)
@@ -42,6 +42,12 @@ TX_COUNT = (40, 8)
 """The same, of a header's entry."""
 HEADER = -1
 """Index of a header's entry."""
+
+
+def created(contract: bytes, number: int) -> bytes:
+    """Address of a contract's creation: the low 20 bytes of keccak256(rlp([contract, number]))."""
+    assert number < 0x80
+    return keccak(b"\xd6\x94" + contract + bytes([number]))[12:]
 
 
 @dataclass(frozen=True)
@@ -89,9 +95,7 @@ class Slots:
         self.write_field(position.height, position.index, BATCH, batch)
 
     def _block(self, height: int) -> bytes:
-        """Address of a block's code: the low 20 bytes of keccak256(rlp([LiveChain, height]))."""
-        assert height < 0x80
-        return keccak(b"\xd6\x94" + self.live.address + bytes([height]))[12:]
+        return created(self.live.address, height)
 
     @property
     def _address(self) -> str:

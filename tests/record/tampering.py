@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockful_py.crypto import chameleon, merkle, payload
-from blockful_py.crypto.randomness import SeededRng
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.verifying import to_verify
 from blockful_py.record.ahead import verify_blocks
@@ -86,8 +85,9 @@ class World:
         return path
 
     def forge_transaction(self, name: str) -> None:
-        """Another chameleon hash with a first opening of its own, which anybody can make."""
+        """The chameleon hash of another owner, who anybody can be."""
         live, place = self.federation.contracts.live, self.places[name]
+        self.write_model(name, slots.OWNER, b"\x0f" * 20)
         current = live.transaction(place)
         references = payload.references_hash(current.references)
         content = payload.transaction_payload(current.uri, current.owner, references)
@@ -122,10 +122,9 @@ class World:
         Conspiracy.of(self.federation).collude({self.places[name]: node})
 
     def _forged(self, label: bytes, message: bytes) -> bytes:
-        """ch, px and s, 32 bytes each, made without the trapdoor."""
+        """A chameleon hash, 32 bytes, made without the trapdoor."""
         key = Conspiracy.of(self.federation).shares[0].group_key
-        h, opening = chameleon.hash_message(key, label, message, SeededRng(b"forger"))
-        return b"".join(value.to_bytes(32) for value in (h, opening.px, opening.s))
+        return chameleon.hash_message(key, label, message)[0].to_bytes(32)
 
 
 def failures(world: World) -> Found:

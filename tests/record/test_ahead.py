@@ -101,7 +101,8 @@ ALTERATIONS: dict[str, Callable[[Snapshot], Snapshot]] = {
     "a chameleon hash": lambda live: other_hash(live, Position(2, 7)),
     "two": lambda live: other_hash(other_hash(live, Position(5, 1)), Position(1, 0)),
     "an opening that a node no longer has": lambda live: replace(
-        live, models={**live.models, Position(4, 3): replace(live.models[Position(4, 3)], opening=None)}
+        live,
+        models={**live.models, Position(4, 3): replace(live.models[Position(4, 3)], version=1, opening=None)},
     ),
     "a header": lambda live: replace(
         live, headers_=[*live.headers_[:2], replace(live.headers_[2], timestamp=9), *live.headers_[3:]]
@@ -130,7 +131,7 @@ def test_failures_and_decrypted_weights_are_those_of_one_process(
 
 
 def test_headers_that_are_known_are_not_opened_there_either(live: Snapshot, store: ContentStore) -> None:
-    pruned = replace(live, headers_=[replace(each, opening=None) for each in live.headers_])
+    pruned = replace(live, headers_=[replace(each, version=1, opening=None) for each in live.headers_])
     for known, passing in ((Known({}, ()), 0), (Known({}, tuple(map(digest, pruned.headers_))), MODELS)):
         verifier = Verifier(pruned, pruned, store, known=known)
         with Ahead(verifier, store, verifier.changed()) as others:

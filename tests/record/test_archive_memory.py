@@ -7,25 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.chain.node import hexadecimal
-from blockful_py.crypto.keccak import keccak, words
 from blockful_py.errors import FormatError, RunError
 from blockful_py.record.archive_memory import recall, remember
-from tests.devnets import set_slot
+from tests.devnets import set_code
 from tests.federations import GRAPH, set_back
 from tests.record.conftest import Scene
+from tests.record.slots import created
 
-RECORDS_SLOT = 3
-"""_records of contracts/ArchiveRegistry.sol: after _progress, head, and length with _latest."""
+HEAD, RECORD, DIGEST = 17, 46, 14
+"""Bytes of contracts/lib/RecordCode.sol: before the records, of each, and of a record before its digest."""
 
 
-def _write(scene: Scene, index: int, word: int, change: int) -> None:
-    """Alters a word of a record in the contract's storage."""
+def _flip_digest(scene: Scene, index: int) -> None:
+    """Alters the digest of a record in the contract's storage."""
     archive = scene.federation.contracts.archive
-    slot = int.from_bytes(keccak(words(index, RECORDS_SLOT)), "big") + word
-    address = hexadecimal(archive.address)
-    found = int(archive.node.rpc.call("eth_getStorageAt", address, hex(slot), "latest"), 16)
-    set_slot(archive.node, archive.address, slot, found ^ change)
+    number, code = 1, archive.node.code(created(archive.address, 1))
+    while int.from_bytes(code[1:9], "big") + (len(code) - HEAD) // RECORD <= index:
+        number += 1
+        code = archive.node.code(created(archive.address, number))
+    place = HEAD + RECORD * (index - int.from_bytes(code[1:9], "big")) + DIGEST
+    altered = code[:place] + bytes([code[place] ^ 1]) + code[place + 1 :]
+    set_code(archive.node, created(archive.address, number), altered)
 
 
 def test_what_is_remembered_is_what_the_archive_begins_with(scene: Scene, tmp_path: Path) -> None:
@@ -48,7 +50,7 @@ def test_an_altered_record_is_named_by_its_index(scene: Scene, tmp_path: Path) -
     archive, path = scene.federation.contracts.archive, tmp_path / "seen.json"
     remember(path, archive)
     with set_back(scene.federation, scene.federation.nodes.archive):
-        _write(scene, 4, 1, 1 << 8)
+        _flip_digest(scene, 4)
         blind = scene.federation.audit()
         assert not blind.extends
         problems = scene.federation.audit(recall(path, archive)).problems

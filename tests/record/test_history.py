@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 import pytest
 
+from blockful_py.chain.abi import logged_records
 from blockful_py.chain.contract import Contract
 from blockful_py.chain.logs import PastEvent
 from blockful_py.pipeline.federation import Federation
 from blockful_py.record.events import PROMISES, CheckedHistory
 from blockful_py.record.history import check_promises
-from blockful_py.types import Position
+from blockful_py.types import ArchiveReason, Codec, Position, Uri
+from tests.packed_records import SIZE, packed
 from tests.record.conftest import Scene
 
 C = TypeVar("C", bound=Contract)
@@ -67,6 +69,31 @@ def changed(name: str, number: int, **arguments: Any) -> Callable[[Log], Log]:
 def without(name: str, number: int) -> Callable[[Log], Log]:
     def alter(log: Log) -> Log:
         del log[places(log, name)[number]]
+        return log
+
+    return alter
+
+
+def other_record(**fields: Any) -> Callable[[Log], Log]:
+    """The first archived record with other fields."""
+
+    def alter(log: Log) -> Log:
+        arguments = log[places(log, "Archived")[0]].arguments
+        first = packed(replace(logged_records(arguments)[0].record, **fields))
+        return changed("Archived", 0, records=first + arguments["records"][SIZE:])(log)
+
+    return alter
+
+
+def counted(number: int, done: int, chunks: int, certified: bool = True) -> Callable[[Log], Log]:
+    """The archive's decision of this number as one of several chunks, with or without its certificate."""
+
+    def alter(log: Log) -> Log:
+        place = places(log, "RecordsCertified")[number]
+        proposal = log[place].arguments["proposal"]
+        arguments = {"proposal": proposal, "done": done, "chunks": chunks}
+        executed = replace(log[place], name="ChunkExecuted", arguments=arguments)
+        log[place : place + 1] = [executed, log[place]] if certified else [executed]
         return log
 
     return alter
@@ -158,26 +185,36 @@ LIVE = {
 ARCHIVE = {
     "a published model without a record": (without("Archived", 0), ("archived", "model at 1:0")),
     "a replaced model without a record": (without("Archived", -1), ("archived", "model at 4:0")),
-    "a record with another CID": (changed("Archived", 0, digest=OTHER), ("archived", "model at 1:0")),
-    "a record for another reason": (changed("Archived", 0, reason=1), ("archived", "model at 1:0")),
-    "a record of no model": (
-        changed("Archived", 0, position=Position(9, 0).packed),
-        ("archived", "model at 9:0"),
+    "a record with another CID": (
+        other_record(uri=Uri(OTHER, Codec.RAW)),
+        ("archived", "model at 1:0"),
     ),
+    "a record for another reason": (
+        other_record(reason=ArchiveReason.SUPERSEDED),
+        ("archived", "model at 1:0"),
+    ),
+    "a record of no model": (other_record(position=Position(9, 0)), ("archived", "model at 9:0")),
     "a record twice": (again("Archived", 0), ("chain", "model at 1:0")),
-    "a record that does not continue the one before": (
+    "records that do not continue the ones before": (
         changed("Archived", 0, timestamp=1),
         ("chain", "the archive"),
     ),
+    "a head in between that is not the records'": (
+        changed("Archived", 0, head=OTHER),
+        ("chain", "the archive"),
+    ),
     "a head that is not the logged one": (changed("Archived", -1, head=OTHER), ("chain", "the archive")),
-    "records that are not told": (cut("ChunkExecuted", -1), ("chain", "the archive")),
-    "a chunk twice": (again("ChunkExecuted", 0), ("once", "decision ")),
-    "a chunk that was left out": (changed("ChunkExecuted", 0, done=2, chunks=2), ("once", "decision ")),
-    "records before any decision": (without("ChunkExecuted", 0), ("once", "the archive")),
-    "records without a certificate": (without("RecordsCertified", 0), ("certified", "model at 1:0")),
+    "records that are not told": (cut("RecordsCertified", -1), ("chain", "the archive")),
+    "a decision twice": (again("RecordsCertified", 0), ("once", "decision ")),
+    "a chunk that was left out": (counted(0, done=2, chunks=2), ("once", "decision ")),
+    "records before any decision": (without("RecordsCertified", 0), ("once", "the archive")),
+    "records without a certificate": (
+        counted(0, done=1, chunks=1, certified=False),
+        ("certified", "model at 1:0"),
+    ),
     "a certificate of another decision": (certificate(proposal=OTHER), ("certified", "block 1")),
     "a certificate of other content": (certificate(contentHash=OTHER), ("certified", "block 1")),
-    "an archive part that is not whole": (changed("ChunkExecuted", 0, chunks=2), ("certified", "block 1")),
+    "an archive part that is not whole": (counted(0, done=1, chunks=2), ("certified", "block 1")),
 }
 
 

@@ -55,10 +55,10 @@ RECORD = {
         {"x": "opening"},
     ),
     "codec": (lambda w: w.set_model("x", slots.DAG_PB, 1), {"x": "content"}),
-    "x of the opening": (lambda w: w.flip_model("z", slots.PX), {"z": "opening"}),
-    "s of the opening": (lambda w: w.flip_model("z", slots.S), {"z": "opening"}),
-    "an opening of zeros": (lambda w: w.write_model("z", slots.S, bytes(32)), {"z": "opening"}),
-    "an opening beyond the order": (lambda w: w.write_model("z", slots.PX, b"\xff" * 32), {"z": "opening"}),
+    "a chameleon hash beyond the order": (
+        lambda w: w.write_model("z", slots.CH, b"\xff" * 32),
+        {"z": "opening", "s": "merkle", "t": "merkle"},
+    ),
     "version back": (lambda w: w.set_model("x", slots.VERSION, 0), {"x": "opening"}),
     "version ahead": (lambda w: w.set_model("z", slots.VERSION, 1), {"z": "opening"}),
     "owner": (lambda w: w.write_model("x", slots.OWNER, bytes(20)), {"x": "opening"}),
@@ -95,10 +95,6 @@ RECORD = {
     "chameleon hash of a header": (
         lambda w: w.flip_header("s", slots.HEADER_CH),
         dict.fromkeys(BLOCK_OF_S, "header") | dict.fromkeys(ABOVE_S, "link"),
-    ),
-    "opening of a header": (
-        lambda w: w.flip_header("a", slots.HEADER_S),
-        dict.fromkeys(BELOW_S, "header"),
     ),
     "version of a header": (
         lambda w: w.set_header("s", slots.VERSION, 2),

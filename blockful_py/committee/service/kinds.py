@@ -133,7 +133,7 @@ _EMPTY = Limits(16)
 _DRAFT = Limits(16 * KIB, model=3 * KIB // 2)
 """A target with its header and archive record has about 900 bytes."""
 _NONCES = replace(_DRAFT, growth=1)
-"""A relayed pair of nonces has 320 bytes."""
+"""A pair of nonces, or of their sums, has 320 bytes; a model has two with its header."""
 _RELAY = Limits(4 * KIB, member=2 * KIB, growth=1)
 """Relays a short answer of each member, with its line of at most 1,024 bytes."""
 _BROAD_RELAY = replace(_RELAY, square=512)
@@ -219,7 +219,7 @@ class MessageKind(Enum):
         messages.AttestRequest,
         Vote,
         Limits(4 * KIB, member=KIB),
-        _in_seat(lambda member, body: Vote(member.attest(body.session, body.pledges))),
+        _in_seat(lambda member, body: Vote(member.attest(body.session, body.pledges, body.nonces))),
         subject=lambda body: _of_body(body.session),
         session=lambda body: body.session,
         by_leader=True,
@@ -229,7 +229,7 @@ class MessageKind(Enum):
         "sign",
         messages.SignRequest,
         SignatureShares,
-        replace(_NONCES, member=2 * KIB, pair=400),
+        replace(_NONCES, model=5 * KIB // 2, member=2 * KIB),
         _in_seat(lambda member, body: member.sign(body.draft, body.nonces)),
         subject=_of_draft,
         session=lambda body: body.nonces.session,

@@ -17,8 +17,8 @@ RETRY_SECONDS = 1
 """Wait before asking a busy member again."""
 MAX_NAMES = 4096
 """Maximum names of blocks in one question."""
-MAX_BODY = 96 * MIB
-"""Maximum bytes of any body; relayed nonces of 2,000 collisions by a hundred signers have 65 MiB."""
+MAX_BODY = 48 * MIB
+"""Maximum bytes of any body; the shares of a key generation among 256 members have up to 33 MiB."""
 REFUSAL = 32 * KIB
 """Maximum bytes of a refusal's body: a reason of 2,000 escaped characters, and indices of members."""
 

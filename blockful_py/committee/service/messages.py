@@ -39,10 +39,11 @@ class CommitRequest:
 
 @dataclass(frozen=True, slots=True)
 class AttestRequest:
-    """Round 3 of a redaction: asks for an attestation of the signers' pledges."""
+    """Round 3 of a redaction: asks for an attestation of the signers' pledges, and of their nonces' sums."""
 
     session: CollisionSession
     pledges: tuple[SignedPledge, ...]
+    nonces: Bytes32
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ class RemoteMember:
     def commit(self, draft: RedactionDraft, session: CollisionSession) -> PledgedNonces:
         return self._ask(MessageKind.COMMIT, CommitRequest(draft, session))
 
-    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge]) -> bytes:
-        return self._ask(MessageKind.ATTEST, AttestRequest(session, tuple(pledges))).vote
+    def attest(self, session: CollisionSession, pledges: Sequence[SignedPledge], nonces: Bytes32) -> bytes:
+        return self._ask(MessageKind.ATTEST, AttestRequest(session, tuple(pledges), nonces)).vote
 
     def sign(self, draft: RedactionDraft, nonces: AttestedNonces) -> SignatureShares:
         return self._ask(MessageKind.SIGN, SignRequest(draft, nonces))

@@ -133,16 +133,26 @@ def dealt(
     """
     proof, shares = rules.deal(holder.index, numbers, holder.rng) if numbers is not None else (None, {})
     got = yield Sent(proof, shares)
+    _require_kind({each: got.public[each] for each in dealers}, DealingProof, "the proof of shares dealt")
     proofs: dict[int, DealingProof] = {each: got.public[each] for each in dealers}
-    mine: dict[int, DealtShares] = {each: got.private[each] for each in dealers if each in got.private}
+    mine: dict[int, DealtShares] = {
+        each: got.private[each] for each in dealers if isinstance(got.private.get(each), DealtShares)
+    }
     told = yield Sent(rules.complaints(holder.index, proofs, mine))
+    _require_kind(told.public, tuple, "complaints of shares dealt")
     complaints: Mapping[int, tuple[int, ...]] = told.public
     if any(complaints.values()):
         accusers = [member for member, accused in complaints.items() if holder.index in accused]
         heard = yield Sent({member: shares[member] for member in accusers if member in shares})
+        _require_kind({each: heard.public[each] for each in dealers}, Mapping, "the shares dealt")
         rules.settle(proofs, complaints, heard.public)
         mine |= {each: heard.public[each][holder.index] for each in complaints[holder.index]}
     return proofs, {each: mine[each] for each in dealers}
+
+
+def _require_kind(messages: Mapping[int, Any], kind: type, what: str) -> None:
+    if wrong := [member for member, each in messages.items() if not isinstance(each, kind)]:
+        raise CheaterError(wrong, what)
 
 
 def open_sums(holder: Shareholder, share: Array, degree: int) -> Protocol[Array]:

@@ -57,7 +57,7 @@ class ThresholdSigner:
         self._share = share
         self._public = share.public
         self._rng = rng
-        self.nonces = NonceStore[bytes](SESSIONS)
+        self.nonces = NonceStore[tuple[bytes, int]](SESSIONS)
 
     @property
     def index(self) -> int:
@@ -77,13 +77,19 @@ class ThresholdSigner:
             raise ValueError(f"a batch has one message or more, not {count}")
         context = keccak(generation.to_bytes(32, "big") + session)
         pairs = draw(self._share.secret, context, count, self._rng)
-        self.nonces.put(leader, session, pairs)
+        self.nonces.put(leader, (session, generation), pairs)
         return NonceCommitments(self.index, session, tuple(map(commitment, pairs)))
 
     def sign(
-        self, tasks: Sequence[Task], nonces: AggregatedNonces, leader: Address = OWN_PROCESS
+        self,
+        tasks: Sequence[Task],
+        nonces: AggregatedNonces,
+        leader: Address = OWN_PROCESS,
+        generation: int = 0,
     ) -> SignatureShares:
         """Round 2: the signer's share of every collision; its nonces are deleted before it answers.
+
+        `nonces` need not be the sums of the signers' nonces: wrong sums only give a wrong opening.
 
         Raises QuorumError for fewer than t signers, NonceReuseError if the session's nonces are used or were
         never made, CryptoError for a batch that is not the one committed to.
@@ -91,7 +97,9 @@ class ThresholdSigner:
         _check_signers(self._public, nonces.signers)
         if self.index not in nonces.signers:
             raise CryptoError(f"signer {self.index} is not among the signers {list(nonces.signers)}.")
-        pairs = self.nonces.take(leader, nonces.session)
+        if not all(curve.on_curve(point) for pair in nonces.pairs for point in pair):
+            raise CryptoError("a sum of nonces is no point of the curve.")
+        pairs = self.nonces.take(leader, (nonces.session, generation))
         if not len(tasks) == len(nonces.pairs) == len(pairs):
             raise CryptoError(
                 f"committed to {len(pairs)} messages, asked for {len(tasks)} with {len(nonces.pairs)} nonce "

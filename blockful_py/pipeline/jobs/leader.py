@@ -28,7 +28,6 @@ from blockful_py.pipeline.run.contracts import Contracts, appointed_committee, k
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.identities import LEADER_KEY, Identities, leader_key
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.types import Rng
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,15 +114,8 @@ class Leader:
             coordinator.group_key,
             self._contracts.committee.current_epoch(),
             settings.chain.chunk_models,
-            self._opening_rng,
         )
         return CommitteeSession(coordinator, proposer)
-
-    def _opening_rng(self, height: int) -> Rng:
-        """The random generator of a block's openings."""
-        if self._identities is None:
-            return system_rng
-        return self._identities.rng("openings", self._contracts.live.address, height)
 
     def keyring(self) -> CommitteeKeyring:
         """The members' keyring."""

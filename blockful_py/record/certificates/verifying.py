@@ -12,9 +12,10 @@ from blockful_py.ledger.protocols import LiveReader
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.chain_view import Rosters
-from blockful_py.record.checks import ContractId, require
+from blockful_py.record.checks import require
 from blockful_py.record.fields import octets
 from blockful_py.record.model_node import Request
+from blockful_py.record.openings import ContractId
 from blockful_py.record.proofs.anchors import (
     Anchors,
     ArchiveSource,

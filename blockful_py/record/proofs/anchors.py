@@ -14,8 +14,9 @@ from typing import Protocol
 
 from blockful_py.errors import ContractError, VerificationError
 from blockful_py.ledger.protocols import LiveReader
-from blockful_py.record.checks import ContractId, require
+from blockful_py.record.checks import require
 from blockful_py.record.fields import octets
+from blockful_py.record.openings import ContractId
 from blockful_py.record.proofs.checking import CheckedRecord
 from blockful_py.record.proofs.record import ArchiveHistory
 from blockful_py.types import Bytes32, StoredArchiveRecord

@@ -11,6 +11,7 @@ from blockful_py.ledger.protocols import LiveLedger, Store
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.fields import of_octets
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
+from blockful_py.record.openings import opened_header, opened_model
 from blockful_py.record.proofs.anchors import ArchiveSource
 from blockful_py.record.proofs.record import (
     Archived,
@@ -21,7 +22,7 @@ from blockful_py.record.proofs.record import (
     Model,
     Transaction,
 )
-from blockful_py.types import Bytes32, ModelTransaction, Position
+from blockful_py.types import Bytes32, Header, ModelTransaction, Position
 
 
 def export_record(
@@ -63,7 +64,7 @@ def export_record(
             f"the checkpoint is block {first - 1}, and headers from {lowest} on are needed: "
             "give an earlier block, or none."
         )
-    headers = [view.header(height) for height in range(first, live.height() + 1)]
+    headers = [_opened(view, height) for height in range(first, live.height() + 1)]
     epochs = {header.epoch for header in headers}
     epochs |= {transaction.epoch for transaction in (*models.values(), *others.values())}
     return LiveRecord(
@@ -92,10 +93,16 @@ def export_history(archive: ArchiveSource) -> ArchiveHistory:
     )
 
 
+def _opened(view: ChainView, height: int) -> Header:
+    header = view.header(height)
+    return opened_header(view.live, view.key(header.epoch), header)
+
+
 def _with_path(view: ChainView, transaction: ModelTransaction) -> Transaction:
     block = view.block(transaction.position.height)
     leaves = [payload.block_leaf(each.position, each.ch) for each in block]
-    return Transaction.of(transaction, merkle.proof(leaves, transaction.position.index))
+    opened = opened_model(view.live, view.key(transaction.epoch), transaction)
+    return Transaction.of(opened, merkle.proof(leaves, transaction.position.index))
 
 
 def _all_references(view: ChainView, store: Store, position: Position) -> tuple[Position, ...]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,6 +80,7 @@ def simulate(
     from blockful_lab.simulation.constants import Constants
     from blockful_lab.simulation.settings import SimulationSettings
     from blockful_lab.simulation.summary import simulate_seeds
+    from blockful_lab.simulation.validation import MEASURED
 
     if repeats < 1 or seed < 0:
         raise SettingsError(f"--repeats is 1 or more and --seed 0 or more, not {repeats} and {seed}.")
@@ -92,7 +94,7 @@ def simulate(
     out = Output(as_json, quiet)
     with out.stage("simulate", settings.models * repeats) as advance:
         summary = simulate_seeds(settings, Constants.load(constants), range(seed, seed + repeats), advance)
-    out.result(summary.document())
+    out.result({**summary.document(), "measured_errors": [asdict(each) for each in MEASURED]})
     for text in _lines(summary):
         out.say(text)
 
@@ -100,6 +102,7 @@ def simulate(
 def _lines(summary: SimulationSummary) -> list[str]:
     figures, settings = summary.figures, summary.settings
     units = {"seconds": "s", "throughput": "requests/s", "stale blocks": ""}
+    from blockful_lab.simulation.validation import MEASURED
     from blockful_py.crypto.roster import MAX_MEMBERS
 
     lines = [
@@ -111,4 +114,8 @@ def _lines(summary: SimulationSummary) -> list[str]:
         lines.append(f"{name:28} {figure} {unit}".rstrip())
     if settings.members > MAX_MEMBERS:
         lines.append(f"The contracts allow at most {MAX_MEMBERS} members: more are simulated only.")
-    return lines
+    return [
+        *lines,
+        *(f"measured error: {each}" for each in MEASURED),
+        "Members on separate machines were not validated.",
+    ]

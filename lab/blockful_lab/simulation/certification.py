@@ -11,8 +11,8 @@ from blockful_lab.simulation.pool import DrawPool
 from blockful_lab.simulation.rounds import Question, round_seconds
 from blockful_py.settings.committee import quorum_of
 
-PAIR, SHARE, OPENING, VOTE = 66, 32, 64, 65
-"""Bytes of a commitment to two nonces, a share, an opening, a signature."""
+PAIR, SHARE, OPENING, VOTE, PLEDGE = 66, 32, 64, 65, 76
+"""Bytes of a commitment to two nonces, a share, an opening, a signature, a pledge without its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class SimulatedCommittee:
 
     def collision_seconds(self) -> float:
         """Processor seconds of a signer for one collision."""
-        at, signers = self._constants.at, self.quorum
-        return at("collision.draw") + at("collision.sum", signers) + at("collision.sign")
+        at = self._constants.at
+        return at("collision.draw") + at("collision.sign")
 
     def consensus_seconds(self) -> float:
         """Processor seconds of a member for a certificate, besides its work for each model."""
@@ -84,8 +84,8 @@ class SimulatedCommittee:
                 leader=at("signature.verify"),
             ),
             "shares": Question(
-                quorum, quorum, hashes * quorum * PAIR + quorum * VOTE, hashes * SHARE,
-                work=at("session.accept", members) + sums + hashes * at("collision.sign"),
+                quorum, quorum, hashes * PAIR + quorum * (PLEDGE + VOTE), hashes * SHARE,
+                work=at("session.accept", members) + hashes * at("collision.sign"),
             ),
             "votes": Question(
                 members, quorum, hashes * OPENING, 2 * VOTE, work=hashes * at("opening.verify"),

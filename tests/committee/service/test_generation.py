@@ -29,7 +29,7 @@ from tests.crypto.committee import collide_together
 def opens(generated: Generated, shares: Sequence[KeyShare]) -> bool:
     """Whether t of the shares make a collision under the key."""
     key = generated.key
-    h, _ = chameleon.hash_message(key.group_key, bytes(32), bytes(32), SeededRng(b"h"))
+    h, _ = chameleon.hash_message(key.group_key, bytes(32), bytes(32))
     task = Task(bytes(32), bytes([1]) * 32, h)
     signers = [ThresholdSigner(share) for share in shares[: key.threshold]]
     (opening,) = collide_together(key, signers, b"session", [task])

@@ -15,7 +15,6 @@ from blockful_py.committee.pledges import (
     AttestedNonces,
     CollisionSession,
     Pledge,
-    PledgedNonces,
     SignedAttestation,
     SignedPledge,
 )
@@ -160,7 +159,7 @@ QUESTIONS: dict[MessageKind, Callable[[], Any]] = {
     MessageKind.ACKNOWLEDGEMENT: lambda: Acknowledgement(LATE, WIDE, ADDRESS),
     MessageKind.ATTEST_COSIGNING: cosigning,
     MessageKind.COSIGN: cosigning,
-    MessageKind.ATTEST: lambda: AttestRequest(SESSION, (SIGNED,) * MEMBERS),
+    MessageKind.ATTEST: lambda: AttestRequest(SESSION, (SIGNED,) * MEMBERS, WORD),
     MessageKind.ERASURE: lambda: ErasureRequest(bytes(MODELS * 1500)),
     MessageKind.WITNESS: lambda: CastVotes((CastVote(MEMBERS, WORD, bytes(64)),) * MEMBERS),
     MessageKind.APPROVE: draft,
@@ -180,9 +179,9 @@ def signing() -> SignRequest:
     """A batch of 2,000 collisions, including headers, by a hundred signers."""
     half = draft()
     whole = RedactionDraft(half.proposal, half.epoch, half.chunks[: CHUNKS // 2], half.archive)
-    commitments = NonceCommitments(MEMBERS, WORD, ((POINT, POINT),) * MODELS)
-    pledged = PledgedNonces(commitments, LATE, bytes(64))
-    return SignRequest(whole, AttestedNonces(SESSION, (pledged,) * MEMBERS, (ATTESTED,) * MEMBERS))
+    sums = ((POINT, POINT),) * MODELS
+    pledges = (SIGNED.pledge,) * MEMBERS
+    return SignRequest(whole, AttestedNonces(SESSION, pledges, sums, (ATTESTED,) * MEMBERS))
 
 
 @pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.label)

@@ -14,10 +14,11 @@ contract ArchiveRegistryInvariants is Invariants {
 
     function setUp() external {
         _archive = new ArchiveHistories();
-        bytes4[] memory actions = new bytes4[](3);
+        bytes4[] memory actions = new bytes4[](4);
         actions[0] = ArchiveHistories.archiveSome.selector;
         actions[1] = ArchiveHistories.archiveBadly.selector;
         actions[2] = ArchiveHistories.advance.selector;
+        actions[3] = ArchiveHistories.archiveInChunks.selector;
         explore(address(_archive), actions);
     }
 
@@ -28,8 +29,9 @@ contract ArchiveRegistryInvariants is Invariants {
     function test_histories_are_not_tame() external {
         play(100);
         _archive.check();
-        bytes32[10] memory outcomes = [
+        bytes32[11] memory outcomes = [
             bytes32("archive"),
+            "chunks",
             "epoch",
             IArchiveRegistry.NothingToArchive.selector,
             IArchiveRegistry.UnknownReason.selector,

@@ -2,6 +2,7 @@
 pragma solidity 0.8.30;
 
 import {IArchiveRegistry, Record, StoredRecord} from "../../../contracts/interfaces/IArchiveRegistry.sol";
+import {ICertified} from "../../../contracts/interfaces/ICertified.sol";
 import {Action} from "../../../contracts/interfaces/IQuorum.sol";
 import {Curve, Point} from "./support/Curve.sol";
 import {VM} from "./support/Vm.sol";
@@ -30,8 +31,10 @@ contract ArchiveRegistryTest is World {
         bytes32 middle = _step(head, 0, _first, TIME);
         bytes32 last = _step(middle, 1, _second, TIME);
         Action memory action = certifyRecords(head, TIME, two);
-        _expectArchived(0, _first, middle);
-        _expectArchived(1, _second, last);
+        VM.expectEmit(address(archive));
+        emit IArchiveRegistry.RecordsCertified(action.certificate.proposal, action.certificate);
+        VM.expectEmit(address(archive));
+        emit IArchiveRegistry.Archived(0, TIME, last, bytes.concat(_packed(_first), _packed(_second)));
         archive.append(head, TIME, two, action);
         VM.assertEq(archive.head(), last);
         archiveRecords(last, TIME, _one(_third));
@@ -76,6 +79,82 @@ contract ArchiveRegistryTest is World {
             _one(_second),
             abi.encodeWithSelector(IArchiveRegistry.HeadMismatch.selector, start, archive.head())
         );
+    }
+
+    /// @notice Records of transactions of different sizes, from every start and of every length.
+    function test_records_are_found_where_they_lie() external {
+        uint64[6] memory sizes = [uint64(1), 3, 1, 7, 2, 1];
+        StoredRecord[] memory all = new StoredRecord[](15);
+        uint64 filled = 0;
+        for (uint64 i = 0; i < sizes.length; ++i) {
+            Record[] memory records = new Record[](sizes[i]);
+            for (uint64 k = 0; k < sizes[i]; ++k) {
+                records[k] = Record(~filled, uint32(filled) << 24, uint8(filled % 2), 0x70, ~bytes32(uint256(filled)));
+                all[filled++] = StoredRecord(records[k], TIME + i);
+            }
+            archiveRecords(archive.head(), TIME + i, records);
+        }
+        for (uint64 start = 0; start <= filled; ++start) {
+            for (uint64 count = 0; start + count <= filled; ++count) {
+                StoredRecord[] memory found = archive.records(start, count);
+                VM.assertEq(found.length, count);
+                for (uint64 i = 0; i < count; ++i) {
+                    VM.assertEq(abi.encode(found[i]), abi.encode(all[start + i]));
+                }
+            }
+        }
+    }
+
+    /// @notice As many records as a contract's code holds, and one more.
+    function test_a_transaction_of_too_many_records() external {
+        Record[] memory records = new Record[](534);
+        for (uint64 i = 0; i < records.length; ++i) {
+            records[i] = _first;
+        }
+        bytes32 head = archive.head();
+        _refused(head, TIME, records, abi.encodeWithSelector(IArchiveRegistry.TooManyRecords.selector, 534, 533));
+        assembly ("memory-safe") {
+            mstore(records, 533)
+        }
+        archiveRecords(head, TIME, records);
+        VM.assertEq(archive.length(), 533);
+        VM.assertEq(abi.encode(archive.records(532, 1)[0]), abi.encode(StoredRecord(_first, TIME)));
+    }
+
+    function test_too_little_gas_for_the_records() external {
+        Record[] memory records = new Record[](100);
+        for (uint64 i = 0; i < records.length; ++i) {
+            records[i] = _first;
+        }
+        bytes32 head = archive.head();
+        bytes memory call =
+            abi.encodeCall(IArchiveRegistry.append, (head, TIME, records, certifyRecords(head, TIME, records)));
+        (bool done,) = address(archive).call{gas: 900_000}(call);
+        VM.assertFalse(done);
+        VM.assertEq(archive.length(), 0);
+        (done,) = address(archive).call(call);
+        VM.assertTrue(done);
+    }
+
+    /// @notice Bits beyond a field's type, each in a certified record.
+    function test_spare_bits_of_records() external {
+        bytes32 head = archive.head();
+        for (uint256 field = 0; field < 4; ++field) {
+            bytes memory list = abi.encode(_one(_first));
+            assembly ("memory-safe") {
+                let place := add(list, add(0x60, mul(field, 0x20)))
+                mstore(place, or(mload(place), shl(64, 1)))
+            }
+            bytes memory content = bytes.concat(abi.encode(head, TIME, 0x60), _from(list, 32));
+            Action memory action = certify(address(archive), IArchiveRegistry.append.selector, keccak256(content));
+            bytes memory call = abi.encodeCall(IArchiveRegistry.append, (head, TIME, _one(_first), action));
+            for (uint256 i = 0; i < list.length - 64; ++i) {
+                call[4 + 32 * 5 + i] = list[64 + i];
+            }
+            (bool done, bytes memory answer) = address(archive).call(call);
+            VM.assertFalse(done);
+            VM.assertNotEq(bytes4(answer), ICertified.NotCertified.selector);
+        }
     }
 
     function test_nothing_to_archive() external {
@@ -156,6 +235,13 @@ contract ArchiveRegistryTest is World {
         (all[0], all[1]) = (a, b);
     }
 
+    function _from(bytes memory data, uint256 start) private pure returns (bytes memory rest) {
+        rest = new bytes(data.length - start);
+        for (uint256 i = 0; i < rest.length; ++i) {
+            rest[i] = data[start + i];
+        }
+    }
+
     function _normalize(Record memory record) private pure {
         record.reason %= 2;
         record.codec = record.codec % 2 == 0 ? 0x55 : 0x70;
@@ -166,11 +252,8 @@ contract ArchiveRegistryTest is World {
         return keccak256(bytes.concat(abi.encode(head, index), abi.encode(record), abi.encode(timestamp)));
     }
 
-    function _expectArchived(uint64 index, Record memory record, bytes32 head) private {
-        VM.expectEmit(address(archive));
-        emit IArchiveRegistry.Archived(
-            index, record.position, record.version, record.reason, record.codec, record.digest, TIME, head
-        );
+    function _packed(Record memory record) private pure returns (bytes memory) {
+        return abi.encodePacked(record.position, record.version, record.reason, record.codec, record.digest);
     }
 
     function _refused(bytes32 head, uint64 timestamp, Record[] memory records, bytes memory error_) private {

@@ -53,6 +53,36 @@ contract LibrariesTest {
         VM.assertFalse(_harness.opens(item.keyId, position, version, payload, item.h, item.px, item.s));
     }
 
+    function testFuzz_first_openings(uint256 trapdoor, uint64 position, bytes32 payload, uint256 noise) external {
+        trapdoor = 1 + trapdoor % (Curve.N - 1);
+        Point memory key = Curve.base(trapdoor);
+        bytes32 keyId = keccak256(abi.encode(key.x, key.y));
+        bytes32 label = Chameleon.label(block.chainid, address(_harness), position);
+        bytes32 message = Chameleon.message(0, payload);
+        (uint256 h, Opening memory first) = Chameleon.first(trapdoor, keyId, label, message, noise % 8);
+        VM.assertTrue(_harness.opensFirst(keyId, position, payload, h, first.px, first.s));
+        VM.assertTrue(_harness.opens(keyId, position, 0, payload, h, first.px, first.s));
+        Opening memory other = Chameleon.open(trapdoor, keyId, label, message, h, 1 + noise % (Curve.N - 1));
+        VM.assertTrue(_harness.opens(keyId, position, 0, payload, h, other.px, other.s));
+        VM.assertFalse(_harness.opensFirst(keyId, position, payload, h, other.px, other.s));
+        VM.assertFalse(_harness.opensFirst(keyId, position, ~payload, h, first.px, first.s));
+        VM.assertFalse(_harness.opensFirst(keyId, position, payload, h ^ 1, first.px, first.s));
+    }
+
+    /// @notice r is the seed's, s is not; and the other way round: (P, s) and h are chosen for the equation alone.
+    function testFuzz_half_of_a_first_opening(uint256 trapdoor, bytes32 payload, uint256 drawn) external {
+        trapdoor = 1 + trapdoor % (Curve.N - 1);
+        Point memory key = Curve.base(trapdoor);
+        bytes32 keyId = keccak256(abi.encode(key.x, key.y));
+        bytes32 label = Chameleon.label(block.chainid, address(_harness), 1);
+        for (uint256 kind = 0; kind < 2; ++kind) {
+            (uint256 h, Opening memory opening) =
+                Chameleon.halfFirst(trapdoor, keyId, label, Chameleon.message(0, payload), kind == 0, drawn);
+            VM.assertTrue(_harness.opens(keyId, 1, 0, payload, h, opening.px, opening.s));
+            VM.assertFalse(_harness.opensFirst(keyId, 1, payload, h, opening.px, opening.s));
+        }
+    }
+
     function testFuzz_verification_costs_at_most_3800_gas(uint256 trapdoor, bytes32 message, uint256 h, uint256 k)
         external
     {
@@ -110,7 +140,7 @@ contract LibrariesTest {
             references += lists[i].length;
         }
         address code = _harness.store(header, models, lists);
-        VM.assertEq(code.code.length, 171 + 118 * models.length + 8 * references);
+        VM.assertEq(code.code.length, 107 + 54 * models.length + 8 * references);
         VM.assertEq(uint8(code.code[0]), 0);
         VM.assertEq(abi.encode(_harness.headerOf(code)), abi.encode(header));
         for (uint256 i = 0; i < models.length; ++i) {

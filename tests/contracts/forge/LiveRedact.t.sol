@@ -243,7 +243,6 @@ contract LiveRedactTest is World {
         VM.assertEq(found.ch, before.ch);
         VM.assertEq(found.owner, before.owner);
         VM.assertEq(abi.encode(found.references), abi.encode(before.references));
-        VM.assertEq(abi.encode(found.firstOpening), abi.encode(before.firstOpening));
         VM.assertEq(found.uri, change.uri);
         VM.assertNotEq(found.uri, before.uri);
         VM.assertEq(found.version, 1);

@@ -2,7 +2,8 @@
 pragma solidity 0.8.30;
 
 import {BlockCode, BlockFields, ModelFields} from "../../../contracts/lib/BlockCode.sol";
-import {ChameleonHash} from "../../../contracts/lib/ChameleonHash.sol";
+import {ChameleonHash, Transcript} from "../../../contracts/lib/ChameleonHash.sol";
+import {CreatedCode} from "../../../contracts/lib/CreatedCode.sol";
 import {Entries, Entry} from "../../../contracts/lib/Entry.sol";
 import {MerkleRoot} from "../../../contracts/lib/MerkleRoot.sol";
 import {Quorum} from "../../../contracts/lib/Quorum.sol";
@@ -49,6 +50,17 @@ contract Harness {
         returns (bool)
     {
         return ChameleonHash.opens(ChameleonHash.transcript(keyId), position, version, payload, h, px, s);
+    }
+
+    /// @notice Twice with one transcript: a check leaves it as it was.
+    function opensFirst(bytes32 keyId, uint256 position, bytes32 payload, uint256 h, uint256 px, uint256 s)
+        external
+        view
+        returns (bool first)
+    {
+        Transcript prepared = ChameleonHash.transcript(keyId);
+        first = prepared.opensFirst(position, payload, h, px, s);
+        assert(first == prepared.opensFirst(position, payload, h, px, s));
     }
 
     function recover(bytes32 e, uint8 v, bytes32 r, bytes32 s) external pure returns (address) {
@@ -104,7 +116,7 @@ contract Harness {
         BlockCode.Draft memory draft = BlockCode.draft(models.length, references);
         for (uint256 i = 0; i < models.length; ++i) {
             ModelFields calldata model = models[i];
-            draft.write(i, model.ch, model.px, model.s, uint160(model.owner), lists[i]);
+            draft.write(i, model.ch, uint160(model.owner), lists[i]);
         }
         return draft.create(fields);
     }
@@ -135,6 +147,6 @@ contract Harness {
     }
 
     function locate(uint256 height) external view returns (address) {
-        return BlockCode.locate(height);
+        return CreatedCode.locate(height);
     }
 }

@@ -84,6 +84,7 @@ contract LiveChainChecks is CommitteeChecks {
         bytes32 references = keccak256(abi.encode(model.references[0]));
         bytes32 payload = keccak256(abi.encode(model.uri, model.codec, model.owner, references));
         assert(_opens(Content(place, 0, payload, model.ch), model.opening));
+        assert(_isFirst(Content(place, 0, payload, model.ch), model.opening));
     }
 
     /// @custom:halmos --array-lengths action.path=0
@@ -119,11 +120,9 @@ contract LiveChainChecks is CommitteeChecks {
     /// @return entries The slot of both entries.
     function _store(Header memory header, ModelTransaction memory model) private returns (uint256 entries) {
         address code = address(uint160(uint256(keccak256(abi.encodePacked(hex"d694", address(LIVE), uint8(1))))));
-        Opening memory opening = header.firstOpening;
-        bytes memory first = abi.encodePacked(hex"00", header.parentHash, header.ch, opening.px, opening.s);
-        first = abi.encodePacked(first, header.merkleRoot, header.timestamp, uint16(0));
-        opening = model.firstOpening;
-        bytes memory second = abi.encodePacked(model.ch, opening.px, opening.s, model.owner, uint16(1));
+        bytes memory first =
+            abi.encodePacked(hex"00", header.parentHash, header.ch, header.merkleRoot, header.timestamp, uint16(0));
+        bytes memory second = abi.encodePacked(model.ch, model.owner, uint16(1));
         VM.etch(code, bytes.concat(first, second, abi.encodePacked(uint64(model.references[0]))));
         bytes32 key = keccak256(abi.encode(uint256(PLACE), ENTRIES));
         // One model: the third field of the header's entry.
@@ -138,15 +137,33 @@ contract LiveChainChecks is CommitteeChecks {
     /// @dev sG = cP + Y, by ecrecover: the derivation is ChameleonHash.sol's.
     function _opens(Content memory content, Opening memory opening) private view returns (bool) {
         (uint256 n, bytes32 keyId) = (Curve.N, quorum.keyId());
-        bytes32 label = keccak256(abi.encode(_tag("label"), block.chainid, LIVE, content.place));
-        bytes32 message = keccak256(abi.encode(_tag("message"), content.version, content.payload));
-        uint256 r = addmod(content.ch, uint256(keccak256(abi.encode(_tag("phi"), opening.px))), n);
+        (bytes32 label, bytes32 message) = _digests(content);
+        uint256 r = _r(content, opening);
         uint256 c = uint256(keccak256(abi.encode(_tag("challenge"), keyId, label, message, r)));
         unchecked {
             bytes32 e = bytes32(n - mulmod(opening.s, opening.px, n));
             address signer = ecrecover(e, 27, bytes32(opening.px), bytes32(n - mulmod(c, opening.px, n)));
             return signer == address(uint160(uint256(keyId)));
         }
+    }
+
+    /// @dev r = seed mod n, and s is the seed's but for its last six bits.
+    function _isFirst(Content memory content, Opening memory opening) private view returns (bool) {
+        (bytes32 label, bytes32 message) = _digests(content);
+        bytes32 seed = keccak256(abi.encode(_tag("first"), quorum.keyId(), label, message));
+        uint256 s = uint256(keccak256(abi.encode(_tag("first"), seed)));
+        return _r(content, opening) == uint256(seed) % Curve.N && (s ^ opening.s) >> 6 == 0;
+    }
+
+    /// @dev r = h + phi(P) mod n
+    function _r(Content memory content, Opening memory opening) private pure returns (uint256) {
+        return addmod(content.ch, uint256(keccak256(abi.encode(_tag("phi"), opening.px))), Curve.N);
+    }
+
+    /// @dev Label and message.
+    function _digests(Content memory content) private view returns (bytes32 label, bytes32 message) {
+        label = keccak256(abi.encode(_tag("label"), block.chainid, LIVE, content.place));
+        message = keccak256(abi.encode(_tag("message"), content.version, content.payload));
     }
 
     function _tag(string memory name) private pure returns (bytes32) {

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 
 from blockful_py.crypto import chameleon, curve, merkle, payload
-from blockful_py.crypto.randomness import SeededRng
 from blockful_py.record.fields import of_octets
 from blockful_py.record.model_node import sign_statement
 from blockful_py.record.proofs.proof import Proof
@@ -18,7 +17,7 @@ from tests.record.conftest import Scene
 
 def forge(scene: Scene, key: Point, **changes: object) -> Proof:
     """A chain of one block with a model of a stranger, made without any secret of the federation."""
-    live, secret, rng = scene.federation.contracts.live, 4711, SeededRng(b"forger")
+    live, secret = scene.federation.contracts.live, 4711
     owner = curve.address(curve.multiply_base(secret))
     node = scene.federation.catalogue()["a"].node
     own = {"owner": of_octets(owner), "references": ()}
@@ -28,12 +27,12 @@ def forge(scene: Scene, key: Point, **changes: object) -> Proof:
     place = Position(1, 0)
     content = payload.transaction_payload(file_uri(text.encode()), owner, payload.references_hash(()))
     label = chameleon.label(live.chain_id, live.address, place.packed)
-    ch, opening = chameleon.hash_message(key, label, chameleon.message(0, content), rng)
+    ch, opening = chameleon.hash_message(key, label, chameleon.message(0, content))
     root = merkle.root([payload.block_leaf(place, ch)])
     genesis = payload.genesis_block_hash(live.chain_id, live.address)
     label = chameleon.label(live.chain_id, live.address, Position.of_header(1).packed)
     message = chameleon.message(0, payload.header_payload(genesis, root, 1, 1))
-    header_ch, header_opening = chameleon.hash_message(key, label, message, rng)
+    header_ch, header_opening = chameleon.hash_message(key, label, message)
     transaction = ModelTransaction(place, ch, opening, file_uri(text.encode()), 0, 1, owner, True, ())
     header = Header(1, genesis, header_ch, header_opening, 0, 1, root, 1, 1)
     record = LiveRecord(

@@ -29,17 +29,36 @@ contract ArchiveHistories is World {
         Record[] memory records = _records(number);
         _latest += uint64(number % 3);
         Action memory action = certifyRecords(_head(), _latest, records);
-        archive.append(_head(), _latest, records, action);
-        _logged += records.length + 2;
         bytes32 before = _head();
-        for (uint256 i = 0; i < records.length; ++i) {
-            bytes memory record = abi.encode(records[i]);
-            _extend(keccak256(bytes.concat(abi.encode(_head(), _stored.length), record, abi.encode(_latest))));
-            _stored.push(keccak256(abi.encode(StoredRecord(records[i], _latest))));
-        }
-        ++seen["archive"];
-        _expect(ICertified.ChunkOutOfOrder.selector);
         archive.append(before, _latest, records, action);
+        _logged += 2;
+        _extend(records);
+        ++seen["archive"];
+        _expect(IArchiveRegistry.HeadMismatch.selector);
+        archive.append(before, _latest, records, action);
+    }
+
+    /// @notice One decision in two transactions.
+    function archiveInChunks(uint256 number) external {
+        Record[][2] memory parts = [_records(number), _records(number >> 2)];
+        bytes32[2] memory heads;
+        bytes32[] memory digests = new bytes32[](2);
+        for (uint256 i = 0; i < 2; ++i) {
+            heads[i] = _head();
+            digests[i] = keccak256(abi.encode(heads[i], _latest, parts[i]));
+            _extend(parts[i]);
+        }
+        Action[] memory actions = certifyChunks(
+            address(archive), IArchiveRegistry.append.selector, digests, bytes32(fresh()), members.enough()
+        );
+        _expect(ICertified.ChunkOutOfOrder.selector);
+        archive.append(heads[1], _latest, parts[1], actions[1]);
+        archive.append(heads[0], _latest, parts[0], actions[0]);
+        _expect(ICertified.ChunkOutOfOrder.selector);
+        archive.append(heads[0], _latest, parts[0], actions[0]);
+        archive.append(heads[1], _latest, parts[1], actions[1]);
+        _logged += 5;
+        ++seen["chunks"];
     }
 
     function archiveBadly(uint256 number) external {
@@ -90,6 +109,14 @@ contract ArchiveHistories is World {
 
     function _head() private view returns (bytes32) {
         return _heads[_heads.length - 1];
+    }
+
+    function _extend(Record[] memory records) private {
+        for (uint256 i = 0; i < records.length; ++i) {
+            bytes memory record = abi.encode(records[i]);
+            _extend(keccak256(bytes.concat(abi.encode(_head(), _stored.length), record, abi.encode(_latest))));
+            _stored.push(keccak256(abi.encode(StoredRecord(records[i], _latest))));
+        }
     }
 
     /// @dev No head comes twice.

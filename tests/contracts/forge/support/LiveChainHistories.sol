@@ -191,7 +191,6 @@ contract LiveChainHistories is World {
         VM.assertEq(found.settled, !_unsettled[position]);
         bytes32 payload = payloadOf(found.uri, found.codec, found.owner, model.referencesHash);
         _checkOpening(position, found.epoch, Chameleon.message(found.version, payload), found.ch, model.opening);
-        if (found.version == 0) VM.assertEq(abi.encode(found.firstOpening), abi.encode(model.opening));
     }
 
     function _checkHeader(uint32 height, Header memory found) private {
@@ -206,7 +205,6 @@ contract LiveChainHistories is World {
         bytes32 payload = keccak256(abi.encode(found.parentHash, found.merkleRoot, found.timestamp, found.txCount));
         bytes32 message = Chameleon.message(found.version, payload);
         _checkOpening(at(height, HEADER), found.epoch, message, found.ch, known.opening);
-        if (found.version == 0) VM.assertEq(abi.encode(found.firstOpening), abi.encode(known.opening));
     }
 
     /// @dev An opening is checked when it is new.

@@ -75,8 +75,7 @@ abstract contract LiveScene is Decider {
         for (uint32 i = 0; i < references.length; ++i) {
             made.publications[i] = _publication(at(height, i), references[i]);
         }
-        made.ch = fresh() % Curve.N;
-        made.opening = _open(at(height, HEADER), Chameleon.message(0, _headerPayload(made)), made.ch);
+        (made.ch, made.opening) = _first(at(height, HEADER), _headerPayload(made));
     }
 
     /// @notice A block of `count` models without references.
@@ -131,7 +130,7 @@ abstract contract LiveScene is Decider {
         Model storage model = models[position];
         bytes32 uri = bytes32(fresh());
         bytes32 message = Chameleon.message(model.version + 1, payloadOf(uri, RAW, model.owner, model.referencesHash));
-        Opening memory opening = _open(position, message, model.ch);
+        Opening memory opening = openingOf(position, message, model.ch);
         return Update(position, model.version + 1, uri, RAW, opening);
     }
 
@@ -140,7 +139,7 @@ abstract contract LiveScene is Decider {
         Block storage known = blocks[height];
         bytes32 payload = keccak256(abi.encode(known.parentHash, known.root, known.timestamp, known.count));
         bytes32 message = Chameleon.message(known.version + 1, payload);
-        return HeaderUpdate(height, known.version + 1, _open(at(height, HEADER), message, known.ch));
+        return HeaderUpdate(height, known.version + 1, openingOf(at(height, HEADER), message, known.ch));
     }
 
     /// @notice Updates of ascending `places`, and of the headers of their blocks.
@@ -245,13 +244,12 @@ abstract contract LiveScene is Decider {
     }
 
     function _publication(uint64 position, uint64[] memory references) private returns (Publication memory made) {
-        made.ch = fresh() % Curve.N;
         made.uri = bytes32(fresh());
         made.codec = RAW;
         made.owner = address(uint160(fresh()));
         made.references = references;
         bytes32 payload = payloadOf(made.uri, RAW, made.owner, hashOf(references));
-        made.opening = _open(position, Chameleon.message(0, payload), made.ch);
+        (made.ch, made.opening) = _first(position, payload);
     }
 
     function _headerPayload(NewBlock memory made) private view returns (bytes32) {
@@ -259,7 +257,12 @@ abstract contract LiveScene is Decider {
         return keccak256(abi.encode(made.parentHash, root, made.timestamp, uint32(made.publications.length)));
     }
 
-    function _open(uint64 position, bytes32 message, uint256 ch) private returns (Opening memory) {
+    function _first(uint64 position, bytes32 payload) private returns (uint256, Opening memory) {
+        bytes32 label = Chameleon.label(labelChain, labelTarget, position);
+        return Chameleon.first(members.trapdoor, members.keyId(), label, Chameleon.message(0, payload), 0);
+    }
+
+    function openingOf(uint64 position, bytes32 message, uint256 ch) internal returns (Opening memory) {
         bytes32 label = Chameleon.label(labelChain, labelTarget, position);
         return Chameleon.open(members.trapdoor, members.keyId(), label, message, ch, fresh() % Curve.N);
     }

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a member's protocol on shares (`crypto.sharing.rounds`) by signed messages to the other members.
+
+In each round a member sends to each other
+
+    its broadcast   signed to nobody in particular, so that two different ones prove that it lied
+    a sealed box    its private message (ECIES), signed to the recipient
+    an echo         the signed lines of all broadcasts that it got, once it got all or has waited
+
+and goes on only if all echoes name the same broadcasts.  A box that cannot be opened counts as no message:
+protocols complain of it before everybody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
+from typing import Protocol as Interface
+
+from blockful_py.committee import codec
+from blockful_py.committee.wire import MAX_LINE, MessageSigner, Received, Signed, first_line, open_line
+from blockful_py.crypto import curve, ecies, eip712
+from blockful_py.crypto.sharing.encoding import decoded, encoded
+from blockful_py.crypto.sharing.rounds import Inbox, Protocol, Sent
+from blockful_py.errors import CheaterError, CryptoError, MessageError
+from blockful_py.types import Bytes32, Length, Point
+
+T = TypeVar("T")
+
+BROADCAST, BOX, ECHO = "shared broadcast", "shared box", "shared echo"
+NOBODY = bytes(20)
+"""Recipient of a broadcast."""
+
+
+class Post(Interface):
+    """Carries bytes between members; it may lose, repeat, reorder and invent them."""
+
+    def send(self, member: int, data: bytes) -> None:
+        """Sends to a member; an unreachable one is no error."""
+
+    def receive(self, seconds: float) -> bytes | None:
+        """The next bytes from anybody, at most as long as the caller's limit; None if none come in time."""
+
+
+@dataclass(frozen=True)
+class Echo:
+    """The signed lines of the broadcasts that a member got in a round, by sender."""
+
+    lines: tuple[Annotated[bytes, Length(1, MAX_LINE)], ...]
+
+
+@dataclass(frozen=True)
+class Parties:
+    """Members of one run, and its name.
+
+    Attributes:
+        domain, epoch: of their messages.
+        subject: names the run; another for each.
+        keys: of members, by index from 1 to n.
+    """
+
+    domain: eip712.Domain
+    epoch: int
+    subject: Bytes32
+    keys: Mapping[int, Point]
+
+
+@dataclass
+class SharedRounds:
+    """A member's side of a run.
+
+    Attributes:
+        index: this member's.
+        secret: of its key, to sign and to open boxes.
+        limit: most bytes of a message.
+        patience: seconds that it waits for the others' broadcasts; for their echoes it waits twice as long.
+    """
+
+    parties: Parties
+    index: int
+    secret: int
+    post: Post
+    limit: int
+    patience: float
+    _signer: MessageSigner = field(init=False)
+    _round: int = field(init=False, default=0)
+    _got: dict[tuple[int, str, int], Received] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._signer = MessageSigner(self.secret, self.parties.domain)
+        self._addresses = {j: curve.address(key) for j, key in self.parties.keys.items()}
+        if self._addresses.get(self.index) != self._signer.address:
+            raise ValueError(f"the key given is not that of member {self.index}")
+        self._members = {address: j for j, address in self._addresses.items()}
+        self._others = sorted({*self.parties.keys} - {self.index})
+
+    def run(self, protocol: Protocol[T]) -> T:
+        """The protocol's result.
+
+        Raises:
+            CheaterError: members that sent two broadcasts in a round, one that encodes no message, a
+                malformed echo, or nothing.  Silence is what this member saw, and proves nothing to others.
+            CryptoError: members disagree whether one of them sent its broadcast.
+        And as the protocol.
+        """
+        try:
+            sent = next(protocol)
+            while True:
+                sent = protocol.send(self._exchanged(sent))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        finally:
+            protocol.close()
+
+    def _exchanged(self, sent: Sent) -> Inbox:
+        self._round += 1
+        self._got = {key: each for key, each in self._got.items() if key[0] >= self._round}
+        own = self._question(BROADCAST, NOBODY, encoded(sent.public))
+        for member in self._others:
+            self.post.send(member, self._box(member, sent).envelope)
+            self.post.send(member, own.envelope)
+        self._wait([(kind, j) for kind in (BOX, BROADCAST) for j in self._others], self.patience)
+        broadcasts = {self.index: own} | {j: each for j in self._others if (each := self._of(BROADCAST, j))}
+        echo = codec.encode(Echo(tuple(broadcasts[j].line for j in sorted(broadcasts))))
+        for member in self._others:
+            self.post.send(member, self._question(ECHO, self._addresses[member], echo).envelope)
+        heard = [j for j in self._others if j in broadcasts]
+        self._wait([(ECHO, j) for j in heard], 2 * self.patience)
+        self._require_same(broadcasts, heard)
+        public, wrong = {}, []
+        for j, each in broadcasts.items():
+            try:
+                public[j] = sent.public if j == self.index else decoded(each.message.body)
+            except MessageError:
+                wrong.append(j)
+        if wrong:
+            raise CheaterError(wrong, "a broadcast")
+        return Inbox(public, self._opened(sent))
+
+    def _require_same(self, broadcasts: Mapping[int, Received], heard: Collection[int]) -> None:
+        hashes = {j: {each.message.body_hash} for j, each in broadcasts.items()}
+        malformed, doubted, silent = set(), set(), {*self._others} - {*heard}
+        for j in heard:
+            if (echo := self._of(ECHO, j)) is None:
+                silent.add(j)
+                continue
+            try:
+                told = self._told(echo.message.body)
+            except MessageError:
+                malformed.add(j)
+                continue
+            for sender, line in told.items():
+                hashes.setdefault(sender, set()).add(line.header.body_hash)
+            doubted |= {(j, sender) for sender in {*broadcasts} ^ {*told}}
+        if two := [j for j, each in hashes.items() if len(each) > 1]:
+            raise CheaterError(two, "two broadcasts of one round")
+        if malformed:
+            raise CheaterError(sorted(malformed), "an echo of broadcasts")
+        if doubted:
+            pairs = "; ".join(f"member {j} about {sender}" for j, sender in sorted(doubted))
+            raise CryptoError(
+                f"members disagree whether a broadcast of round {self._round} was sent ({pairs}), and who "
+                "is wrong cannot be told: repeat the run."
+            )
+        if silent:
+            raise CheaterError(sorted(silent), f"no message in round {self._round}")
+
+    def _told(self, body: bytes) -> dict[int, Signed]:
+        """Lines of an echo by sender.  Raises MessageError: one is no member's broadcast of this round."""
+        found: dict[int, Signed] = {}
+        for line in codec.decode(Echo, body).lines:
+            signed = open_line(self.parties.domain, first_line(line))
+            key = self._key(signed)
+            if key is None or key[:2] != (self._round, BROADCAST) or key[2] in found:
+                raise MessageError("an echo has a line that is no broadcast of its round.")
+            found[key[2]] = signed
+        return found
+
+    def _wait(self, wanted: Collection[tuple[str, int]], seconds: float) -> None:
+        """Receives until all wanted messages of this round are there, or the time is over."""
+        end = time.monotonic() + seconds
+        while any((self._round, *each) not in self._got for each in wanted):
+            if (left := end - time.monotonic()) <= 0:
+                return
+            if (data := self.post.receive(left)) is not None:
+                self._keep(data)
+
+    def _keep(self, data: bytes) -> None:
+        """Keeps the first message of each member, kind and round; drops other messages."""
+        if len(data) > self.limit:
+            return
+        try:
+            line = first_line(data)
+            signed = open_line(self.parties.domain, line)
+            key = self._key(signed)
+            # A member is at most one round ahead: it waited for this one's echo.
+            if key is None or key[0] not in (self._round, self._round + 1) or key in self._got:
+                return
+            self._got[key] = signed.with_body(data[len(line) :])
+        except MessageError:
+            return
+
+    def _key(self, signed: Signed) -> tuple[int, str, int] | None:
+        """Round, kind and sender of a message of this run to this member or to all; None of any other."""
+        header = signed.header
+        recipient = NOBODY if header.kind == BROADCAST else self._signer.address
+        here = (header.epoch, header.subject, header.recipient) == (
+            self.parties.epoch,
+            self.parties.subject,
+            recipient,
+        )
+        member = self._members.get(header.sender)
+        if not here or member is None or header.kind not in (BROADCAST, BOX, ECHO):
+            return None
+        return header.round, header.kind, member
+
+    def _of(self, kind: str, member: int) -> Received | None:
+        return self._got.get((self._round, kind, member))
+
+    def _question(self, kind: str, recipient: bytes, body: bytes) -> Received:
+        return self._signer.question(
+            kind, self.parties.epoch, self.parties.subject, self._round, recipient, body
+        )
+
+    def _box(self, member: int, sent: Sent) -> Received:
+        plain = encoded(sent.private.get(member))
+        box = ecies.seal(self.parties.keys[member], self._context(self.index, member), plain)
+        return self._question(BOX, self._addresses[member], box)
+
+    def _opened(self, sent: Sent) -> dict[int, object]:
+        found = {self.index: sent.private[self.index]} if self.index in sent.private else {}
+        for j in self._others:
+            if (box := self._of(BOX, j)) is None:
+                continue
+            try:
+                plain = ecies.unseal(self.secret, self._context(j, self.index), box.message.body)
+                message = decoded(plain)
+            except (CryptoError, MessageError):
+                continue
+            if message is not None:
+                found[j] = message
+        return found
+
+    def _context(self, sender: int, recipient: int) -> bytes:
+        place = (self.parties.epoch, self._round, sender, recipient)
+        return self.parties.subject + b"".join(each.to_bytes(8, "big") for each in place)
