@@ -162,9 +162,11 @@ def goes_beside(architecture: Architecture, jobs: Sequence[TrainingJob]) -> bool
 def fit_side_by_side(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
     """Trains networks of one device and setting at once, a step of each in turn, each lane on its own stream.
 
-    Each has the bits of `fit`, as no product holds numbers of two models.  Raises LearningError as `fit`.
+    Each has the bits of `fit`, as no product holds numbers of two models.  If the device lacks the memory,
+    they train one by one.  Raises LearningError as `fit`.
     """
     device = jobs[0].samples.x.device
+    drawn = [job.stream.get_state() for job in jobs]
     waiting = iter(enumerate(jobs))
     done: dict[int, Fitted] = {}
 
@@ -182,8 +184,15 @@ def fit_side_by_side(architecture: Architecture, jobs: Sequence[TrainingJob]) ->
 
     with network_errors(device), products(jobs[0].settings.precision):
         lanes = [lane() for _ in range(min(LANES, len(jobs)))]
-        while lanes:
-            lanes = [each for each in lanes if next(each, _END) is not _END]
+        try:
+            while lanes:
+                lanes = [each for each in lanes if next(each, _END) is not _END]
+        except torch.OutOfMemoryError:
+            lanes.clear()
+    for place, (job, state) in enumerate(zip(jobs, drawn, strict=True)):
+        if place not in done:
+            job.stream.set_state(state)
+            done[place] = fit(architecture, job.weights, job.samples, job.settings, job.stream)
     return tuple(done[i] for i in range(len(jobs)))
 
 

@@ -181,6 +181,26 @@ def test_models_side_by_side_have_the_bits_of_one_by_one(
     assert all(map(alike, fit_side_by_side(architecture, jobs), expected))
 
 
+def test_models_that_do_not_fit_side_by_side_train_one_by_one(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same bits: a training that broke off draws the same again."""
+    jobs = [job(digits, user, BRIEF, SMALL) for user in range(3)]
+    expected = [trained(SMALL, each) for each in jobs]
+    steps = GradientSteps.step
+    taken = 0
+
+    def step(self: GradientSteps, rows: Tensor, rate: float) -> Taken:
+        nonlocal taken
+        taken += 1
+        if taken == 5:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return steps(self, rows, rate)
+
+    monkeypatch.setattr(GradientSteps, "step", step)
+    assert all(map(alike, fit_side_by_side(SMALL, jobs), expected))
+
+
 def test_a_model_that_fails_beside_others_fails_as_alone(digits: Dataset) -> None:
     jobs = [job(digits, user, BRIEF, SMALL) for user in range(3)]
     jobs[1] = replace(jobs[1], settings=replace(BRIEF, learning_rate=1e30))
