@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from blockful_py.pipeline.jobs.redaction import RedactionOutcome, Redactor
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request
 from tests.cli.commands import blockful
 from tests.federations import transactions
 from tests.member.electorate import ETHER, Electorate, electorate
@@ -43,12 +42,11 @@ def with_wrong_update(monkeypatch: pytest.MonkeyPatch) -> None:
         self: Redactor,
         catalogue: Catalogue,
         new: Mapping[str, Weights],
-        request: Request,
-        signed_by_owner: Collection[str],
-        **others: Any,
+        *others: Any,
+        **named: Any,
     ) -> RedactionOutcome:
         moved = {layer: value + 1 for layer, value in new["x"].items()}
-        return honest(self, catalogue, {**new, "x": moved}, request, signed_by_owner, **others)
+        return honest(self, catalogue, {**new, "x": moved}, *others, **named)
 
     monkeypatch.setattr(Redactor, "replace", replace)
 
