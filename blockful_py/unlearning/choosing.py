@@ -20,6 +20,11 @@ EXACT = "no weights that the forgotten data reached enter the new models"
 NEAREST = "it retrains all models that the forgotten data has reached by the graph"
 SUBTRACTED = "exact given the graph: models are sums, and the forgotten data's are taken away"
 """Reasons for `retrain_ahead` and `subtract`."""
+FROZEN = (
+    "the frozen network that gives the features keeps what it learnt: the request forgets exactly only if "
+    "that network never saw the data"
+)
+"""Caveat of features that were learnt."""
 SHOWN = (
     "an owner that lets members check its training trains again, and any other model "
     "becomes the mean of its references' new versions"
@@ -42,6 +47,7 @@ class Circumstances:
         withdraws: members withdraw models whose owners miss their part; among machines alone.
         references: of the models that the request retrains.
         sums: models are sums (`learning.sums`).
+        frozen: their features are a frozen network's.
     """
 
     level: Level
@@ -56,6 +62,7 @@ class Circumstances:
     withdraws: bool = False
     references: References = References.KEPT
     sums: bool = False
+    frozen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,7 @@ def advise(method: str, now: Circumstances) -> Advice:
     choice = choose(now)
     said = caveat(method, now.level, now.taught_outside, now.past_graph)
     more_starts = said != caveat(method, now.level, taught_outside=False)
+    said = FROZEN if now.frozen else said
     return Advice(choice.reason if method == choice.method else None, said, _loss(method, now), more_starts)
 
 

@@ -64,6 +64,12 @@ def test_a_subtraction_has_no_caveat() -> None:
     assert "r1 was trained on this data alone, and is left without sums" in loss
 
 
+def test_features_that_were_learnt_limit_exactness() -> None:
+    advice = advise("subtract", replace(CLASS, sums=True, frozen=True))
+    assert "exactly only if that network never saw the data" in str(advice.caveat)
+    assert advise("subtract", replace(CLASS, sums=True)).caveat is None
+
+
 def test_another_method_has_no_reason() -> None:
     assert advise("retrain", CLASS).reason is None
 

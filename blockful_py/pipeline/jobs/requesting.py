@@ -163,6 +163,7 @@ def circumstances_of(
         machines=machines,
         withdraws=machines and not sums and settings.unlearning.unanswered == "withdraw",
         sums=sums,
+        frozen=sums and "cid" in dict(context.setup.architecture.options),
     )
 
 
