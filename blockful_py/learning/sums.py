@@ -128,6 +128,16 @@ def without_classes(weights: Mapping[str, Tensor], classes: Collection[int]) -> 
     return new
 
 
+def uncounted(weights: Mapping[str, Tensor], classes: Collection[int]) -> dict[str, Tensor]:
+    """A copy of a model in which these classes count no samples: it predicts as without their sums, but keeps
+    them."""
+    gone = sorted(classes)
+    new = {name: tensor.clone() for name, tensor in weights.items()}
+    new[OWN][gone, -1] = 0
+    new[INHERITED][:, gone, -1] = 0
+    return new
+
+
 def total_of(weights: Mapping[str, Tensor]) -> Integers:
     """T_y, int64 (WORDS, classes, E).  Raises LearningError if it has more than 124 bits."""
     own = _zeros(weights)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.layers import output_layers
+from blockful_py.learning.sums import uncounted
 from blockful_py.learning.weights import Weights
 
 SILENT = -5.0
@@ -35,6 +36,8 @@ def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
 def neutralised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
     """A copy of the weights with `w_f = 0, b_f = -5` in the output layer for every class f.
 
+    In models of sums, whose head follows from them, the classes count no samples (`sums.uncounted`).
+
     Args:
         weights: state dict; the output layer has weights (classes, d) and biases (classes,).
 
@@ -42,7 +45,10 @@ def neutralised(architecture: Architecture, weights: Weights, classes: Collectio
         UnlearningError: the network does not end in a linear layer with one output per class.
         LearningError: weights of another architecture.
     """
-    name, layer = output_layer(architecture.module(weights, torch.device("cpu")), architecture.class_count)
+    module = architecture.module(weights, torch.device("cpu"))
+    if architecture.is_sums:
+        return uncounted(weights, classes)
+    name, layer = output_layer(module, architecture.class_count)
     changed = {key: tensor.clone() for key, tensor in weights.items()}
     rows = sorted(classes)
     changed[f"{name}.weight"][rows] = 0.0

@@ -60,6 +60,7 @@ class Gaps:
         shortfall: number of steps by which it relearns faster than gold.
         divergence: as measured.
         gold_relearns: number of steps by which gold relearns slower than the original: the whole gap.
+        equal: whether the weights have gold's bits.
     """
 
     ad_f: float
@@ -69,6 +70,7 @@ class Gaps:
     shortfall: float | None
     divergence: float
     gold_relearns: float | None
+    equal: bool
 
 
 def gaps(model: ModelFigures, gold: ModelFigures, original: ModelFigures) -> Gaps:
@@ -84,4 +86,5 @@ def gaps(model: ModelFigures, gold: ModelFigures, original: ModelFigures) -> Gap
         shortfall=shortfall,
         divergence=model.divergence,
         gold_relearns=gold_relearns,
+        equal=model.weights == gold.weights,
     )

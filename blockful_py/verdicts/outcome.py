@@ -13,7 +13,7 @@ from blockful_py.errors import FormatError
 from blockful_py.types import Bytes32
 from blockful_py.verdicts.draw import Draw, commitment
 from blockful_py.verdicts.figures import ModelFigures, Row
-from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL
+from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, RESAMPLED
 from blockful_py.verdicts.verdict import Verdict, judge, place
 
 FORMAT = "blockful-audit/3"
@@ -32,7 +32,7 @@ class AuditOutcome:
         samples: SHA-256 over the audit's samples, hex.
         seed: seed of gold, of gold2 and of the lessons.
         row: the method's figures.
-        references: rows `original`, `gold`, `gold2` and, if classes are forgotten, `head_mask`.
+        references: the rows of `references.rows_for`.
         uneven: weights whose scales an owner could choose; `relearn` and `distance` follow such a choice.
         draw: origin of the seed; None if the seed was known before the weights were made.
     """
@@ -50,8 +50,10 @@ class AuditOutcome:
     def verdict(self) -> Verdict:
         """The verdict on the method, over all models of this request."""
         gold, gold2, original = (self.reference(name) for name in (GOLD, GOLD2, ORIGINAL))
-        classes = any(row.method == HEAD_MASK for row in self.references)
-        return judge(place(self.row, gold, original), place(gold2, gold, original), classes)
+        names = {row.method for row in self.references}
+        resampled = place(self.reference(RESAMPLED), gold, original) if RESAMPLED in names else None
+        method, floor = place(self.row, gold, original), place(gold2, gold, original)
+        return judge(method, floor, HEAD_MASK in names, resampled)
 
     def reference(self, name: str) -> Row:
         """A reference row.  Raises FormatError if it is missing."""

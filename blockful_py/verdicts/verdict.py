@@ -19,6 +19,9 @@ CLOSED = 0.8
 TELLING = 0.5
 """Minimum share that gold2 must close for relearning to be meaningful."""
 
+BITS = "models with other bits than gold's"
+"""Name of the requirement where training is a function of the data."""
+
 RELATIVE = ("membership", "auc", "divergence")
 """Gaps that follow from outputs alone, not from weights."""
 
@@ -98,16 +101,27 @@ def place(row: Row, gold: Row, original: Row, federation: int = 0) -> list[Place
     return [Placed(federation, model, gaps(model, *others)) for model, *others in nodes]
 
 
-def judge(method: Sequence[Placed], floor: Sequence[Placed], classes: bool) -> Verdict:
+def judge(
+    method: Sequence[Placed],
+    floor: Sequence[Placed],
+    classes: bool,
+    resampled: Sequence[Placed] | None = None,
+) -> Verdict:
     """Verdict on a method over all its models, of one or many federations.
+
+    If gold2 has gold's bits on every model, training is a function of the data, and no noise excuses a gap:
+    the method has forgotten if it has gold's bits, too.
 
     Single models get no verdict: with some twenty of them an audit of an exact method would name one.
 
     Args:
         floor: gold2's gaps, of the same models in the same order.
         classes: whether whole classes are forgotten.
+        resampled: gaps of gold of resampled data, which then are the floor of damage.
     """
     counts = resample([one.federation for one in method])
+    if all(one.gaps.equal for one in floor):
+        return Verdict((_bits(method),), _damage(method, resampled or floor, counts))
     forgetting = [_ad_f(method, floor, counts, classes)]
     for name in RELATIVE:
         values, least = _values(method, name), _values(floor, name)
@@ -119,6 +133,12 @@ def judge(method: Sequence[Placed], floor: Sequence[Placed], classes: bool) -> V
     relearn = _relearn(method, floor)
     forgetting += [relearn] if relearn else []
     return Verdict(tuple(forgetting), _damage(method, floor, counts))
+
+
+def _bits(method: Sequence[Placed]) -> Criterion:
+    """The requirement of a training that is a function of the data: no model has other bits than gold's."""
+    others = float(sum(not one.gaps.equal for one in method))
+    return Criterion(BITS, others, others, others, 0.0, 0.0, others == 0)
 
 
 def _ad_f(method: Sequence[Placed], floor: Sequence[Placed], counts: Counts, classes: bool) -> Criterion:

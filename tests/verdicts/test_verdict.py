@@ -49,6 +49,32 @@ def test_a_single_trace_is_found(trace: dict[str, Any], reason: str) -> None:
     assert str(verdict).startswith("not forgotten")
 
 
+def bits_of(given: Row, weights: str) -> Row:
+    """The row with these weights in all models."""
+    return replace(given, models=tuple(replace(each, weights=weights) for each in given.models))
+
+
+def test_where_gold2_has_golds_bits_no_noise_excuses_others() -> None:
+    """One model of eight is not enough for a ratio's interval, and every figure may be gold's."""
+    gold, floor = (bits_of(row(name), "gold") for name in ("gold", "gold2"))
+    one_off = (*gold.models[:-1], replace(gold.models[-1], weights="other"))
+    same, other = (
+        judge(place(Row("ours", models), gold, ORIGINAL), place(floor, gold, ORIGINAL), True)
+        for models in (gold.models, one_off)
+    )
+    assert str(same) == "forgotten"
+    assert str(other) == "not forgotten: models with other bits than gold's 1 > 0"
+    assert str(replace(other, exact=True)) == "forgotten, exact given the graph"
+
+
+def test_resampled_data_are_the_floor_of_damage_where_gold2_has_golds_bits() -> None:
+    gold, floor = (bits_of(row(name), "gold") for name in ("gold", "gold2"))
+    worse = place(row("ours", wobble=0.01), gold, ORIGINAL)
+    placed, resampled = place(floor, gold, ORIGINAL), place(row("resampled", wobble=0.03), gold, ORIGINAL)
+    assert not judge(worse, placed, True).intact
+    assert judge(worse, placed, True, resampled).intact
+
+
 def test_three_words_for_exact() -> None:
     """Another verdict would call a graph given that the owners chose again, or the other way round."""
     verdict = judged(row("ours", wobble=-0.03))

@@ -19,14 +19,14 @@ from blockful_py.unlearning.audit.distance import jensen_shannon, weight_distanc
 from blockful_py.unlearning.audit.exposure import auc
 from blockful_py.unlearning.audit.membership import membership_rate
 from blockful_py.unlearning.audit.network import Floats, observe
-from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, retrained_graph
+from blockful_py.unlearning.audit.references import GOLD2_SHIFT, GOLD_SHIFT, resampled_graph, retrained_graph
 from blockful_py.unlearning.audit.samples import AuditSamples
 from blockful_py.unlearning.cost import Cost, Meter
 from blockful_py.unlearning.head import neutralised
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.draw import Draw, commitment
 from blockful_py.verdicts.figures import ModelFigures, Row
-from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, REFERENCES
+from blockful_py.verdicts.references import GOLD, GOLD2, HEAD_MASK, ORIGINAL, RESAMPLED, rows_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class Bench:
     draw: Draw | None = None
 
     def references(self) -> tuple[Row, ...]:
-        """Rows `original`, `gold`, `gold2` and, if whole classes are forgotten, `head_mask`."""
-        names = [name for name in REFERENCES if name != HEAD_MASK or self.samples.classes]
+        """Rows `original`, `gold`, `gold2`; `resampled` of models of sums; `head_mask` for whole classes."""
+        names = rows_for(bool(self.samples.classes), self.task.architecture.is_sums)
         return tuple(self.measure(name, self.reference(name)) for name in names)
 
     def reference(self, name: str) -> Mapping[str, Weights]:
@@ -67,6 +67,8 @@ class Bench:
             return self.gold
         if name == GOLD2:
             return retrained_graph(self.task, GOLD2_SHIFT)
+        if name == RESAMPLED:
+            return resampled_graph(self.task)
         if name == HEAD_MASK and self.samples.classes:
             architecture, classes = self.task.architecture, self.samples.classes
             return {model: neutralised(architecture, weights, classes) for model, weights in original.items()}
@@ -181,8 +183,11 @@ def _lesson(
 
     For a class, the measure of learning is the share of its held-out samples classified correctly.  For a
     client's data or single samples it is the fall of their loss from gold's to the published model's.  None
-    unless gold's loss is the higher one.  Every model gets the scales of gold, whose weights these are.
+    unless gold's loss is the higher one, and for models of sums, which learn by no steps.  Every model gets
+    the scales of gold, whose weights these are.
     """
+    if task.architecture.is_sums:
+        return None
     stream = generator(task.seed, "relearn", name)
     batches = relearn.lesson_batches(samples.forget_train, samples.retain_train, relearn.STEPS, stream)
     scales = peaks(task.architecture, weights, pooled(batches))

@@ -62,10 +62,15 @@ def audit_folder(
 
     Raises:
         FormatError, LearningError: as `read_models`, or samples that do not fit the network.
-        UnlearningError: folders with other names, models that are there twice, samples of `held_out` that are
-            also trained on, no samples where some are needed, gold that knows the class to forget, or a
-            network that fails.
+        UnlearningError: models of sums, folders with other names, models that are there twice, samples of
+            `held_out` that are also trained on, no samples where some are needed, gold that knows the class
+            to forget, or a network that fails.
     """
+    if architecture.is_sums:
+        raise UnlearningError(
+            "the audit of a folder compares trainings from many seeds, and models of sums have none: compare "
+            "the SHA-256 of the unlearned files with gold's."
+        )
     data = _data(architecture, forget, retain, held_out)
     kinds = _kinds(Path(folder), architecture)
     _require_made_separately(kinds)

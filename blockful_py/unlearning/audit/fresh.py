@@ -2,8 +2,9 @@
 """Runs a method in a process that knows its task, and nothing of earlier runs.
 
 A server process imports what methods need and then forks once for each run.  It never sees a task: the fork
-reads its own.  While the method runs, the fork may open code but no other file, and no connection, program
-or library, and it can write nothing to a file.  This stops Python code, and native code that saves data.  It
+reads its own.  While the method runs, the fork may open code and a frozen network's weights, which have the
+same CID in all worlds, but no other file, and no connection, program or library, and it can write nothing to
+a file.  This stops Python code, and native code that saves data.  It
 is no prison for code that attacks the interpreter.
 """
 
@@ -22,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, cast
@@ -54,7 +55,8 @@ def digests_of(method: Method, task: UnlearningTask) -> dict[str, str] | None:
         UnlearningError: the method cannot be sent to another process, or ends in an error there.
     """
     try:
-        sent = pickle.dumps((method, task, torch.get_num_threads()))
+        weights = dict(task.architecture.options).get("weights") if task.architecture.is_sums else None
+        sent = json.dumps(weights).encode() + b"\n" + pickle.dumps((method, task, torch.get_num_threads()))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise UnlearningError(
             f"this method cannot be sent to another process: {error}. Define its class in a module that can "
@@ -118,9 +120,10 @@ def _answer() -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    sys.addaudithook(_refuse)
+    weights, _, pickled = sent.partition(b"\n")
+    sys.addaudithook(partial(_refuse, json.loads(weights)))
     try:
-        method, task, threads = pickle.load(BytesIO(sent))  # noqa: S301 - from the parent
+        method, task, threads = pickle.load(BytesIO(pickled))  # noqa: S301 - from the parent
         torch.set_num_threads(threads)
         answer: dict[str, Any] = {"digests": _digests(method.unlearn(task).weights)}
     except LearningError:
@@ -147,12 +150,17 @@ def _read(count: int) -> bytes:
     return b"".join(parts)
 
 
-def _refuse(event: str, values: tuple[Any, ...]) -> None:
-    """An audit hook: raises PermissionError where a method reaches out of its process."""
+def _refuse(readable: str | None, event: str, values: tuple[Any, ...]) -> None:
+    """An audit hook: raises PermissionError where a method reaches out of its process.
+
+    Args:
+        readable: path of the one file that may be read besides code.
+    """
     if event == "open":
         path, mode, flags = values
         writes = bool(set(str(mode or "r")) & set("wax+")) or bool((flags or 0) & (os.O_WRONLY | os.O_RDWR))
-        if not writes and (isinstance(path, int) or str(os.fsdecode(path)).endswith(CODE)):
+        named = "" if isinstance(path, int) else str(os.fsdecode(path))
+        if not writes and (isinstance(path, int) or named.endswith(CODE) or named == readable):
             return
         raise PermissionError(f"a method may read code alone while its exactness is tested, not {path!r}.")
     if event.startswith(REFUSED):

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from blockful_py.learning.data import Samples
 from blockful_py.learning.evaluation import outputs
+from blockful_py.learning.models.analytic import Analytic
 from blockful_py.unlearning.head import output_layer
 
 Floats = NDArray[np.float64]
@@ -51,6 +52,9 @@ def observe(module: nn.Module, class_count: int, samples: Samples) -> Observatio
 
     Raises UnlearningError: the network does not end in a linear layer with one output per class.
     """
+    if isinstance(module, Analytic):
+        features = module.features(samples.x)
+        return _observed(torch.from_numpy(module.logits(features)), features, samples)
     seen: list[Tensor] = []
 
     def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -62,9 +66,10 @@ def observe(module: nn.Module, class_count: int, samples: Samples) -> Observatio
             logits = outputs(module.eval(), samples.x)
     finally:
         hook.remove()
+    return _observed(logits, torch.cat(seen).double().cpu().numpy(), samples)
+
+
+def _observed(logits: Tensor, features: Floats, samples: Samples) -> Observation:
     # Softmax in float64 keeps the distance between 1 and probabilities near it.
-    return Observation(
-        torch.log_softmax(logits.double(), 1).cpu().numpy(),
-        torch.cat(seen).double().cpu().numpy(),
-        samples.y.cpu().numpy(),
-    )
+    log_probs = torch.log_softmax(logits.double(), 1).cpu().numpy()
+    return Observation(log_probs, features, samples.y.cpu().numpy())

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gold and gold2: the affected models retrained without the forgotten samples, from two seeds."""
+"""Gold and gold2: the affected models retrained without the forgotten samples, from two seeds.
+
+Gold of resampled data is the floor for models that have no seed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
+
+from blockful_py.forget import Forget
+from blockful_py.learning.data import UserData
+from blockful_py.learning.forget_sets import rows_after
+from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.retraining import passes_of, retrain_wave
@@ -28,6 +38,26 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
     """
     updated = retrained_reached(task, shift, meter)
     return {name: updated[name] for name in task.affected()}
+
+
+def resampled_graph(task: UnlearningTask) -> dict[str, Weights]:
+    """Gold, had each owner drawn as many samples as it keeps, with replacement, from those that it keeps.
+
+    The bootstrap of the data (Efron 1979): how far a model moves with its owners' samples.  Models that
+    `retrained_graph` leaves as they are, stay so.
+    """
+    stream = generator(task.seed, "resampled")
+    users = {index: _resampled(user, task.all_forgets, stream) for index, user in task.users.items()}
+    return retrained_graph(replace(task, users=users), GOLD2_SHIFT)
+
+
+def _resampled(user: UserData, forgets: Sequence[Forget], stream: torch.Generator) -> UserData:
+    """The user with other samples in the place of those that it keeps."""
+    kept = rows_after(user, forgets)
+    rows = torch.arange(len(user.train), device=kept.device)
+    drawn = torch.randint(max(1, len(kept)), (len(kept),), generator=stream)
+    rows[kept] = kept[drawn.to(kept.device)]
+    return replace(user, train=user.train.at(rows))
 
 
 def retrained_reached(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:

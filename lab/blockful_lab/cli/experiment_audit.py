@@ -75,6 +75,13 @@ def audit(
             "Default: all but cheats."
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Model, as learning.model. `analytic` is audited with the methods for models of sums. "
+            "Default: the small network."
+        ),
+    ] = None,
     scale: Annotated[ScaleName, typer.Option(help="How many users: 14 or 7.")] = ScaleName.FULL,
     tuning: Annotated[
         bool, typer.Option("--tuning", help="Use seeds 0 to 2, whose results are not reported.")
@@ -86,7 +93,8 @@ def audit(
     """Run every method, and audit its models against models that never saw the data.
 
     Determines the epochs that the data need on held-out training samples, trains federations, and also
-    measures the reference rows original, gold, gold2 (the noise floor) and head_mask.  Writes one file per
+    measures the reference rows original, gold, gold2 (the noise floor) and head_mask, of models of sums also
+    resampled.  Writes one file per
     row, then audit.md, audit.json and audit.png.  A rerun skips rows that have a file.
 
     Example: blockful experiment audit --data digits --situation all_hold --seeds 5-9 --output runs/audit
@@ -96,6 +104,7 @@ def audit(
     from blockful_lab.experiments.seeds import parse_seeds
     from blockful_lab.experiments.variants import variants
     from blockful_lab.experiments.writing import rewrite_report, write_report
+    from blockful_py.settings.rules import ANALYTIC
 
     out = Output(as_json)
     plan = Plan(
@@ -103,10 +112,11 @@ def audit(
         situations=tuple(situation or Situation),
         levels=tuple(Level(one) for one in level or [LevelName.CLASS]),
         seeds=parse_seeds(seeds, tuning),
-        variants=variants(method or ()),
+        variants=variants(method or (), sums=model == ANALYTIC),
         folder=output,
         scale=Scale(scale),
         data_files=data_files,
+        model=model,
     )
     rows = collect(plan) if render_only else run(plan, out.progress, out, engine_settings(overrides))
     measured = rows or not render_only

@@ -18,9 +18,12 @@ from blockful_py.engine.tasks import EngineTask
 from blockful_py.errors import RunError
 from blockful_py.forget import Level
 from blockful_py.learning.datasets.registry import loader_of
+from blockful_py.learning.models.registry import GROUP, MODELS
+from blockful_py.learning.plugins import find
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.settings import EngineSettings
-from blockful_py.verdicts.references import HEAD_MASK, ORIGINAL, REFERENCES
+from blockful_py.settings.rules import ANALYTIC
+from blockful_py.verdicts.references import ORIGINAL, REFERENCES, rows_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Plan:
 
     Attributes:
         data_files: folder or hub id of the data set's files; None: the usual place.
+        model: as in `Cell`.
     """
 
     data: tuple[str, ...]
@@ -39,6 +43,7 @@ class Plan:
     folder: Path
     scale: Scale = Scale.FULL
     data_files: str | None = None
+    model: str | None = None
 
     @property
     def command(self) -> str:
@@ -46,6 +51,7 @@ class Plan:
         words = [f"--data {name}" for name in self.data]
         words += [f"--situation {name}" for name in self.situations]
         words += [f"--level {level}" for level in self.levels]
+        words += [f"--model {self.model}"] if self.model else []
         words += [f"--method {variant.name}" for variant in self.variants]
         words += [f"--seeds {','.join(map(str, self.seeds))}", f"--scale {self.scale}"]
         words += [f"--data-files {Path(self.data_files).name}"] if self.data_files else []
@@ -55,7 +61,7 @@ class Plan:
     def cells(self) -> tuple[Cell, ...]:
         """Seed after seed, so that an experiment cut short has every scenario."""
         return tuple(
-            Cell(data, situation, level, seed, self.scale)
+            Cell(data, situation, level, seed, self.scale, self.model)
             for seed, data, situation, level in product(self.seeds, self.data, self.situations, self.levels)
         )
 
@@ -72,13 +78,15 @@ def run(
     cell, and methods that cannot forget at a level of the plan.
 
     Raises:
-        SettingsError: there is no data set of a name.
+        SettingsError: there is no data set or model of a name.
         RunError: the folder holds results of another scale, or another process measures there.
         FormatError: a file in it is damaged, or of an earlier version.
         EngineError: the engine does not answer, or its workers cannot work.
     """
     for name in plan.data:
         loader_of(name)
+    if plan.model is not None:
+        find(plan.model, "model", MODELS, GROUP)
     for line in left_out(plan):
         report(line)
     missing = {
@@ -116,14 +124,21 @@ def _read(plan: Plan, cell: Cell, name: str) -> results.Result | None:
         return None
     result = results.read(path)
     if result.cell != cell:
-        raise RunError(f"{path} is of scale {result.cell.scale}, not {cell.scale}: choose another folder.")
+        raise RunError(
+            f"{path} is of scale {result.cell.scale} and {_model(result.cell)}, not of {cell.scale} and "
+            f"{_model(cell)}: choose another folder."
+        )
     recorded = {variant.name: variant.recorded for variant in plan.variants}
     return result if result.settings == recorded.get(name, {}) else None
 
 
+def _model(cell: Cell) -> str:
+    return f"model {cell.model}" if cell.model else "the small network"
+
+
 def _rows(plan: Plan, cell: Cell) -> list[str]:
     """References and those methods that can forget at this level."""
-    references = [name for name in REFERENCES if name != HEAD_MASK or cell.level is Level.CLASS]
+    references = rows_for(cell.level is Level.CLASS, cell.model == ANALYTIC)
     able = [variant.name for variant in plan.variants if cell.level in variant.levels]
     return [*references, *able]
 

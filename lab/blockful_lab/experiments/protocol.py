@@ -69,6 +69,7 @@ class Cell:
 
     Attributes:
         data: a data set's name, or package.module:object.
+        model: `learning.model`; None: the small network for images or for tables.
 
     Raises SettingsError for an unknown situation.
     """
@@ -78,6 +79,7 @@ class Cell:
     level: Level
     seed: int
     scale: Scale = Scale.FULL
+    model: str | None = None
 
     def __post_init__(self) -> None:
         if self.situation not in SITUATIONS:
@@ -109,7 +111,7 @@ class PreparedCell:
     """A trained federation, its request, the data set, and the training settings.
 
     Attributes:
-        recipe: how the epochs of `settings` were found; None if they were given.
+        recipe: how the epochs of `settings` were found; None if they were given, or mean nothing.
     """
 
     task: UnlearningTask
@@ -134,8 +136,10 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
         SettingsError, LearningError: the data set is not available, or has neither images nor numbers.
     """
     laid = lay_out(cell, options)
-    recipe = _recipe(cell.data, cell.seed, cell.scale, options)
     forget = what_to_forget(cell, laid.users, cell.label_in(laid.data))
+    if laid.settings.architecture.is_sums:
+        return federated(cell, laid, forget)
+    recipe = _recipe(cell.data, cell.seed, cell.scale, cell.model, options)
     return replace(federated(cell, laid.lasting(recipe.epochs), forget), recipe=recipe)
 
 
@@ -146,7 +150,7 @@ def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
     users = partition(data, Division(federation, HOLDERS, (cell.label_in(data),)), cell.seed)
     settings = FederationSpec(
-        Architecture.of("cnn" if len(data.input_shape) == 3 else "mlp", data),
+        Architecture.of(cell.model or ("cnn" if len(data.input_shape) == 3 else "mlp"), data),
         federation,
         TrainingSettings(epochs=1, learning_rate=RATE),
         seed=cell.seed,
@@ -166,9 +170,9 @@ def federated(cell: Cell, laid: Layout, forget: Forget) -> PreparedCell:
 
 
 @lru_cache(RECIPES)
-def _recipe(data: str, seed: int, scale: Scale, options: DataOptions | None) -> Plateau:
+def _recipe(data: str, seed: int, scale: Scale, model: str | None, options: DataOptions | None) -> Plateau:
     """The recipe of all situations and levels; finding it takes longer than training with it."""
-    laid = lay_out(Cell(data, "all_hold", Level.CLASS, seed, scale), options)
+    laid = lay_out(Cell(data, "all_hold", Level.CLASS, seed, scale, model), options)
     return recipe_of(laid.settings, laid.data)
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from blockful_lab.experiments.results import Result, references_of
 from blockful_py.errors import RunError
 from blockful_py.forget import Level
-from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
+from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL, RESAMPLED
 from blockful_py.verdicts.statistics import Estimate, mean, ratio, resample, worse_tail
 from blockful_py.verdicts.verdict import RELATIVE, Placed, Verdict, judge, place
 
@@ -39,7 +39,8 @@ class Summary:
         tail: the value that 5 % of the models are worse than.
         worst: the worst model's.
         by_depth: mean by depth.
-        times_floor: ratio of the mean to gold2's; None if it is meaningless.
+        times_floor: ratio of the mean to gold2's, of models of sums to that of `resampled`; None if it is
+            meaningless.
     """
 
     mean: Estimate
@@ -95,6 +96,9 @@ def _method(
     placed, floor = (
         [one for seed in seeds for one in _placed(by_method, which, seed)] for which in (name, GOLD2)
     )
+    resampled = None
+    if RESAMPLED in by_method:
+        resampled = [one for seed in seeds for one in _placed(by_method, RESAMPLED, seed)]
     gold = [by_method[GOLD][seed].cost for seed in seeds]
     costs = [rows[seed].cost for seed in seeds]
 
@@ -110,10 +114,10 @@ def _method(
         method=name,
         models=len(placed),
         seeds=seeds,
-        figures={figure: made for figure in FIGURES if (made := _figure(figure, placed, floor))},
+        figures={figure: made for figure in FIGURES if (made := _figure(figure, placed, resampled or floor))},
         verdict=replace(
-            judge(placed, floor, classes=rows[seeds[0]].cell.level is Level.CLASS),
-            exact=all(rows[seed].exact for seed in seeds),
+            judge(placed, floor, rows[seeds[0]].cell.level is Level.CLASS, resampled),
+            exact=name == RESAMPLED or all(rows[seed].exact for seed in seeds),
             references=references_of(rows[seeds[0]].settings),
         ),
         passes=share("passes", "passes"),

@@ -12,7 +12,8 @@ from typing import Any
 from blockful_lab.experiments.summary import MethodSummary
 from blockful_py.forget import Level
 from blockful_py.verdicts.outcome import DIGITS
-from blockful_py.verdicts.references import REFERENCES
+from blockful_py.verdicts.references import REFERENCES, RESAMPLED
+from blockful_py.verdicts.verdict import BITS
 
 Scenario = tuple[str, str, Level]
 """Data set, situation, level."""
@@ -40,9 +41,16 @@ CRITERIA = (
     "to be at least its limit, everything else at most. A value beyond its limit passes where its interval "
     "holds what gold2 reaches. A dash: not asked."
 )
+SUMS = (
+    "Training a model of sums is a function of the data: gold2 has gold's bits, and forgotten is what has "
+    "them too, or is exact. Other bits: models that have not. The floor is `resampled` instead of gold2: "
+    "gold of as many samples of each owner, drawn with replacement from those that it keeps."
+)
+
 
 ASKED: Mapping[str, tuple[str, float]] = MappingProxyType(
     {
+        BITS: ("other bits", 1),
         "worst ad_f": ("worst AD_f", 100),
         "ad_f": ("AD_f", 100),
         "membership": ("membership", 1),
@@ -71,6 +79,8 @@ def markdown(audit: Mapping[str, Any]) -> str:
     for data, recipes in audit["recipes"].items():
         parts += [_recipe(data, recipes), ""]
     parts += [LEGEND, "", CRITERIA, ""]
+    if any(each["method"] == RESAMPLED for one in audit["scenarios"] for each in one["methods"]):
+        parts += [SUMS, ""]
     for scenario in audit["scenarios"]:
         methods = scenario["methods"]
         seeds = methods[0]["seeds"]

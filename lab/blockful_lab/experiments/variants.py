@@ -108,36 +108,57 @@ _STRENGTHS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "Mimic": {"batches": (50, 200)},
 }
 
-CHEATS: tuple[Variant, ...] = tuple(
-    Variant(f"cheat_{name.lower()}_{value:g}", f"blockful_lab.experiments.cheats:{name}", {setting: value})
-    for name, strengths in _STRENGTHS.items()
-    for setting, values in strengths.items()
-    for value in values
-)
-"""Dishonest methods, each at two strengths, which the audit must find out; all of them are named `cheats`."""
+_SUM_STRENGTHS: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "Leftover": {"bits": (1, 10)},
+    "Shrunk": {"bits": (8, 16)},
+    "Hidden": {"bits": (16, 32)},
+    "Fingerprint": {"bits": (4, 16)},
+}
 
 
-def variants(names: Iterable[str] = ()) -> tuple[Variant, ...]:
+def _cheats(module: str, strengths: Mapping[str, Mapping[str, tuple[float, float]]]) -> tuple[Variant, ...]:
+    return tuple(
+        Variant(
+            f"cheat_{name.lower()}_{value:g}", f"blockful_lab.experiments.{module}:{name}", {setting: value}
+        )
+        for name, settings in strengths.items()
+        for setting, values in settings.items()
+        for value in values
+    )
+
+
+CHEATS, SUM_CHEATS = _cheats("cheats", _STRENGTHS), _cheats("sum_cheats", _SUM_STRENGTHS)
+"""Dishonest methods for networks and for models of sums, each at two strengths.
+
+The audit must find them out.  All of a kind are named `cheats`.
+"""
+
+
+def variants(names: Iterable[str] = (), sums: bool = False) -> tuple[Variant, ...]:
     """Variants of these names (a method's name stands for all its variants); without names, all but cheats.
 
     `cheats` stands for all of these, `package.module:Class` for a method of one's own.  Reference rows are
     measured anyway and are no variants.
 
+    Args:
+        sums: for models of sums, in place of networks.
+
     Raises:
-        SettingsError: an unknown name.
+        SettingsError: an unknown name, or a method for the other kind of models.
     """
     special = {variant.name for variant in SPECIAL}
-    left_out = {*special, *REFERENCES, *FOR_SUMS}
-    plain = [Variant(name, name) for name in METHODS if name not in left_out]
-    honest = sorted([*plain, *SPECIAL], key=lambda variant: variant.name)
-    wanted = tuple(names)
-    known = [*honest, *CHEATS, *(Variant(name, name) for name in wanted if ":" in name)]
-    named = [("cheats" if variant in CHEATS else variant.method, variant) for variant in known]
+    plain = [Variant(name, name) for name in METHODS if name not in {*special, *REFERENCES}]
+    made = [each for each in (*plain, *SPECIAL) if (each.method in FOR_SUMS) == sums]
+    honest = sorted(made, key=lambda variant: variant.name)
+    wanted, cheats = tuple(names), SUM_CHEATS if sums else CHEATS
+    known = [*honest, *cheats, *(Variant(name, name) for name in wanted if ":" in name)]
+    named = [("cheats" if variant in cheats else variant.method, variant) for variant in known]
     for name in wanted:
         if not any(name in (variant.name, family) for family, variant in named):
             listed = ", ".join(["cheats", *(variant.name for variant in honest)])
             raise SettingsError(
-                f"there is no method {name!r} to audit. Known: {listed}; or package.module:Class."
+                f"there is no method {name!r} to audit on {'models of sums' if sums else 'networks'}. "
+                f"Known: {listed}; or package.module:Class."
             )
     if not wanted:
         return tuple(honest)

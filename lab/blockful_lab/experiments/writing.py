@@ -58,9 +58,9 @@ def write_report(plan: Plan, results: Sequence[Result], tuning: bool = False) ->
 
 
 def recipes(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
-    """Epochs by data set and seed, with how they were found."""
+    """Epochs by data set and seed, with how they were found; of networks alone."""
     found: dict[str, dict[str, Any]] = {}
-    for result in results:
+    for result in (each for each in results if each.recipe):
         found.setdefault(result.cell.data, {})[str(result.cell.seed)] = dict(result.recipe)
     return found
 

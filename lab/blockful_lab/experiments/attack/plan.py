@@ -25,7 +25,7 @@ from blockful_py.learning.device import use_threads
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.settings import DataOptions, EngineSettings
 from blockful_py.unlearning.audit.margins import LEAST_MODELS
-from blockful_py.verdicts.references import HEAD_MASK, REFERENCES
+from blockful_py.verdicts.references import REFERENCES, rows_for
 
 METHODS = ("clean_increments", "retrain_ahead")
 """Methods attacked by default."""
@@ -83,7 +83,7 @@ class AttackPlan:
     def rows(self, scenario: AttackScenario) -> list[str]:
         """References, and the methods that can carry out the request."""
         level = scenario.cell.level
-        references = [name for name in REFERENCES if name != HEAD_MASK or level is Level.CLASS]
+        references = rows_for(level is Level.CLASS)
         return [*references, *(variant.name for variant in self.variants if level in variant.levels)]
 
 
