@@ -4,7 +4,8 @@
     python -m benchmarks.subtraction [--data digits shapes] [--kinds sums network frozen]
         [--data-files FOLDER] [--seeds 5 6 7 8 9] [--output benchmarks/results/figures.jsonl]
 
-Federations of `paper14`; r5 and r7 ask to forget class 3, where few and where all hold it.  Models of sums
+Federations of `paper14`; r5 and r7 ask to forget class 3, where few and where all hold it.  In tables of
+numbers, which have no class 3, client 5 leaves.  Models of sums
 forget by `subtract`, the network by `retrain_ahead`.  The new sums, and the heads that follow from them, are
 compared with the ones of a federation of the same graph whose users never had the class; for client 5, with
 the ones that `retrain` adds up again.  Only shapes have features of a frozen network,
@@ -38,7 +39,7 @@ from blockful_py.learning.evaluation import accuracies
 from blockful_py.learning.federation import FederationSpec, TrainedModel, train_federation
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.architecture import Option
-from blockful_py.learning.models.ridge import head_of
+from blockful_py.learning.models.ridge import Head, head_of
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
 from blockful_py.learning.sums import SHIFT, total_of
@@ -56,8 +57,20 @@ STARTS, FORGOTTEN, CLIENT = ("r5", "r7"), 3, 5
 SITUATIONS = ("few_hold", "all_hold")
 KINDS = ("sums", "network", "frozen")
 FEATURES = (64, 128, 256)
-EPOCHS = {"digits": 16, "shapes": 8, "fashion_mnist_small": 8}
+EPOCHS = {
+    "digits": 16,
+    "shapes": 8,
+    "fashion_mnist_small": 8,
+    "fashion_mnist": 8,
+    "cifar10_small": 8,
+    "wine": 32,
+    "breast_cancer": 32,
+}
 """The network's, by data set; the lab's rule finds 8 or 16 on shapes."""
+
+TABLES = ("wine", "breast_cancer")
+LIMIT = 7_000
+"""Images of each split of `fashion_mnist`, as many as of the smaller sets."""
 
 OTHER_SHAPES = 1000
 """Added to the seed of the shapes that a frozen network learns."""
@@ -67,11 +80,13 @@ PAGE = """# Models of sums beside the small network
 `paper14`, r5 and r7 forget class 3, n seeds from 5 on, one core of a machine with other work. Means in %
 over the 9 affected models of each seed, with the least and the most mean of a seed. AD_r: accuracy on
 held-out samples of the other classes. Worst AD_f: the highest accuracy on class 3 of any affected model
-afterwards. KiB and milliseconds: of a model; the head is solved once for each version. Sums forget by
-`subtract`, the network by `retrain_ahead`, after trainings of {epochs}.
+afterwards. Tables of numbers have no class 3: client 5 leaves, and AD_r is the accuracy on all held-out
+samples. fashion_mnist: {limit:,} images of each split, 28x28; the smaller sets have half the side. KiB and
+milliseconds: of a model; the head is solved once for each version. Sums forget by `subtract`, the network by
+`retrain_ahead`, after trainings of {epochs}.
 64 frozen features: of the small network, trained on the even classes of shapes drawn by another seed.
 
-| data | situation | model | n | AD_r before | AD_r after | worst AD_f | KiB | ms: class, client, head |
+| data | situation | model | n | AD_r before | AD_r after | worst AD_f | KiB | ms |
 |---|---|---|---|---|---|---|---|---|
 {rows}
 
@@ -86,7 +101,8 @@ Row = dict[str, Any]
 def measure(data: Dataset, situation: str, seed: int, kinds: Collection[str]) -> list[Row]:
     """The rows of one federation's users: the network's, or one for each number of features, or both."""
     scenario = FederationSettings("paper14", situation)  # type: ignore[arg-type]
-    users = partition(data, Division(scenario, (5, 7), (FORGOTTEN,)), seed)
+    classes = () if data.name in TABLES else (FORGOTTEN,)
+    users = partition(data, Division(scenario, (5, 7), classes), seed)
     common = {"data": data.name, "situation": situation, "seed": seed}
 
     def spec(model: str, **options: Option) -> FederationSpec:
@@ -96,7 +112,13 @@ def measure(data: Dataset, situation: str, seed: int, kinds: Collection[str]) ->
 
     rows = []
     if "network" in kinds:
-        rows.append({**common, "features": None, **network(spec("cnn"), users, data)})
+        rows.append(
+            {
+                **common,
+                "features": None,
+                **network(spec("mlp" if data.name in TABLES else "cnn"), users, data),
+            }
+        )
     for features in FEATURES if "sums" in kinds else ():
         rows.append(
             {**common, "features": features, **sums(spec("analytic", features=features), users, data)}
@@ -123,39 +145,59 @@ def frozen(path: Path, seed: int) -> dict[str, Option]:
 
 def network(spec: FederationSpec, users: Sequence[UserData], data: Dataset) -> Row:
     """Figures of the small network."""
-    task = asked(spec, trained(spec, users), users, STARTS, Forget.of_classes([FORGOTTEN]))
+    task = request(spec, trained(spec, users), users, data)
     new, seconds = timed(lambda: dict(create_method("retrain_ahead").unlearn(task).weights))
-    return {**accuracy_of(task, new, data), "class_ms": 1e3 * seconds / len(new)}
+    return {**accuracy_of(task, new, data), f"{task.forget.level}_ms": 1e3 * seconds / len(new)}
 
 
 def sums(spec: FederationSpec, users: Sequence[UserData], data: Dataset) -> Row:
     """Figures of models of sums."""
     models = trained(spec, users)
-    task = asked(spec, models, users, STARTS, Forget.of_classes([FORGOTTEN]))
+    left = asked(spec, models, users, STARTS[:1], Forget.of_clients([CLIENT]))
     subtract = create_method("subtract")
+    gone, client_seconds = timed(lambda: dict(subtract.unlearn(left).weights))
+    again = create_method("retrain").unlearn(left).weights
+    figures = {
+        "client_ms": 1e3 * client_seconds / len(gone),
+        "client_equal": sum(equal(gone[name], again[name]) for name in gone),
+    }
+    if data.name in TABLES:
+        _, head_seconds = timed(lambda: heads_of(gone.values()))
+        figures |= {"head_ms": 1e3 * head_seconds / len(gone), "class_equal": 0, "heads_equal": 0}
+        return {**accuracy_of(left, gone, data), **figures, "compared": [0, 0, len(gone)]}
+    task = request(spec, models, users, data)
     new, seconds = timed(lambda: dict(subtract.unlearn(task).weights))
     without = [replace(user, train=user.train.without([FORGOTTEN])) for user in users]
     never = {model.name: model.weights for model in trained(spec, without)}
-    left = asked(spec, models, users, STARTS[:1], Forget.of_clients([CLIENT]))
-    gone, client_seconds = timed(lambda: dict(subtract.unlearn(left).weights))
-    again = create_method("retrain").unlearn(left).weights
-    heads, head_seconds = timed(lambda: [head_of(total_of(each), int(each[SHIFT])) for each in new.values()])
-    gold = [head_of(total_of(never[name]), int(never[name][SHIFT])) for name in new]
+    heads, head_seconds = timed(lambda: heads_of(new.values()))
+    gold = heads_of(never[name] for name in new)
     same = [a.tobytes() == b.tobytes() and s == t for (a, s), (b, t) in zip(heads, gold, strict=True)]
     return {
         **accuracy_of(task, new, data),
+        **figures,
         "class_ms": 1e3 * seconds / len(new),
-        "client_ms": 1e3 * client_seconds / len(gone),
         "head_ms": 1e3 * head_seconds / len(new),
         "class_equal": sum(equal(new[name], never[name]) for name in new),
         "heads_equal": sum(same),
-        "client_equal": sum(equal(gone[name], again[name]) for name in gone),
         "compared": [len(new), len(new), len(gone)],
     }
 
 
+def heads_of(models: Iterable[Weights]) -> list[Head]:
+    return [head_of(total_of(each), int(each[SHIFT])) for each in models]
+
+
 def trained(spec: FederationSpec, users: Sequence[UserData]) -> list[TrainedModel]:
     return [model for wave in train_federation(spec, users) for model in wave]
+
+
+def request(
+    spec: FederationSpec, models: Iterable[TrainedModel], users: Sequence[UserData], data: Dataset
+) -> UnlearningTask:
+    """The request of the table: for class 3, or, in tables of numbers, for client 5."""
+    if data.name in TABLES:
+        return asked(spec, models, users, STARTS[:1], Forget.of_clients([CLIENT]))
+    return asked(spec, models, users, STARTS, Forget.of_classes([FORGOTTEN]))
 
 
 def asked(
@@ -175,7 +217,7 @@ def accuracy_of(task: UnlearningTask, new: Mapping[str, Weights], data: Dataset)
     return {
         "before": mean(accuracies(task.architecture, old, kept).values()),
         "after": mean(accuracies(task.architecture, new, kept).values()),
-        "ad_f": max(accuracies(task.architecture, new, gone).values()),
+        "ad_f": max(accuracies(task.architecture, new, gone).values()) if len(gone) else None,
         "bytes": len(to_bytes(next(iter(new.values())))),
     }
 
@@ -203,22 +245,22 @@ def render(rows: Sequence[Row]) -> str:
         f"{EPOCHS[each]} epochs on {each}"
         for each in dict.fromkeys(row["data"] for row in rows if row["features"] is None)
     )
-    return PAGE.format(epochs=epochs, rows="\n".join(lines), bits=bits)
+    return PAGE.format(limit=LIMIT, epochs=epochs, rows="\n".join(lines), bits=bits)
 
 
 def _line(data: str, situation: str, features: int | str | None, rows: Sequence[Row]) -> str:
     model = "network" if features is None else "64 frozen" if features == "frozen" else str(features)
     model += "" if features is None else " features"
-    times = ("class_ms",) if features is None else ("class_ms", "client_ms", "head_ms")
+    times = [name for name in ("class_ms", "client_ms", "head_ms") if name in rows[0]]
     cells = [
         data,
         situation.replace("_", " "),
         model,
         str(len(rows)),
         *(_spread([100 * row[key] for row in rows]) for key in ("before", "after")),
-        f"{100 * max(row['ad_f'] for row in rows):.1f}",
+        "-" if rows[0]["ad_f"] is None else f"{100 * max(row['ad_f'] for row in rows):.1f}",
         f"{rows[0]['bytes'] / 1024:,.0f}",
-        ", ".join(f"{mean(row[key] for row in rows):,.1f}" for key in times),
+        ", ".join(f"{key.removesuffix('_ms')} {mean(row[key] for row in rows):,.1f}" for key in times),
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -233,7 +275,7 @@ def main() -> None:
     )
     parser.add_argument("--data", nargs="+", default=["digits", "shapes"], choices=EPOCHS)
     parser.add_argument("--kinds", nargs="+", default=[*KINDS], choices=KINDS)
-    parser.add_argument("--data-files", help="folder of the files of Fashion-MNIST")
+    parser.add_argument("--data-files", help="folder of the files of one of the other sets")
     parser.add_argument("--seeds", type=int, nargs="+", default=[5, 6, 7, 8, 9])
     parser.add_argument("--output", type=Path, default=FIGURES)
     chosen = parser.parse_args()
@@ -242,10 +284,11 @@ def main() -> None:
     with suppress(KeyError):
         rows = [row for row in load(chosen.output, NAME) if not _is_chosen(row, chosen)]
     for name in chosen.data:
-        options = DataOptions(chosen.data_files) if name == "fashion_mnist_small" else None
+        options = DataOptions(chosen.data_files, LIMIT if name == "fashion_mnist" else None)
+        path = f"benchmarks.numbers:{name}" if name in TABLES else name
         for seed in chosen.seeds:
-            data = load_dataset(name, seed, CPU, options)
-            for situation in SITUATIONS:
+            data = load_dataset(path, seed, CPU, options)
+            for situation in SITUATIONS[name in TABLES :]:
                 rows += measure(data, situation, seed, chosen.kinds)
                 print(f"{name}, seed {seed}, {situation}", flush=True)
     rows.sort(key=_order)
