@@ -19,7 +19,7 @@ from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.outcome import row_from_json, row_to_json
 from blockful_py.whole_file import write_whole
 
-FORMAT = "blockful-experiment-audit/5"
+FORMAT = "blockful-experiment-audit/4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,4 @@ def references_of(settings: Mapping[str, Any]) -> References:
 
 def cell_from(told: Mapping[str, Any]) -> Cell:
     """The cell of a document.  Raises as `from_document`."""
-    return Cell(
-        told["data"],
-        told["situation"],
-        Level(told["level"]),
-        told["seed"],
-        Scale(told["scale"]),
-        told["model"],
-    )
+    return Cell(**{**told, "level": Level(told["level"]), "scale": Scale(told["scale"])})
