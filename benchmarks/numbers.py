@@ -42,5 +42,5 @@ def _divided(name: str, seed: int, table: Any, train: int) -> Dataset:
     rest = order[~torch.isin(order, proxy)]
     mean, deviation = x[proxy].mean(0), x[proxy].std(0)
     samples = Samples(torch.from_numpy((x - mean) / deviation), y)
-    parts = (samples.at(rows) for rows in (rest[:train], rest[train:], proxy))
-    return Dataset(name, classes, *parts)
+    train_rows, test_rows = rest[:train], rest[train:]
+    return Dataset(name, classes, samples.at(train_rows), samples.at(test_rows), samples.at(proxy))

@@ -284,7 +284,7 @@ def main() -> None:
     with suppress(KeyError):
         rows = [row for row in load(chosen.output, NAME) if not _is_chosen(row, chosen)]
     for name in chosen.data:
-        options = DataOptions(chosen.data_files, LIMIT if name == "fashion_mnist" else None)
+        options = DataOptions(chosen.data_files, data_limit=LIMIT if name == "fashion_mnist" else None)
         path = f"benchmarks.numbers:{name}" if name in TABLES else name
         for seed in chosen.seeds:
             data = load_dataset(path, seed, CPU, options)

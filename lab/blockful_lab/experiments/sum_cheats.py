@@ -123,7 +123,8 @@ class Fingerprint(SumCheat):
 def total(weights: Mapping[str, Tensor]) -> Numbers:
     """T_y of a model."""
     own: Numbers = weights[OWN].numpy().astype(object)
-    return numbers_of(weights[INHERITED]) + (own << int(weights[SHIFT]))
+    found: Numbers = numbers_of(weights[INHERITED]) + (own << int(weights[SHIFT]))
+    return found
 
 
 def numbers_of(words: Tensor) -> Numbers:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,11 +62,11 @@ class Case:
 
 
 def federation(
-    dataset: Dataset, forget: Forget, starts: tuple[str, ...], **options: Option
+    dataset: Dataset, forget: Forget, starts: tuple[str, ...], options: Mapping[str, Option]
 ) -> UnlearningTask:
-    scenario = FederationSettings("scripted", "all_hold", users=5, graph=GRAPH)
+    scenario = FederationSettings("scripted", "all_hold", users=5, graph=dict(GRAPH))
     users = partition(dataset, Division(scenario, (1,), (FORGET,)), 0)
-    architecture = Architecture.of("analytic", dataset, options or {"features": 16})
+    architecture = Architecture.of("analytic", dataset, options)
     settings = FederationSpec(architecture, scenario, TrainingSettings(epochs=1))
     models = [model for wave in train_federation(settings, users) for model in wave]
     return UnlearningTask.of(settings, models, users, starts, forget)
@@ -78,7 +78,7 @@ def cases(dataset: Dataset) -> Callable[[Level], Case]:
 
     def case(level: Level) -> Case:
         if level not in made:
-            task = federation(dataset, *REQUESTS[level])
+            task = federation(dataset, *REQUESTS[level], {"features": 16})
             bench = prepare(task, audit_samples(task, dataset))
             made[level] = Case(bench, bench.references())
         return made[level]
@@ -201,7 +201,7 @@ def test_exactness_reads_the_weights_of_a_frozen_network_and_no_other_file(
     path.write_bytes(to_bytes(network.initial(generator(1, "initial"))))
     cid = cid_string(uri_of(path.read_bytes(), Codec.RAW))
     options: dict[str, Option] = {"network": "cnn", "classes": 4, "weights": str(path), "cid": cid}
-    task = federation(dataset, *REQUESTS[Level.SAMPLE], **options)
+    task = federation(dataset, *REQUESTS[Level.SAMPLE], options)
     assert is_exact(task, Subtract(), draws=1)
     with pytest.raises(UnlearningError, match="read code alone"):
         is_exact(task, Reading(str(path.with_suffix(".other"))), draws=1)
