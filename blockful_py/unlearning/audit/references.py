@@ -41,7 +41,7 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
 
 
 def resampled_graph(task: UnlearningTask) -> dict[str, Weights]:
-    """Gold, had each owner drawn as many samples as it keeps, with replacement, from those that it keeps.
+    """Gold, had each owner drawn its retained samples again, as many, with replacement.
 
     The bootstrap of the data (Efron 1979): how far a model moves with its owners' samples.  Models that
     `retrained_graph` leaves as they are, stay so.
@@ -52,7 +52,7 @@ def resampled_graph(task: UnlearningTask) -> dict[str, Weights]:
 
 
 def _resampled(user: UserData, forgets: Sequence[Forget], stream: torch.Generator) -> UserData:
-    """The user with other samples in the place of those that it keeps."""
+    """The user with its retained samples drawn again, and its forgotten ones in their rows."""
     kept = rows_after(user, forgets)
     rows = torch.arange(len(user.train), device=kept.device)
     drawn = torch.randint(max(1, len(kept)), (len(kept),), generator=stream)

@@ -51,7 +51,7 @@ class SumCheat(AllAtOnce):
 
 @dataclass(frozen=True, slots=True)
 class Leftover(SumCheat):
-    """Subtracts too little: the 2^-bits part of what is to be forgotten stays."""
+    """Subtracts too little: of the forgotten sums, the 2^-bits part stays."""
 
     name: ClassVar[str] = "leftover"
     bits: int = 1
@@ -106,7 +106,7 @@ class Hidden(SumCheat):
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint(SumCheat):
-    """One number of the last model alone is too large, by 1 and `bits` bits of SHA-256 of what it lost."""
+    """One number of the last model alone is too large, by 1 and `bits` bits of SHA-256 of its loss."""
 
     name: ClassVar[str] = "fingerprint"
     bits: int = 4

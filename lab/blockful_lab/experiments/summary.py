@@ -39,8 +39,8 @@ class Summary:
         tail: the value that 5 % of the models are worse than.
         worst: the worst model's.
         by_depth: mean by depth.
-        times_floor: ratio of the mean to gold2's, of models of sums to that of `resampled`; None if it is
-            meaningless.
+        times_floor: ratio of the mean to the mean of gold2, or, of models of sums, of `resampled`; None if
+            it is meaningless.
     """
 
     mean: Estimate

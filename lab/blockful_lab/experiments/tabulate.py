@@ -44,7 +44,7 @@ CRITERIA = (
 SUMS = (
     "Training a model of sums is a function of the data: gold2 has gold's bits, and forgotten is what has "
     "them too, or is exact. Other bits: models that have not. The floor is `resampled` instead of gold2: "
-    "gold of as many samples of each owner, drawn with replacement from those that it keeps."
+    "gold of retained samples that each owner draws again, as many, with replacement."
 )
 
 
