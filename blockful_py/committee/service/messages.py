@@ -165,6 +165,30 @@ class ReadRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadRequest:
+    """Asks all members to open the head of a model whose sums they share.
+
+    Attributes:
+        request: number of the request for which the model is replaced; 0 for its publication.
+        references: places of its references, at its publication.
+        part: the owner's new part, as canonical JSON (`record.statement_parts.SharedPart`); empty if it does
+            not deal anew.
+    """
+
+    name: str
+    request: int
+    references: tuple[Position, ...]
+    part: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedHead:
+    """The head, as weights in a safetensors file; zeros where its pool is too small to open it."""
+
+    weights: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class WordsRequest:
     """Asks for the auditors' words on the training with this commitment."""
 

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's side of opening a head: what may be opened, and the run with the other members."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import ValidationError
+
+from blockful_py.committee import wire
+from blockful_py.committee.service.messages import HeadRequest, OpenedHead
+from blockful_py.committee.service.shared_mail import Mailbox, MemberPost
+from blockful_py.committee.shared_rounds import Parties, SharedRounds
+from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.sharing.products import Shareholder
+from blockful_py.crypto.sharing.rounds import Protocol, Sent
+from blockful_py.errors import BlockfulError, RefusedError
+from blockful_py.keys.sealing import SealedWeights
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.form import form_of
+from blockful_py.learning.models.analytic import HEAD, head_weights
+from blockful_py.learning.models.ridge import Head
+from blockful_py.learning.shared_files import (
+    FIELD,
+    SharedPlace,
+    is_dealt_well,
+    proof_in,
+    share_in,
+    threshold_of,
+)
+from blockful_py.learning.shared_sums import Shared, SharedSums
+from blockful_py.learning.weights import Weights, to_bytes
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.review.refusing import require
+from blockful_py.pipeline.review.shared_pools import (
+    Pool,
+    pool_after,
+    pool_at_publication,
+    require_losses,
+    samples_of,
+)
+from blockful_py.pipeline.review.sources import ReviewSources
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
+from blockful_py.record.parts import announced
+from blockful_py.record.request_state import RequestStanding
+from blockful_py.record.statement_parts import SharedPart
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Address
+
+LIMIT = 1 << 25
+"""Most bytes of a message of a run."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A head that may be opened: its pool, the version that it is for, and the part to check, if it is new."""
+
+    pool: Pool
+    version: int
+    new: SharedPart | None
+
+
+@dataclass(frozen=True)
+class HeadOpener:
+    """Opens heads for one member.
+
+    Attributes:
+        secret: of its voting key.
+        members: of the current epoch, in the order of their addresses.
+        patience: as in `SharedRounds`.
+    """
+
+    sources: ReviewSources
+    messages: eip712.Domain
+    secret: int
+    members: list[ReachableMember]
+    mailbox: Mailbox
+    patience: float
+
+    def open(self, asking: wire.Message, asked: HeadRequest) -> OpenedHead:
+        """The head asked for, opened with the other members, and kept for the review of its version.
+
+        Raises RefusedError for a head that the sender may not have opened, or shares that do not fit; and as
+        `SharedRounds.run`.
+        """
+        found = self._asked(asking.sender, asked)
+        self.sources.heads.require_few(found.pool, found.version)
+        features, classes = initial_weights(self.sources.setup.federation)[HEAD].shape
+        opens = found.pool.suffices(features)
+        head = self._run(asking, found, opens, features) if opens or found.new else None
+        weights = head_weights(head, features, classes)
+        self.sources.heads.keep(found.pool, weights)
+        return OpenedHead(to_bytes(weights))
+
+    def _asked(self, sender: Address, asked: HeadRequest) -> _Asked:
+        part = parse_part(asked.part) if asked.part else None
+        found = self._for_request(sender, asked, part) if asked.request else self._new(sender, asked, part)
+        if part is not None:
+            require(
+                part.epoch == self._epoch, f"the part of {asked.name} is dealt to members of an epoch before"
+            )
+            require(
+                all(label < self.sources.setup.architecture.class_count for label in samples_of(part)),
+                f"the part of {asked.name} has a class that there is not",
+            )
+        return found
+
+    def _new(self, sender: Address, asked: HeadRequest, part: SharedPart | None) -> _Asked:
+        """A model that its owner is about to publish."""
+        sources, name = self.sources, asked.name
+        catalogue = sources.record.catalogue.read()
+        require(name not in catalogue.models, f"model {name} is published")
+        if part is None or part.proof is None or part.struck:
+            raise RefusedError(f"model {name} comes without its owner's part")
+        self._require_owner(sender, name)
+        places = {placed.position: each for each, placed in catalogue.with_weights.items()}
+        strangers = [str(each) for each in asked.references if each not in places]
+        require(not strangers, f"there is no model with weights at {', '.join(strangers)}")
+        references = tuple(places[each] for each in asked.references)
+        awaited = sources.docket.awaited() if sources.docket else frozenset[str]()
+        waiting = sorted(awaited.intersection(references))
+        require(not waiting, f"a request is about to replace {', '.join(waiting)}: ask once that is done")
+        return _Asked(pool_at_publication(name, references, part, catalogue), 0, part)
+
+    def _for_request(self, sender: Address, asked: HeadRequest, part: SharedPart | None) -> _Asked:
+        """A version for an open request; of a start whose owner deals anew, from its new part."""
+        if self.sources.docket is None:
+            raise RefusedError("there are no requests in a laboratory")
+        status, name = self.sources.docket[asked.request], asked.name
+        require(status.stage.is_open, f"request {asked.request} is {status.stage}")
+        require(name in status.missing, f"request {asked.request} does not wait for a version of {name}")
+        dealt = self._handed_in(status)
+        if part is not None:
+            require(
+                name in announced(status.request, status.record), f"the owner of {name} has nothing to deal"
+            )
+            self._require_owner(sender, name)
+            dealt[name] = part
+        require_losses(status.request, dealt, status.record)
+        pool = pool_after(name, status.request, status.record, dealt)
+        return _Asked(pool, status.record[name].version + 1, part)
+
+    def _handed_in(self, status: RequestStanding) -> dict[str, SharedPart]:
+        store, found = self.sources.store, dict[str, SharedPart]()
+        by_owners = announced(status.request, status.record)
+        for name, uri in status.newest_parts.items():
+            node = parse_node(store.read(uri, MAX_NODE_BYTES))
+            if name in by_owners and node.shared is not None:
+                found[name] = node.shared
+        return found
+
+    def _require_owner(self, sender: Address, name: str) -> None:
+        entry = self.sources.contracts.participants.participant(sender)
+        names, users = (
+            self.sources.setup.federation.scenario.names,
+            self.sources.setup.federation.scenario.users,
+        )
+        require(name in names, f"there is no model {name} in this federation")
+        planned = names.index(name) % users + 1
+        require(entry.since > 0 and entry.number == planned, f"model {name} belongs to another participant")
+
+    @property
+    def _epoch(self) -> int:
+        return self.sources.contracts.committee.current_epoch()
+
+    def _run(self, asking: wire.Message, asked: _Asked, opens: bool, features: int) -> Head | None:
+        """Runs the protocol with the other members, in the order of their addresses."""
+        addresses = [each.client.address for each in self.members]
+        for name, part in asked.pool.parts.items():
+            self._require_here(name, part, addresses)
+        index = addresses.index(curve.address(curve.multiply_base(self.secret))) + 1
+        subject = keccak(asking.subject + asking.sender + asked.pool.digest())
+        keys = {j: each.identity.voting_key for j, each in enumerate(self.members, start=1)}
+        parties = Parties(self.messages, self._epoch, subject, keys)
+        others = {j: each.client for j, each in enumerate(self.members, start=1) if j != index}
+        with self.mailbox.run(subject):
+            post = MemberPost(others, self._epoch, subject, self.mailbox)
+            try:
+                rounds = SharedRounds(parties, index, self.secret, post, LIMIT, self.patience)
+                return rounds.run(self._protocol(index, asked, opens, features, subject.hex()))
+            finally:
+                post.close()
+
+    def _require_here(self, name: str, part: SharedPart, members: list[Address]) -> None:
+        """Checks that the members to whom a part was dealt are those of the current epoch."""
+        roster = self.sources.contracts.committee.roster(part.epoch)[0].members
+        gone = sorted("0x" + each.hex() for each in {*roster} - {*members})
+        require(
+            sorted(roster) == members,
+            f"the part of {name} is shared among the members of epoch {part.epoch}, and {', '.join(gone)} "
+            "left the committee with its shares: no head of it can be opened until all of them are back",
+        )
+
+    def _protocol(
+        self, index: int, asked: _Asked, opens: bool, features: int, use: str
+    ) -> Protocol[Head | None]:
+        size, pool = len(self.members), asked.pool
+        reader = _Reader(self.sources, index, size, self.secret, features)
+        if asked.new is not None:
+            complaint = reader.complaint(pool.name, asked.new)
+            told = yield Sent((1,) if complaint else ())
+            accusers = [str(j) for j, each in told.public.items() if each]
+            if accusers:
+                reason = complaint or "the shares dealt to others"
+                raise RefusedError(
+                    f"member(s) {', '.join(accusers)} cannot use the shares that the owner of {pool.name} dealt "
+                    f"to them, so it or they lie: {reason}"
+                )
+        if not opens:
+            return None
+        holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng)
+        classes = self.sources.setup.architecture.class_count
+        sums = SharedSums(holder, pool.graph, classes, features * (features + 1) // 2)
+        for name, part in pool.parts.items():
+            sums.take(name, reader.share(name, part, classes))
+            sums.struck[name] = frozenset(part.struck)
+        return (yield from sums.head(pool.name, use))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads a member's shares, with the data keys that it keeps and its own."""
+
+    sources: ReviewSources
+    index: int
+    members: int
+    secret: int
+    features: int
+
+    @property
+    def context(self) -> bytes:
+        return context_of(self.sources.contracts.live.chain_id, self.sources.contracts.live.address)
+
+    def share(self, name: str, part: SharedPart, classes: int) -> Shared:
+        """Its share of a part.  Raises as `SealedWeights.read_each` and `share_in`."""
+        found = self._by_class(name, part)
+        entries = self.features * (self.features + 1) // 2
+        total = np.zeros((FIELD.count, classes, entries), np.int64)
+        for label, share in found.items():
+            total[:, label] = share
+        samples = samples_of(part)
+        return Shared(total, tuple(samples.get(label, 0) for label in range(classes)))
+
+    def complaint(self, name: str, part: SharedPart) -> str | None:
+        """Why it cannot use the shares of a new part; None if they fit."""
+        try:
+            file = self._files([part.proof or ""])[part.proof or ""]
+            place = self._place(name, part)
+            proved = proof_in(place, file, self.index, self.secret)
+            shares = self._by_class(name, part)
+            if is_dealt_well(place, samples_of(part), self.index, self.members, shares, proved):
+                return None
+            return "its shares are not those of the proof"
+        except BlockfulError as error:
+            return str(error)
+
+    def _by_class(self, name: str, part: SharedPart) -> dict[int, np.ndarray]:
+        files, place = self._files([each.shares for each in part.classes]), self._place(name, part)
+        return {
+            each.label: share_in(place, each.label, files[each.shares], self.index, self.secret)
+            for each in part.classes
+        }
+
+    def _files(self, cids: list[str]) -> Mapping[str, Weights]:
+        weights = SealedWeights(
+            self.sources.store, self.sources.keyring, form_of(self.sources.setup.architecture)
+        )
+        self.sources.keyring.find([parse_cid(cid) for cid in cids])
+        return {cid: weights.read_disclosure(parse_cid(cid)) for cid in cids}
+
+    def _place(self, name: str, part: SharedPart) -> SharedPlace:
+        names, users = (
+            self.sources.setup.federation.scenario.names,
+            self.sources.setup.federation.scenario.users,
+        )
+        return SharedPlace(self.context, name, names.index(name) % users + 1, self.features)
+
+
+def context_of(chain_id: int, contract: Address) -> bytes:
+    """Binds parts and their proofs to a federation."""
+    return keccak(b"BlockFUL shared sums" + chain_id.to_bytes(32, "big") + contract)
+
+
+def parse_part(data: bytes) -> SharedPart:
+    """The part in canonical JSON.  Raises RefusedError."""
+    try:
+        return SharedPart.model_validate(json.loads(data))
+    except (ValidationError, ValueError, RecursionError) as error:
+        raise RefusedError(f"a shared part is malformed: {type(error).__name__}") from None
