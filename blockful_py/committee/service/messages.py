@@ -20,6 +20,8 @@ NOBODY = bytes(20)
 WrappedBytes = Annotated[bytes, Length(envelope.WRAPPED_BYTES, envelope.WRAPPED_BYTES)]
 SealedBytes = Annotated[bytes, Length(32 + ecies.OVERHEAD, 32 + ecies.OVERHEAD)]
 """A number modulo n, encrypted to one member."""
+MAX_PART, MAX_HEAD = 1 << 17, 1 << 22
+"""Maximum bytes of a shared part's entry in a node, and of an opened head."""
 MAX_STATEMENT = 1 << 26
 """Maximum bytes of an erasure's statement; `limits` allows less for most federations."""
 
@@ -178,14 +180,14 @@ class HeadRequest:
     name: str
     request: int
     references: tuple[Position, ...]
-    part: bytes
+    part: Annotated[bytes, Length(0, MAX_PART)]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedHead:
     """The head, as weights in a safetensors file; zeros where its pool is too small to open it."""
 
-    weights: bytes
+    weights: Annotated[bytes, Length(1, MAX_HEAD)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -45,6 +44,7 @@ from blockful_py.pipeline.review.shared_pools import (
     samples_of,
 )
 from blockful_py.pipeline.review.sources import ReviewSources
+from blockful_py.record.fields import first_error
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.parts import announced
 from blockful_py.record.request_state import RequestStanding
@@ -289,6 +289,6 @@ def context_of(chain_id: int, contract: Address) -> bytes:
 def parse_part(data: bytes) -> SharedPart:
     """The part in canonical JSON.  Raises RefusedError."""
     try:
-        return SharedPart.model_validate(json.loads(data))
-    except (ValidationError, ValueError, RecursionError) as error:
-        raise RefusedError(f"a shared part is malformed: {type(error).__name__}") from None
+        return SharedPart.model_validate_json(data)
+    except ValidationError as error:
+        raise RefusedError(f"a shared part is malformed: {first_error(error)}") from None
