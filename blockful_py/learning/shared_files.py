@@ -3,7 +3,7 @@
 
 Each is a safetensors file of bytes, uint8, which its owner seals under a data key of its own:
 
-    proof       PROOF: the dealing's proof; "1" to "n": to each member, sealed, its shares of features and bits
+    proof       PROOF: the dealing's proof; "1" to "n": to each member, sealed, its other shares
     a class's   "1" to "n": to each member, sealed, its shares (k, E) of the class's sums
 
 So a member needs its own key and the file's to read a share.  Once the key of a class's file is destroyed,
@@ -112,7 +112,7 @@ def share_in(place: SharedPlace, label: int, file: Weights, member: int, secret:
 
 
 def proof_in(place: SharedPlace, file: Weights, member: int, secret: int) -> tuple[DealingProof, DealtShares]:
-    """The dealing's proof, and what the member has beside the shares of sums.
+    """The dealing's proof, and the member's shares of features, bits and masks.
 
     Raises FormatError, CryptoError or MessageError.
     """

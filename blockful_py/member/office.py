@@ -23,9 +23,9 @@ from blockful_py.committee.service.key_custody import KeyCustody, encryption_key
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import (
     Empty,
+    HeadAnswer,
     HeadRequest,
     Identity,
-    OpenedHead,
     ReadRequest,
     WrappedKey,
 )
@@ -46,6 +46,7 @@ from blockful_py.member.endpoints import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
+from blockful_py.pipeline.coordination.sharers import sharers
 from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fresh import FreshReviewer
@@ -348,14 +349,14 @@ class MemberOffice:
     def words(self) -> HeardWords:
         return HeardWords(self._folder.path / WORDS)
 
-    def open_head(self, asking: wire.Message, asked: HeadRequest) -> OpenedHead:
+    def open_heads(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
         view, folder = self.view(), self._folder
         view.require_standing()
         opener = HeadOpener(
             view.sources,
             view.messages,
             folder.voting_secret,
-            view.led_by(folder).sharers(),
+            sharers(view.led_by(folder), view.contracts),
             self._mailbox,
             view.run.settings.committee.round_seconds,
         )

@@ -260,7 +260,7 @@ class Redaction(fields.Part):
     requests removed from the model; AD_r is measured without them.  `spot_check`: the check of its owner's
     training, if any.  `untrained`: the weights are the mean of the references' new ones, or the initial ones
     without references, and members computed them too.  `chosen_by`: the last request by which the model chose
-    references again, if that is an earlier one.  `shared`: what the version has of its owner's shared part.
+    references again, if that is an earlier one.  `shared`: the rest of its owner's shared part.
     """
 
     version: int = Field(ge=1)

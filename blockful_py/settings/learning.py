@@ -111,7 +111,7 @@ class LearningSettings(TrainingSettings, DataOptions):
         shares_sums: owners share the sums of model "analytic" among the members, who open heads alone; among
             machines.
         reveals_samples: members and readers can read samples off the models, and the owners agree to that;
-            model "analytic" needs it among machines, unless it `shares_sums`.
+            model "analytic" needs it among machines, unless it shares_sums.
         options: the model's own options, such as {norm = "group"}.
         root_factor: factor by which a model without references trains longer.
         increments: classes, or "all".  Each owner that holds such a class trains its models once more without

@@ -128,7 +128,7 @@ def _analytic(
 
 
 def _sums_of_machines(learning: LearningSettings, committee: CommitteeSettings) -> Iterator[str]:
-    """Who sees the sums."""
+    """The settings that say who sees the sums."""
     if SHARED in learning.options:
         yield f"learning.options has {SHARED!r}: say learning.shares_sums = true instead."
     if learning.shares_sums and (learning.reveals_samples or committee.roster != "elected"):
@@ -139,8 +139,8 @@ def _sums_of_machines(learning: LearningSettings, committee: CommitteeSettings) 
         )
     if learning.shares_sums and committee.size < LEAST_SHARING:
         yield (
-            f"learning.shares_sums needs {LEAST_SHARING} members, so that liars are found, and committee.size "
-            f"is {committee.size}: name more."
+            f"learning.shares_sums needs {LEAST_SHARING} members, so that liars are found, and "
+            f"committee.size is {committee.size}: name more."
         )
     if committee.roster == "elected" and not (learning.reveals_samples or learning.shares_sums):
         yield (

@@ -258,12 +258,12 @@ class MessageKind(Enum):
         round=6,
     )
 
-    OPEN_HEAD = MessageRow(
-        "open-head",
+    OPEN_HEADS = MessageRow(
+        "open-heads",
         messages.HeadRequest,
-        messages.OpenedHead,
+        messages.HeadAnswer,
         Limits(512 * KIB, answer=16 * MIB),
-        lambda at, m, body: at.office.open_head(m, body),
+        lambda at, m, body: at.office.open_heads(m, body),
         by_leader=True,
         is_reviewed=True,
         is_concurrent=True,

@@ -168,26 +168,27 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class HeadRequest:
-    """Asks all members to open the head of a model whose sums they share.
+    """Asks all members to open the heads of models whose sums they share.
 
     Attributes:
-        request: number of the request for which the model is replaced; 0 for its publication.
-        references: places of its references, at its publication.
+        names: of models for a request; of one for its publication, or with a new part.
+        request: number of the request for which the models are replaced; 0 for a publication.
+        references: places of a model's references, at its publication.
         part: the owner's new part, as canonical JSON (`record.statement_parts.SharedPart`); empty if it does
             not deal anew.
     """
 
-    name: str
+    names: tuple[str, ...]
     request: int
     references: tuple[Position, ...]
     part: Annotated[bytes, Length(0, MAX_PART)]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedHead:
-    """The head, as weights in a safetensors file; zeros where its pool is too small to open it."""
+class HeadAnswer:
+    """The heads, as weights in safetensors files; zeros where a pool is too small to open its head."""
 
-    weights: Annotated[bytes, Length(1, MAX_HEAD)]
+    heads: tuple[Annotated[bytes, Length(1, MAX_HEAD)], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import (
     Empty,
+    HeadAnswer,
     HeadRequest,
     Identity,
-    OpenedHead,
     ReadRequest,
     WrappedKey,
 )
@@ -79,8 +79,8 @@ class Office(Protocol):
     def extent(self) -> Extent:
         """Bounds for the sizes of questions."""
 
-    def open_head(self, asking: Message, asked: HeadRequest) -> OpenedHead:
-        """Opens a head with the other members.
+    def open_heads(self, asking: Message, asked: HeadRequest) -> HeadAnswer:
+        """Opens heads with the other members.
 
         Raises RefusedError for a head that the sender may not have opened, and as `shared_rounds`.
         """

@@ -35,8 +35,10 @@ FEATURES = 128
 
 
 class Analytic(nn.Module):
-    """Fixed features and a ridge head; its state dict holds sums (`learning.sums`), or if these are shared, the
-    head that members opened: whole numbers HEAD, int32 (F, classes), and the exponent UNIT of 2^-UNIT, int64 ().
+    """Fixed features and a ridge head; its state dict holds sums (`learning.sums`) instead of weights.
+
+    If sums are shared, it holds the head that members opened: whole numbers HEAD, int32 (F, classes), and the
+    exponent UNIT of their unit 2^-UNIT, int64 ().
 
     Computed on the CPU in whole numbers, so with random features a prediction has the same bits on every
     machine; `models.frozen` says what holds for a network's features.

@@ -185,23 +185,6 @@ class RemoteCommittee:
         clients = {each.address: each for each in _of(self.reachable(needed), roster)}
         return [IndexedClient(roster.index(address) + 1, client) for address, client in clients.items()]
 
-    def sharers(self) -> list[ReachableMember]:
-        """All members of the current epoch, who share sums in the order of their addresses.
-
-        Raises QuorumError, naming those that do not answer.
-        """
-        committee = self._contracts.committee
-        roster = committee.roster(committee.current_epoch())[0].members
-        reachable = self.reachable()
-        found = {each.client.address: each for each in members_at(reachable) if _has_voting_key(each)}
-        missing = [f"0x{each.hex()}" for each in roster if each not in found]
-        if missing:
-            raise QuorumError(
-                f"{', '.join(missing)} of {len(roster)} members do not answer, and all open a head of shared "
-                f"sums: repeat when they do. {_reasons(reachable)}"
-            )
-        return [found[address] for address in sorted(roster)]
-
     def generate(self) -> Generated:
         """Generates the next epoch's key among the responsive members.  Raises QuorumError for too few."""
         committee = self._contracts.committee
@@ -394,10 +377,6 @@ def remote_committee_of(run: RunDirectory, contracts: Contracts, leader: int) ->
     return RemoteCommittee(
         run.settings.committee, contracts, leader, run.group_keys, announced=run.party is not None
     )
-
-
-def _has_voting_key(member: ReachableMember) -> bool:
-    return curve.address(member.identity.voting_key) == member.client.address
 
 
 def members_at(reachable: Reachable) -> list[ReachableMember]:

@@ -4,23 +4,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient
-from blockful_py.committee.service.messages import HeadRequest, OpenedHead
+from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import LearningError, QuorumError
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.form import form_of
+from blockful_py.learning.models.analytic import HEAD
 from blockful_py.learning.shared_files import SharedPlace, deal_files
 from blockful_py.learning.trainer import Assignment
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.coordination.sharers import sharers
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.shared_heads import context_of
@@ -28,6 +30,9 @@ from blockful_py.record.model_node import canonical_json
 from blockful_py.record.statement_parts import SharedClass, SharedPart
 from blockful_py.settings import quorum_of
 from blockful_py.storage.cid import cid_string
+
+HEAD_BYTES, RUN_BYTES = 200, 1 << 24
+"""Bytes of a message for each entry of a head's matrix, at most, and for all heads of one run."""
 
 ATTEMPTS = 3
 """Runs of the members before a head is given up."""
@@ -47,7 +52,7 @@ class SharedTrainer:
     parts: dict[str, SharedPart] = field(default_factory=dict)
 
     def train(self, assignments: Sequence[Assignment]) -> list[Weights]:
-        """Heads (`learning.models.analytic`), in order.  Raises as `deal` and `open_head`."""
+        """Heads (`learning.models.analytic`), in order.  Raises as `deal` and `open_heads`."""
         return [self._trained(each) for each in assignments]
 
     def _trained(self, assigned: Assignment) -> Weights:
@@ -55,7 +60,8 @@ class SharedTrainer:
         catalogue = self.context.record.catalogue.read()
         self.parts[name] = part = deal(self.context, name, self.user.index, self.user.train)
         places = tuple(catalogue[each].position for each in assigned.references)
-        return open_head(self.context, HeadRequest(name, 0, places, part_bytes(part)))
+        (head,) = open_heads(self.context, HeadRequest((name,), 0, places, part_bytes(part)))
+        return head
 
 
 def deal(
@@ -63,13 +69,13 @@ def deal(
 ) -> SharedPart:
     """Deals an owner's part of a model to the members, who get its files and their keys.
 
-    A job must be open; its journal holds the steps.  Raises LearningError without samples, QuorumError while a
-    member does not answer.
+    A job must be open; its journal holds the steps.  Raises LearningError without samples, QuorumError while
+    a member does not answer.
     """
     if not len(samples):
         raise LearningError(f"{name} has no samples left to share: leave it out.")
     network = context.setup.architecture.sums(initial_weights(context.setup.federation))
-    members, live = context.leader.remote().sharers(), context.contracts.live
+    members, live = sharers(context.leader.remote(), context.contracts), context.contracts.live
     features = network.features(samples.x)
     place = SharedPlace(context_of(live.chain_id, live.address), name, user, features.shape[1])
     keys = [each.identity.voting_key for each in members]
@@ -96,32 +102,43 @@ def deal(
     )
 
 
-def open_head(context: FederationContext, asked: HeadRequest) -> Weights:
-    """Has the members open a head; a quorum of them must give the same.
+def open_heads(context: FederationContext, asked: HeadRequest) -> list[Weights]:
+    """Has the members open heads, in the order of the names; a quorum of them must give the same.
 
     Raises QuorumError with the members' reasons, by whom members are named that lied or were silent.
     """
     committee, form = context.leader.remote(), form_of(context.setup.architecture)
     reasons: list[str] = []
     for _ in range(ATTEMPTS):
-        members = committee.sharers()
+        members = sharers(committee, context.contracts)
         epoch, subject = context.contracts.committee.current_epoch(), system_rng(32)
         clients = [IndexedClient(j, each.client) for j, each in enumerate(members, start=1)]
         answers = at_once(
             clients,
             lambda each, epoch=epoch, subject=subject: each.client.ask(  # type: ignore[misc]
-                MessageKind.OPEN_HEAD, epoch, subject, asked
+                MessageKind.OPEN_HEADS, epoch, subject, asked
             ),
             len(clients),
         )
         told = Counter(each.message.body for each in answers.values() if not isinstance(each, Refusal))
         for body, times in told.most_common(1):
             if times >= quorum_of(len(members)):
-                return form.read(codec.decode(OpenedHead, body).weights, f"the head of {asked.name}")
+                heads = codec.decode(HeadAnswer, body).heads
+                return [
+                    form.read(each, f"the head of {name}")
+                    for name, each in zip(asked.names, heads, strict=True)
+                ]
         reasons = [f"member {j}: {each.reason}" for j, each in answers.items() if isinstance(each, Refusal)]
-    raise QuorumError(
-        f"the members did not open the head of {asked.name} in {ATTEMPTS} runs: {'; '.join(reasons)}"
-    )
+    names = ", ".join(asked.names)
+    raise QuorumError(f"members did not open heads of {names} in {ATTEMPTS} runs: {'; '.join(reasons)}")
+
+
+def new_heads(context: FederationContext, request: int, names: Sequence[str]) -> Iterator[Weights]:
+    """The heads of models that a request replaces, in order, as many in a run as its messages may hold."""
+    features = initial_weights(context.setup.federation)[HEAD].shape[0]
+    most = max(1, RUN_BYTES // (HEAD_BYTES * features**2))
+    for i in range(0, len(names), most):
+        yield from open_heads(context, HeadRequest(tuple(names[i : i + most]), request, (), b""))
 
 
 def part_bytes(part: SharedPart) -> bytes:

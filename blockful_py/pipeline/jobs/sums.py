@@ -21,7 +21,7 @@ from blockful_py.learning.sums import OWN
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
-from blockful_py.pipeline.jobs.shared import deal, open_head, part_bytes
+from blockful_py.pipeline.jobs.shared import deal, new_heads, open_heads, part_bytes
 from blockful_py.pipeline.review.shared_pools import samples_of
 from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.record.model_node import ModelNode, Request
@@ -44,7 +44,7 @@ def new_sums(
     """
     if context.setup.architecture.is_shared:
         wanted = [name for name in names if name not in handed_in]
-        return OnDemand(wanted, lambda name: open_head(context, HeadRequest(name, status.number, (), b"")))
+        return dict(zip(wanted, new_heads(context, status.number, wanted), strict=True))
     announced = context.weights.on_demand([node.weights for node in handed_in.values()])
     parts = {name: announced[node.weights][OWN] for name, node in handed_in.items()}
     asked = subtraction_of(status.request, status.record)
@@ -83,7 +83,7 @@ def new_part_of_owner(
 ) -> tuple[Weights, SharedPart]:
     """The new head of a start whose owner, the one user here, has samples to forget, and its new shared part.
 
-    Raises as `new_sums_of_owner`, `deal` and `open_head`.
+    Raises as `new_sums_of_owner`, `deal` and `open_heads`.
     """
     (user,) = context.setup.users
     placed = status.record[name]
@@ -98,7 +98,8 @@ def new_part_of_owner(
     if len(left) == sum(labels.values()):
         raise UnlearningError(_forgotten_before(name, status.request))
     part = deal(context, name, user.index, left, old.struck)
-    return open_head(context, HeadRequest(name, status.number, (), part_bytes(part))), part
+    (head,) = open_heads(context, HeadRequest((name,), status.number, (), part_bytes(part)))
+    return head, part
 
 
 def _forgotten_before(name: str, request: Request) -> str:

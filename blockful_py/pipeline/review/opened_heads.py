@@ -4,25 +4,23 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 
 from blockful_py.errors import RefusedError
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.review.shared_pools import Pool
 from blockful_py.types import Bytes32
 
-MOST_HEADS = 512
-"""Number of heads kept."""
 MOST_POOLS = 8
 """Pools of a version whose heads are opened: from many, its references' sums could be computed."""
 
 
 class OpenedHeads:
-    """Heads by pool, and the pools that were asked for, by version."""
+    """Heads by model and pool, of its newest version alone, and the pools that were asked for, by version."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._heads: OrderedDict[Bytes32, Weights] = OrderedDict()
+        self._heads: dict[str, tuple[int, dict[Bytes32, Weights]]] = {}
         self._asked: defaultdict[tuple[str, int], set[Bytes32]] = defaultdict(set)
 
     def require_few(self, pool: Pool, version: int) -> None:
@@ -32,20 +30,22 @@ class OpenedHeads:
             if len(asked | {pool.digest()}) > MOST_POOLS:
                 raise RefusedError(
                     f"{MOST_POOLS} other heads were opened for version {version} of {pool.name}, and more "
-                    "would show sums: have the members' operators restart them if their owner is trusted"
+                    "would show sums: if its owner is trusted, restart the members"
                 )
             asked.add(pool.digest())
 
-    def keep(self, pool: Pool, head: Weights) -> None:
+    def keep(self, pool: Pool, version: int, head: Weights) -> None:
+        """Keeps a head, and forgets the heads of earlier versions."""
         with self._lock:
-            self._heads[pool.digest()] = head
-            while len(self._heads) > MOST_HEADS:
-                self._heads.popitem(last=False)
+            newest, heads = self._heads.get(pool.name, (version, {}))
+            if version > newest:
+                heads = {}
+            self._heads[pool.name] = (max(newest, version), {**heads, pool.digest(): head})
 
     def head(self, pool: Pool) -> Weights:
         """The head of a pool.  Raises RefusedError if this member has not opened it."""
         with self._lock:
-            found = self._heads.get(pool.digest())
+            found = self._heads.get(pool.name, (0, {}))[1].get(pool.digest())
         if found is None:
             raise RefusedError(f"this member has not opened this head of {pool.name}: ask for it first")
         return found

@@ -25,7 +25,7 @@ class Pool:
 
     Attributes:
         graph: at least of these models.
-        parts: of those of them that have weights.
+        parts: by model; a withdrawn one has none.
     """
 
     name: str
@@ -94,7 +94,7 @@ def part_after(part: SharedPart, request: Request, user: int) -> SharedPart:
 
 
 def shared_after(node: ModelNode, request: Request) -> SharedPart | None:
-    """`part_after` of a version's part, if it has one."""
+    """A version's part without the data of a request (`part_after`), if it has one."""
     return node.shared and part_after(node.shared, request, node.statement.user)
 
 

@@ -137,8 +137,8 @@ class Committee:
 
         def run(i: int) -> None:
             try:
-                opened = self.opener(i).open(asking, HeadRequest("a", 0, (), part_bytes(part)))
-                found[i] = from_bytes(opened.weights)
+                opened = self.opener(i).open(asking, HeadRequest(("a",), 0, (), part_bytes(part)))
+                found[i] = from_bytes(opened.heads[0])
             except BlockfulError as error:
                 found[i] = error
 
@@ -212,12 +212,12 @@ def test_only_its_owner_has_a_model_opened_and_few_pools_of_it(
     opener = committee.opener(0)
     monkeypatch.setattr("blockful_py.pipeline.review.opened_heads.MOST_POOLS", 1)
     asking: Any = SimpleNamespace(sender=OWNER, subject=bytes(32))
-    monkeypatch.setattr(HeadOpener, "_run", lambda self, *args: None)
+    monkeypatch.setattr(HeadOpener, "_run", lambda self, *args: [None])
     for _ in range(2):
-        opener.open(asking, HeadRequest("a", 0, (), part_bytes(part)))
+        opener.open(asking, HeadRequest(("a",), 0, (), part_bytes(part)))
     other = part_bytes(committee.part(setup.users[0].train))
     with pytest.raises(BlockfulError, match="more would show sums"):
-        opener.open(asking, HeadRequest("a", 0, (), other))
+        opener.open(asking, HeadRequest(("a",), 0, (), other))
 
 
 def test_a_silent_member_is_named(setup: TrainingSetup) -> None:
@@ -228,7 +228,7 @@ def test_a_silent_member_is_named(setup: TrainingSetup) -> None:
 
 
 class Liar:
-    """A protocol whose member opens other numbers than it has, from its `first` opening of a head's shape on."""
+    """A protocol whose member opens other numbers, from its `first` opening of a head's shape on."""
 
     def __init__(self, protocol: Any, first: int) -> None:
         self._protocol, self._left = protocol, first
