@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from blockful_py.forget import Forget
+from blockful_py.learning.data import UserData
+from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.models.analytic import HEAD, UNIT
 from blockful_py.learning.models.ridge import head_of
-from blockful_py.learning.sums import SHIFT, total_of
+from blockful_py.learning.sums import SHIFT, part_of, total_of
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.nodes import Nodes
@@ -44,6 +46,16 @@ def published(machines: Machines) -> Machines:
     return machines.publish()
 
 
+def canaries(laboratory: Federation, user: UserData) -> Iterator[bytes]:
+    """Features of an owner's samples and their sums, in several types."""
+    network = laboratory.setup.architecture.sums(initial_weights(laboratory.setup.federation))
+    features, labels = network.features(user.train.x), user.train.y.numpy()
+    rows, sums = features[:, :-1], part_of(features, labels, 10)[:, :12]
+    for numbers, kinds in ((rows, ("u1", "<f8", "<f4", "<i8")), (sums, ("<i4", "<i8", "<f8"))):
+        for kind in kinds:
+            yield from (row.tobytes() for row in numbers.astype(kind) if np.count_nonzero(row) > 5)
+
+
 def require_same(party: PartyRun, laboratory: Federation) -> None:
     """All heads in force are those of the laboratory's sums, which everybody sees."""
     ours, theirs = party.federation.models(), laboratory.models()
@@ -59,15 +71,29 @@ def test_members_open_the_heads_of_a_laboratorys_sums(published: Machines, labor
         require_same(party, laboratory)
 
 
+def test_samples_and_sums_are_on_their_owners_disk_alone(published: Machines, laboratory: Federation) -> None:
+    user = laboratory.setup.users[0]
+    own = {"data", "participant-a"}
+    files = [path for path in published.folder.rglob("*") if path.is_file()]
+    others = [path for path in files if path.relative_to(published.folder).parts[0] not in own]
+    stored = b"".join(path.read_bytes() for path in others)
+    assert len(stored) > 1 << 22
+    assert not any(canary in stored for canary in canaries(laboratory, user))
+
+
 PARALLEL, SEQUENTIAL = Paradigm
 REQUESTS = {
     "a class": (PARALLEL, "s", Forget.of_classes([3]), ("s", "x", "y")),
     "samples": (PARALLEL, "t", Forget.of_samples([(4, 1)]), ("t", "y")),
+    "samples, in sequence": (SEQUENTIAL, "s", Forget.of_samples([(3, 0), (3, 1)]), ("s", "x", "y")),
     "a client": (PARALLEL, "b", Forget.of_clients([2]), ("b", "t", "z", "y")),
 }
+SLOW = {"samples, in sequence"}
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in REQUESTS]
+)
 def test_requests_in_turn_give_the_laboratorys_heads(
     published: Machines, laboratory: Federation, name: str
 ) -> None:

@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 MOST_UNREAD = 64 * MIB
 """Maximum bytes of a sender's unread messages."""
+MESSAGE_BYTES = 512
+"""Bytes that an unread message takes beside its own."""
 KEPT_SECONDS = 600.0
 """Time for which mail of a run that does not begin here is kept."""
 ENDED = 1024
@@ -57,12 +59,12 @@ class Mailbox:
             if subject in self._ended:
                 return
             self._drop_old()
-            if self._unread[sender] + len(data) > MOST_UNREAD:
+            if self._unread[sender] + sum(map(_size, messages)) > MOST_UNREAD:
                 raise RefusedError("this member has too many unread messages of yours: wait, and repeat")
             box = self._boxes.setdefault(subject, _Box(time.monotonic()))
             for message in messages:
                 box.mail.append((sender, message))
-                self._unread[sender] += len(message)
+                self._unread[sender] += _size(message)
             self._changed.notify_all()
 
     @contextmanager
@@ -86,7 +88,7 @@ class Mailbox:
             if not self._changed.wait_for(lambda: self._has(subject), seconds):
                 return None
             sender, message = self._boxes[subject].mail.popleft()
-            self._unread[sender] -= len(message)
+            self._unread[sender] -= _size(message)
             return message
 
     def _has(self, subject: bytes) -> bool:
@@ -101,7 +103,7 @@ class Mailbox:
     def _drop(self, subject: bytes) -> None:
         box = self._boxes.pop(subject, None)
         for sender, message in box.mail if box else ():
-            self._unread[sender] -= len(message)
+            self._unread[sender] -= _size(message)
 
 
 class MemberPost:
@@ -140,6 +142,10 @@ class MemberPost:
                 _log.warning("member %d gets no messages of a run on shares: %s", member, error)
             if len(sent) < len(messages):
                 return
+
+
+def _size(message: bytes) -> int:
+    return MESSAGE_BYTES + len(message)
 
 
 def packed(messages: list[bytes]) -> bytes:
