@@ -15,11 +15,12 @@ from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import LearningError, QuorumError
+from blockful_py.keys.sealing import SealedFile, random_keys, seal
+from blockful_py.keys.shared_files import SharedPlace, deal_files
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.form import form_of
 from blockful_py.learning.models.analytic import HEAD
-from blockful_py.learning.shared_files import SharedPlace, deal_files
 from blockful_py.learning.trainer import Assignment
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.sharers import sharers
@@ -80,8 +81,8 @@ def deal(
     place = SharedPlace(context_of(live.chain_id, live.address), name, user, features.shape[1])
     keys = [each.identity.voting_key for each in members]
     files = deal_files(place, features, samples.y.cpu().numpy(), keys, system_rng)
-    proof = context.keys.seal(files.proof)
-    classes = {label: context.keys.seal(file) for label, file in files.classes.items()}
+    proof = _sealed(files.proof)
+    classes = {label: _sealed(file) for label, file in files.classes.items()}
     sealed = [proof, *classes.values()]
     uris, store = [each.uri for each in sealed], context.stores.live
     planned = PlannedStep(Act.STORE, name, {"cids": missing_files(store, uris)})
@@ -139,6 +140,10 @@ def new_heads(context: FederationContext, request: int, names: Sequence[str]) ->
     most = max(1, RUN_BYTES // (HEAD_BYTES * features**2))
     for i in range(0, len(names), most):
         yield from open_heads(context, HeadRequest(tuple(names[i : i + most]), request, (), b""))
+
+
+def _sealed(content: bytes) -> SealedFile:
+    return seal(content, random_keys(content))
 
 
 def part_bytes(part: SharedPart) -> bytes:

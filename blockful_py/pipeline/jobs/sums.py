@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-import torch
-
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
-from blockful_py.forget import Level
+from blockful_py.forget import Forget, Level
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.sums import OWN
@@ -92,9 +90,10 @@ def new_part_of_owner(
         raise UnlearningError(f"{name} has no shared part: there is nothing to take out of it.")
     earlier = context.history.earlier_forgets([placed], status.request)[name]
     by_owner = [each for each in (status.request.forget, *earlier) if each.level is not Level.CLASS]
-    left, labels = retained_after(user, by_owner), samples_of(old)
-    rows = [i for i, label in enumerate(left.y.tolist()) if label in labels]
-    left = left.at(torch.tensor(rows, dtype=torch.int64))
+    labels = samples_of(old)
+    if struck := sorted({*retained_after(user, by_owner).classes()} - {*labels}):
+        by_owner.append(Forget.of_classes(struck))
+    left = retained_after(user, by_owner)
     if len(left) == sum(labels.values()):
         raise UnlearningError(_forgotten_before(name, status.request))
     part = deal(context, name, user.index, left, old.struck)

@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from blockful_py.errors import RefusedError
 from blockful_py.learning.weights import Weights
-from blockful_py.pipeline.review.shared_pools import Pool
+from blockful_py.pipeline.review.shared_pools import SharedPool
 from blockful_py.types import Bytes32
 
 MOST_POOLS = 8
@@ -23,7 +23,7 @@ class OpenedHeads:
         self._heads: dict[str, tuple[int, dict[Bytes32, Weights]]] = {}
         self._asked: defaultdict[tuple[str, int], set[Bytes32]] = defaultdict(set)
 
-    def require_few(self, pool: Pool, version: int) -> None:
+    def require_few(self, pool: SharedPool, version: int) -> None:
         """Notes that the head of a pool is asked for.  Raises RefusedError for one pool too many."""
         with self._lock:
             asked = self._asked[pool.name, version]
@@ -34,7 +34,7 @@ class OpenedHeads:
                 )
             asked.add(pool.digest())
 
-    def keep(self, pool: Pool, version: int, head: Weights) -> None:
+    def keep(self, pool: SharedPool, version: int, head: Weights) -> None:
         """Keeps a head, and forgets the heads of earlier versions."""
         with self._lock:
             newest, heads = self._heads.get(pool.name, (version, {}))
@@ -42,7 +42,7 @@ class OpenedHeads:
                 heads = {}
             self._heads[pool.name] = (max(newest, version), {**heads, pool.digest(): head})
 
-    def head(self, pool: Pool) -> Weights:
+    def head(self, pool: SharedPool) -> Weights:
         """The head of a pool.  Raises RefusedError if this member has not opened it."""
         with self._lock:
             found = self._heads.get(pool.name, (0, {}))[1].get(pool.digest())

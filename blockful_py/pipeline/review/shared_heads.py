@@ -14,17 +14,14 @@ from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
 from blockful_py.committee.service.shared_mail import Mailbox, MemberPost
 from blockful_py.committee.shared_rounds import Parties, SharedRounds
 from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.rounds import Protocol, Sent, side_by_side
 from blockful_py.errors import BlockfulError, RefusedError
-from blockful_py.keys.sealing import SealedWeights
-from blockful_py.learning.federation import initial_weights
-from blockful_py.learning.form import form_of
-from blockful_py.learning.models.analytic import HEAD, head_weights
-from blockful_py.learning.models.ridge import Head
-from blockful_py.learning.shared_files import (
+from blockful_py.keys.sealing import plain
+from blockful_py.keys.shared_files import (
     FIELD,
     SharedPlace,
     is_dealt_well,
@@ -32,13 +29,16 @@ from blockful_py.learning.shared_files import (
     share_in,
     threshold_of,
 )
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.models.analytic import HEAD, head_weights
+from blockful_py.learning.models.ridge import Head
 from blockful_py.learning.shared_sums import Shared, SharedSums
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import Weights, to_bytes
+from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.coordination.remote_committee import ReachableMember
 from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.review.shared_pools import (
-    Pool,
+    SharedPool,
     pool_after,
     pool_at_publication,
     require_losses,
@@ -58,10 +58,10 @@ LIMIT = 1 << 25
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AskedHead:
     """A head that may be opened: its pool, its version, and the part to check, if it is new."""
 
-    pool: Pool
+    pool: SharedPool
     version: int
     new: SharedPart | None
 
@@ -103,7 +103,7 @@ class HeadOpener:
             answer.append(to_bytes(weights))
         return HeadAnswer(tuple(answer))
 
-    def _asked(self, sender: Address, asked: HeadRequest) -> list[_Asked]:
+    def _asked(self, sender: Address, asked: HeadRequest) -> list[_AskedHead]:
         if len({*asked.names}) != len(asked.names) or not asked.names:
             raise RefusedError("heads are asked for by model, each once")
         if not asked.part:
@@ -121,7 +121,7 @@ class HeadOpener:
             return [self._for_request(self._status(asked), name, {name: part})]
         return [self._new(name, asked.references, part)]
 
-    def _new(self, name: str, at: tuple[Position, ...], part: SharedPart) -> _Asked:
+    def _new(self, name: str, at: tuple[Position, ...], part: SharedPart) -> _AskedHead:
         """A model that its owner is about to publish, with references at these places."""
         sources = self.sources
         catalogue = sources.record.catalogue.read()
@@ -134,7 +134,7 @@ class HeadOpener:
         awaited = sources.docket.awaited() if sources.docket else frozenset[str]()
         waiting = sorted(awaited.intersection(references))
         require(not waiting, f"a request is about to replace {', '.join(waiting)}: ask once that is done")
-        return _Asked(pool_at_publication(name, references, part, catalogue), 0, part)
+        return _AskedHead(pool_at_publication(name, references, part, catalogue), 0, part)
 
     def _status(self, asked: HeadRequest) -> RequestStanding:
         """The open request that heads are asked for."""
@@ -144,7 +144,7 @@ class HeadOpener:
         require(status.stage.is_open, f"request {asked.request} is {status.stage}")
         return status
 
-    def _for_request(self, status: RequestStanding, name: str, new: Mapping[str, SharedPart]) -> _Asked:
+    def _for_request(self, status: RequestStanding, name: str, new: Mapping[str, SharedPart]) -> _AskedHead:
         """A version for an open request; of a start whose owner deals anew, from its `new` part."""
         require(name in status.missing, f"request {status.number} does not wait for a version of {name}")
         by_owners = announced(status.request, status.record)
@@ -152,7 +152,7 @@ class HeadOpener:
         dealt = {**self._handed_in(status, by_owners), **new}
         require_losses(status.request, dealt, status.record)
         pool = pool_after(name, status.request, status.record, dealt)
-        return _Asked(pool, status.record[name].version + 1, new.get(name))
+        return _AskedHead(pool, status.record[name].version + 1, new.get(name))
 
     def _handed_in(self, status: RequestStanding, by_owners: Collection[str]) -> dict[str, SharedPart]:
         store, found = self.sources.store, dict[str, SharedPart]()
@@ -175,7 +175,7 @@ class HeadOpener:
     def _addresses(self) -> list[Address]:
         return [each.client.address for each in self.members]
 
-    def _run(self, asking: wire.Message, asked: Sequence[_Asked], features: int) -> list[Head | None]:
+    def _run(self, asking: wire.Message, asked: Sequence[_AskedHead], features: int) -> list[Head | None]:
         """Runs the protocols of all heads with the other members, in the order of their addresses."""
         parts = {name: part for each in asked for name, part in each.pool.parts.items()}
         for name, part in parts.items():
@@ -204,10 +204,10 @@ class HeadOpener:
             "left the committee with its shares: no head of it can be opened until all of them are back",
         )
 
-    def _protocol(self, index: int, asked: _Asked, features: int, use: str) -> Protocol[Head | None]:
+    def _protocol(self, index: int, asked: _AskedHead, features: int, use: str) -> Protocol[Head | None]:
         """Checks a new part, and opens the head if the pool suffices."""
         size, pool = len(self.members), asked.pool
-        reader = _Reader(self.sources, index, size, self.secret, features)
+        reader = _ShareReader(self.sources, index, size, self.secret, features)
         if asked.new is not None:
             complaint = reader.complaint(pool.name, asked.new)
             told = yield Sent((1,) if complaint else ())
@@ -230,7 +230,7 @@ class HeadOpener:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ShareReader:
     """Reads a member's shares, with the data keys that it keeps and its own."""
 
     sources: ReviewSources
@@ -273,12 +273,10 @@ class _Reader:
             for each in part.classes
         }
 
-    def _files(self, cids: list[str]) -> Mapping[str, Weights]:
-        weights = SealedWeights(
-            self.sources.store, self.sources.keyring, form_of(self.sources.setup.architecture)
-        )
-        self.sources.keyring.find([parse_cid(cid) for cid in cids])
-        return {cid: weights.read_disclosure(parse_cid(cid)) for cid in cids}
+    def _files(self, cids: list[str]) -> Mapping[str, bytes]:
+        uris = {cid: parse_cid(cid) for cid in cids}
+        keys, store = self.sources.keyring.find([*uris.values()]), self.sources.store
+        return {cid: plain(keys[uri], store.read(uri, MAX_SEALED_BYTES), uri) for cid, uri in uris.items()}
 
     def _place(self, name: str) -> SharedPlace:
         return SharedPlace(self.context, name, owner_of(self.sources.setup, name), self.features)

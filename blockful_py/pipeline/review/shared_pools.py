@@ -20,7 +20,7 @@ from blockful_py.types import Bytes32
 
 
 @dataclass(frozen=True)
-class Pool:
+class SharedPool:
     """The parts of a model and its ancestors.
 
     Attributes:
@@ -55,19 +55,21 @@ class Pool:
 
 def pool_at_publication(
     name: str, references: tuple[str, ...], part: SharedPart, catalogue: Catalogue
-) -> Pool:
+) -> SharedPool:
     """The pool of a model that is to be published with these references."""
     graph = catalogue.trained_from
     names = {*references, *graph.ancestors(references)} if references else set[str]()
     above = {each: graph.references(each) for each in names}
-    return Pool(
+    return SharedPool(
         name,
         InheritanceGraph.from_references({**above, name: references}),
         {**_current(catalogue, names), name: part},
     )
 
 
-def pool_after(name: str, request: Request, catalogue: Catalogue, dealt: Mapping[str, SharedPart]) -> Pool:
+def pool_after(
+    name: str, request: Request, catalogue: Catalogue, dealt: Mapping[str, SharedPart]
+) -> SharedPool:
     """The pool of a model that a request replaces.
 
     Args:
@@ -82,7 +84,7 @@ def pool_after(name: str, request: Request, catalogue: Catalogue, dealt: Mapping
         placed = catalogue[each]
         if each in affected and not is_replaced(placed, request):
             parts[each] = dealt.get(each) or part_after(part, request, placed.node.statement.user)
-    return Pool(name, graph, parts)
+    return SharedPool(name, graph, parts)
 
 
 def part_after(part: SharedPart, request: Request, user: int) -> SharedPart:

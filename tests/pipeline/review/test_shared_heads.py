@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load, save
 
 from blockful_py.committee import wire
 from blockful_py.committee.service.messages import HeadRequest
@@ -21,12 +22,12 @@ from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.rounds import Sent
 from blockful_py.errors import BlockfulError, CheaterError, CryptoError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.keys.sealing import FoundKeys, random_keys, seal_weights
+from blockful_py.keys.sealing import FoundKeys, random_keys, seal
+from blockful_py.keys.shared_files import FIELD, PartFiles, SharedPlace, deal_files
 from blockful_py.learning.data import Samples
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.models.analytic import HEAD, UNIT
 from blockful_py.learning.models.ridge import head_of
-from blockful_py.learning.shared_files import FIELD, PartFiles, SharedPlace, deal_files
 from blockful_py.learning.shared_head import HeadPlan
 from blockful_py.learning.sums import SHIFT, no_sums, part_of, total_of, with_part
 from blockful_py.learning.training_setup import TrainingSetup
@@ -113,8 +114,8 @@ class Committee:
 
         return ask
 
-    def put(self, weights: Weights) -> str:
-        file = seal_weights(weights, random_keys)
+    def put(self, content: bytes) -> str:
+        file = seal(content, random_keys(content))
         self.files[file.uri], self.keys[file.uri] = file.data, file.key
         return cid_string(file.uri)
 
@@ -186,7 +187,8 @@ def test_a_pool_that_would_show_its_samples_has_no_head(setup: TrainingSetup) ->
 def test_an_owner_is_named_whose_shares_do_not_fit(setup: TrainingSetup) -> None:
     def swapped(files: PartFiles) -> PartFiles:
         first, second, *_ = files.classes
-        classes = {**files.classes, first: {**files.classes[first], "2": files.classes[second]["2"]}}
+        mixed = load(files.classes[first]) | {"2": load(files.classes[second])["2"]}
+        classes = {**files.classes, first: save(mixed)}
         return replace(files, classes=classes)
 
     committee = Committee(setup)

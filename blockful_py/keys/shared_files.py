@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from blockful_py.crypto import ecies
 from blockful_py.crypto.sharing.dealing import Dealing, DealingProof, DealtShares
@@ -27,7 +27,6 @@ from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
 from blockful_py.errors import FormatError
 from blockful_py.learning.shared_parts import SumOverSamples, numbers_of, part_dealing
-from blockful_py.learning.weights import Weights
 from blockful_py.types import Point, Rng
 
 PROOF = "proof"
@@ -46,8 +45,8 @@ class PartFiles:
     """The files of a part, to be sealed; samples and files by class."""
 
     samples: Mapping[int, int]
-    proof: Weights
-    classes: Mapping[int, Weights]
+    proof: bytes
+    classes: Mapping[int, bytes]
 
 
 @dataclass(frozen=True)
@@ -86,23 +85,23 @@ def deal_files(
     there, of_class = np.unique(labels, return_inverse=True)
     numbers, statement = numbers_of(features, of_class.astype(np.int64), len(there), FIELD)
     proof, shares = place.rules(statement.counts, len(members)).deal(place.user, numbers, rng)
-    checked, by_class = {PROOF: _tensor(encoded(proof))}, [dict[str, Tensor]() for _ in there]
+    checked, by_class = {PROOF: encoded(proof)}, [dict[str, bytes]() for _ in there]
     for j, key in enumerate(members, start=1):
         part, *others = shares[j].numbers
         for i, each in enumerate(part.reshape(FIELD.count, len(there), -1).transpose(1, 0, 2)):
             box = ecies.seal(key, place.box_context(str(there[i])), encoded(each))
-            by_class[i][str(j)] = _tensor(box)
+            by_class[i][str(j)] = box
         rest = replace(shares[j], numbers=(_NOTHING, *others))
-        checked[str(j)] = _tensor(ecies.seal(key, place.box_context(PROOF), encoded(rest)))
+        checked[str(j)] = ecies.seal(key, place.box_context(PROOF), encoded(rest))
     labelled = [int(label) for label in there]
     return PartFiles(
         dict(zip(labelled, statement.counts, strict=True)),
-        checked,
-        dict(zip(labelled, by_class, strict=True)),
+        _file(checked),
+        dict(zip(labelled, map(_file, by_class), strict=True)),
     )
 
 
-def share_in(place: SharedPlace, label: int, file: Weights, member: int, secret: int) -> Array:
+def share_in(place: SharedPlace, label: int, file: bytes, member: int, secret: int) -> Array:
     """A member's share (k, E) of a class's sums.  Raises FormatError, CryptoError or MessageError."""
     found = decoded(ecies.unseal(secret, place.box_context(str(label)), _bytes(file, str(member))))
     shape = (FIELD.count, place.features * (place.features + 1) // 2)
@@ -111,7 +110,7 @@ def share_in(place: SharedPlace, label: int, file: Weights, member: int, secret:
     return found
 
 
-def proof_in(place: SharedPlace, file: Weights, member: int, secret: int) -> tuple[DealingProof, DealtShares]:
+def proof_in(place: SharedPlace, file: bytes, member: int, secret: int) -> tuple[DealingProof, DealtShares]:
     """The dealing's proof, and the member's shares of features, bits and masks.
 
     Raises FormatError, CryptoError or MessageError.
@@ -147,12 +146,15 @@ def _unused(size: int) -> bytes:
     raise AssertionError("the rules of a dealing draw nothing")
 
 
-def _tensor(data: bytes) -> Tensor:
-    return torch.from_numpy(np.frombuffer(data, np.uint8).copy())
+def _file(parts: Mapping[str, bytes]) -> bytes:
+    return save({name: np.frombuffer(each, np.uint8) for name, each in parts.items()})
 
 
-def _bytes(file: Weights, name: str) -> bytes:
-    tensor = file.get(name)
-    if tensor is None or tensor.dtype != torch.uint8 or tensor.ndim != 1:
+def _bytes(file: bytes, name: str) -> bytes:
+    try:
+        array = load(file).get(name)
+    except (SafetensorError, ValueError) as error:
+        raise FormatError(f"a file of shares is no safetensors file: {error}.") from None
+    if array is None or array.dtype != np.uint8 or array.ndim != 1:
         raise FormatError(f"a file of shares has no bytes {name!r}.")
-    return tensor.numpy().tobytes()
+    return bytes(array)
