@@ -12,7 +12,7 @@ import struct
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -113,12 +113,12 @@ class MemberPost:
         self, clients: Mapping[int, MemberClient], epoch: int, subject: Bytes32, mailbox: Mailbox
     ) -> None:
         self._epoch, self._subject, self._mailbox = epoch, subject, mailbox
-        self._waiting: dict[int, queue.SimpleQueue[bytes | None]] = {j: queue.SimpleQueue() for j in clients}
+        self._waiting = {j: queue.SimpleQueue[bytes | None]() for j in clients}
         for j, client in clients.items():
             threading.Thread(target=self._carry, args=(j, client), daemon=True).start()
 
-    def send(self, member: int, data: bytes) -> None:
-        self._waiting[member].put(data)
+    def send(self, member: int, *messages: bytes) -> None:
+        self._waiting[member].put(packed(messages))
 
     def receive(self, seconds: float) -> bytes | None:
         return self._mailbox.take(self._subject, seconds)
@@ -137,7 +137,7 @@ class MemberPost:
             sent = [each for each in messages if each is not None]
             try:
                 if sent:
-                    client.ask(MessageKind.CARRY_SHARES, self._epoch, self._subject, packed(sent))
+                    client.ask(MessageKind.CARRY_SHARES, self._epoch, self._subject, b"".join(sent))
             except BlockfulError as error:
                 _log.warning("member %d gets no messages of a run on shares: %s", member, error)
             if len(sent) < len(messages):
@@ -148,7 +148,7 @@ def _size(message: bytes) -> int:
     return MESSAGE_BYTES + len(message)
 
 
-def packed(messages: list[bytes]) -> bytes:
+def packed(messages: Sequence[bytes]) -> bytes:
     """Messages one after the other, each with its length."""
     return b"".join(struct.pack("<I", len(each)) + each for each in messages)
 

@@ -44,16 +44,19 @@ def test_an_error_of_one_protocol_closes_the_others() -> None:
     def patient() -> Protocol[None]:
         try:
             yield Sent()
+            yield Sent()
         finally:
             closed.append(True)
 
     def failing() -> Protocol[None]:
-        raise MessageError("fails")
         yield Sent()
+        raise MessageError("fails")
 
+    protocol = side_by_side([patient(), failing(), patient()])
+    sent = next(protocol)
     with pytest.raises(MessageError, match="fails"):
-        next(side_by_side([patient(), failing()]))
-    assert closed
+        protocol.send(Inbox({1: sent.public}, {}))
+    assert len(closed) == 2
 
 
 def test_a_list_of_messages_is_encoded_once_and_not_nested() -> None:
