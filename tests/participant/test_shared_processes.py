@@ -17,7 +17,7 @@ from blockful_py.record.shown import shown
 from blockful_py.types import Checked
 from tests.cli.commands import told
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(3600)]
 
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
 SMALL = (

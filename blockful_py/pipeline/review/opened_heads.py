@@ -16,23 +16,26 @@ MOST_POOLS = 8
 
 
 class OpenedHeads:
-    """Heads by model and pool, of its newest version alone, and the pools that were asked for, by version."""
+    """Heads by model and pool, of its newest version alone, and the pools that were opened, by version."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._heads: dict[str, tuple[int, dict[Bytes32, Weights]]] = {}
-        self._asked: defaultdict[tuple[str, int], set[Bytes32]] = defaultdict(set)
+        self._begun: defaultdict[tuple[str, int], set[Bytes32]] = defaultdict(set)
 
     def require_few(self, pool: SharedPool, version: int) -> None:
-        """Notes that the head of a pool is asked for.  Raises RefusedError for one pool too many."""
+        """Checks that the head of a pool may be opened.  Raises RefusedError for one pool too many."""
         with self._lock:
-            asked = self._asked[pool.name, version]
-            if len(asked | {pool.digest()}) > MOST_POOLS:
+            if len(self._begun[pool.name, version] | {pool.digest()}) > MOST_POOLS:
                 raise RefusedError(
                     f"{MOST_POOLS} other heads were opened for version {version} of {pool.name}, and more "
                     "would show sums: if its owner is trusted, restart the members"
                 )
-            asked.add(pool.digest())
+
+    def begin(self, pool: SharedPool, version: int) -> None:
+        """Notes that members begin to open the head of a pool, so that one who lies may see it."""
+        with self._lock:
+            self._begun[pool.name, version].add(pool.digest())
 
     def keep(self, pool: SharedPool, version: int, head: Weights) -> None:
         """Keeps a head, and forgets the heads of earlier versions."""

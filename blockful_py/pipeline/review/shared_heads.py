@@ -220,6 +220,7 @@ class HeadOpener:
                 )
         if not pool.suffices(features):
             return None
+        self.sources.heads.begin(pool, asked.version)
         holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng)
         classes = self.sources.setup.architecture.class_count
         sums = SharedSums(holder, pool.graph, classes, features * (features + 1) // 2)

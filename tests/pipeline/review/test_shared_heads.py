@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -214,7 +214,13 @@ def test_only_its_owner_has_a_model_opened_and_few_pools_of_it(
     opener = committee.opener(0)
     monkeypatch.setattr("blockful_py.pipeline.review.opened_heads.MOST_POOLS", 1)
     asking: Any = SimpleNamespace(sender=OWNER, subject=bytes(32))
-    monkeypatch.setattr(HeadOpener, "_run", lambda self, *args: [None])
+
+    def begun(self: HeadOpener, asking: Any, asked: Sequence[Any], features: int) -> list[None]:
+        for each in asked:
+            self.sources.heads.begin(each.pool, each.version)
+        return [None] * len(asked)
+
+    monkeypatch.setattr(HeadOpener, "_run", begun)
     for _ in range(2):
         opener.open(asking, HeadRequest(("a",), 0, (), part_bytes(part)))
     other = part_bytes(committee.part(setup.users[0].train))
