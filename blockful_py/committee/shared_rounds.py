@@ -37,8 +37,8 @@ NOBODY = bytes(20)
 class Post(Interface):
     """Carries bytes between members; it may lose, repeat, reorder and invent them."""
 
-    def send(self, member: int, data: bytes) -> None:
-        """Sends to a member; an unreachable one is no error."""
+    def send(self, member: int, *messages: bytes) -> None:
+        """Sends messages to a member; an unreachable one is no error."""
 
     def receive(self, seconds: float) -> bytes | None:
         """The next bytes from anybody, at most as long as the caller's limit; None if none come in time."""
@@ -87,6 +87,7 @@ class SharedRounds:
     _signer: MessageSigner = field(init=False)
     _round: int = field(init=False, default=0)
     _got: dict[tuple[int, str, int], Received] = field(init=False, default_factory=dict)
+    _lines: dict[bytes, Signed] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._signer = MessageSigner(self.secret, self.parties.domain)
@@ -119,9 +120,9 @@ class SharedRounds:
         self._round += 1
         self._got = {key: each for key, each in self._got.items() if key[0] >= self._round}
         own = self._question(BROADCAST, NOBODY, encoded(sent.public))
+        self._lines = {line: each for line, each in self._lines.items() if each.header.round >= self._round}
         for member in self._others:
-            self.post.send(member, self._box(member, sent).envelope)
-            self.post.send(member, own.envelope)
+            self.post.send(member, self._box(member, sent).envelope, own.envelope)
         self._wait([(kind, j) for kind in (BOX, BROADCAST) for j in self._others], self.patience)
         broadcasts = {self.index: own} | {j: each for j in self._others if (each := self._of(BROADCAST, j))}
         echo = codec.encode(Echo(tuple(broadcasts[j].line for j in sorted(broadcasts))))
@@ -172,7 +173,7 @@ class SharedRounds:
         """Lines of an echo by sender.  Raises MessageError: one is no member's broadcast of this round."""
         found: dict[int, Signed] = {}
         for line in codec.decode(Echo, body).lines:
-            signed = open_line(self.parties.domain, first_line(line))
+            signed = self._lines.get(line) or open_line(self.parties.domain, first_line(line))
             key = self._key(signed)
             if key is None or key[:2] != (self._round, BROADCAST) or key[2] in found:
                 raise MessageError("an echo has a line that is no broadcast of its round.")
@@ -200,6 +201,8 @@ class SharedRounds:
             if key is None or key[0] not in (self._round, self._round + 1) or key in self._got:
                 return
             self._got[key] = signed.with_body(data[len(line) :])
+            if key[1] == BROADCAST:
+                self._lines[line] = signed  # echoes repeat it
         except MessageError:
             return
 

@@ -106,12 +106,12 @@ def random_keys(content: bytes) -> bytes:
 
 def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
     content = to_bytes(weights)
-    return _sealed(content, new_key(content))
+    return seal(content, new_key(content))
 
 
 def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
     """Whether sealing `weights` under `key` gives `uri`; fetches nothing."""
-    return _sealed(to_bytes(weights), key).uri == uri
+    return seal(to_bytes(weights), key).uri == uri
 
 
 class SealedWeights:
@@ -173,6 +173,7 @@ def plain(key: bytes, data: bytes, uri: Uri) -> bytes:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def _sealed(content: bytes, key: bytes) -> SealedFile:
+def seal(content: bytes, key: bytes) -> SealedFile:
+    """The file of a content, under its data key."""
     data = b"".join(envelope.seal(key, io.BytesIO(content)))
     return SealedFile(file_uri(data), data, key)

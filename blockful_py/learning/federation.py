@@ -143,7 +143,7 @@ def train_wave(
     if settings.trainer is None:
         trained = _fitted(settings, specs, owners, starts)
     else:
-        trained = _trained_elsewhere(settings, settings.trainer, specs, starts)
+        trained = _trained_elsewhere(settings, settings.trainer, specs, starts, references)
     return tuple(
         TrainedModel(
             name=spec.name,
@@ -179,11 +179,15 @@ def _fitted(
 
 
 def _trained_elsewhere(
-    settings: FederationSpec, trainer: Trainer, specs: Sequence[ModelSpec], starts: Sequence[Weights]
+    settings: FederationSpec,
+    trainer: Trainer,
+    specs: Sequence[ModelSpec],
+    starts: Sequence[Weights],
+    references: Sequence[Sequence[ScoredModel]],
 ) -> tuple[Fitted, ...]:
     assignments = [
-        Assignment(spec.name, spec.user, spec.round, start, settings.seed)
-        for spec, start in zip(specs, starts, strict=True)
+        Assignment(spec.name, spec.user, spec.round, start, settings.seed, tuple(one.name for one in chosen))
+        for spec, start, chosen in zip(specs, starts, references, strict=True)
     ]
     return tuple(Fitted(weights, None) for weights in train_by(trainer, settings.architecture, assignments))
 
@@ -191,7 +195,7 @@ def _trained_elsewhere(
 def _start(
     settings: FederationSpec, chosen: Sequence[ScoredModel], published: Mapping[str, TrainedModel]
 ) -> Weights:
-    if not chosen:
+    if not chosen or settings.architecture.is_shared:
         return initial_weights(settings)
     return aggregate([published[reference.name].weights for reference in chosen])
 

@@ -26,6 +26,26 @@ SAMPLES_A_FEATURE = 16
 """Least number of a pool's samples for each feature: heads of fewer tell them from strangers."""
 
 
+def least_pool(features: int) -> int:
+    """Least samples of a pool whose head is opened, for F features with the constant one."""
+    return SAMPLES_A_FEATURE * features
+
+
+def pool_of(
+    name: str,
+    graph: InheritanceGraph,
+    counts: Mapping[str, Mapping[int, int]],
+    struck: Mapping[str, Collection[int]],
+) -> int:
+    """Samples that reach a model from parts with these samples by class, each counted once."""
+    reached: dict[str, set[tuple[str, int]]] = {}
+    for each in (*graph.ancestors([name]), name):
+        own = {(each, label) for label in counts.get(each, ())}
+        found = own.union(*(reached[one] for one in graph.references(each)))
+        reached[each] = {(one, label) for one, label in found if label not in struck.get(each, ())}
+    return sum(counts[one][label] for one, label in reached[name])
+
+
 @dataclass(frozen=True)
 class Shared:
     """A member's share of the sums of a model, (k, classes, E), their counts by class, and the shift e_y."""
@@ -84,10 +104,9 @@ class SharedSums:
         return shared_head(self.holder, plan, own.share, f"{name}, {use}")
 
     def _require_pool(self, name: str) -> None:
-        parts = [self.parts[each] for each in (*self.graph.ancestors([name]), name) if each in self.parts]
-        gone = self.struck.get(name, frozenset())
-        found = sum(n for part in parts for label, n in enumerate(part.counts) if label not in gone)
-        least = SAMPLES_A_FEATURE * features_of(self.entries)
+        counts = {each: dict(enumerate(part.counts)) for each, part in self.parts.items()}
+        found = pool_of(name, self.graph, counts, self.struck)
+        least = least_pool(features_of(self.entries))
         if found < least:
             raise LearningError(
                 f"the head of {name} would follow from {found:,} samples, and show them: wait until it and "

@@ -25,6 +25,7 @@ class Assignment:
         user, round: counted from 1.
         start: W~ of the paper's eq. 3, a state dict on the CPU.
         seed: seed of the federation.
+        references: names of the references, best first, where a model is published.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Assignment:
     round: int
     start: Weights
     seed: int
+    references: tuple[str, ...] = ()
 
 
 class Trainer(Protocol):

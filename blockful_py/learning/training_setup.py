@@ -22,6 +22,7 @@ from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
+from blockful_py.learning.models.architecture import Option
 from blockful_py.learning.models.trial import require_trainable
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.scenario import holders_of, plan
@@ -30,6 +31,7 @@ from blockful_py.learning.together import Fitter, is_stacked
 from blockful_py.learning.trainer import Trainer, find_trainer
 from blockful_py.learning.weights import Weights
 from blockful_py.settings import LearningSettings, Settings, TrainingSettings
+from blockful_py.settings.rules import SHARED
 
 CPU = torch.device("cpu")
 
@@ -71,7 +73,7 @@ class TrainingSetup:
         """
         federation, learning = settings.federation, settings.learning
         dataset = load_dataset(learning.dataset, settings.seed, CPU, learning)
-        architecture = Architecture.of(learning.model, dataset, learning.options)
+        architecture = architecture_of(learning, dataset)
         dataset = dataset.to(_prepared(learning, architecture))
         holders = holders_of(settings)
         plan(federation, holders)
@@ -113,7 +115,7 @@ class TrainingSetup:
         learning = settings.learning
         holders = holders_of(settings)
         plan(settings.federation, holders)
-        architecture = Architecture.of(learning.model, public, learning.options)
+        architecture = architecture_of(learning, public)
         device = _prepared(learning, architecture)
         architecture.module(initial, CPU)  # refuses another architecture's weights
         for user in own:
@@ -167,6 +169,12 @@ class TrainingSetup:
             for user in self.users
         )
         return replace(self, users=tuple(users))
+
+
+def architecture_of(learning: LearningSettings, dataset: Dataset) -> Architecture:
+    """The settings' network for a data set.  Raises as `Architecture.of`."""
+    shared: dict[str, Option] = {SHARED: True} if learning.shares_sums else {}
+    return Architecture.of(learning.model, dataset, {**learning.options, **shared})
 
 
 def _without_samples(dataset: Dataset, users: int) -> tuple[UserData, ...]:

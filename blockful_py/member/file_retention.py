@@ -262,8 +262,8 @@ def _handed_in(view: MemberView) -> Limits:
 
 
 def _of_version(uri: Uri, node: ModelNode, most: int) -> Limits:
-    """A version's node, its weights and increments of at most `most` bytes, and files its owner disclosed."""
-    weights = (node.weights, *(parse_cid(each.weights) for each in node.increments)) if node.sealed else ()
+    """A version's node, its weights and increments of at most `most` bytes, and its owner's other files."""
+    weights = node.models if node.sealed else ()
     disclosed = set(node.sealed) - set(weights)
     return {
         **dict.fromkeys(disclosed, MAX_SEALED_BYTES),

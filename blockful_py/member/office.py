@@ -21,8 +21,16 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody, encryption_key, encryption_secret
 from blockful_py.committee.service.limits import Extent
-from blockful_py.committee.service.messages import Empty, Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import (
+    Empty,
+    HeadAnswer,
+    HeadRequest,
+    Identity,
+    ReadRequest,
+    WrappedKey,
+)
 from blockful_py.committee.service.office import Seat
+from blockful_py.committee.service.shared_mail import Mailbox
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.committee.words import WORDS, HeardWords
 from blockful_py.crypto import curve, eip712, multisignature
@@ -38,10 +46,12 @@ from blockful_py.member.endpoints import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
 from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
+from blockful_py.pipeline.coordination.sharers import sharers
 from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fresh import FreshReviewer
 from blockful_py.pipeline.review.replays import Replays
+from blockful_py.pipeline.review.shared_heads import HeadOpener
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.accounts import identities_in
 from blockful_py.pipeline.run.catching_up import catch_up
@@ -90,22 +100,25 @@ class MemberView(OpenedRun):
 
     @cached_property
     def reviewer(self) -> FreshReviewer:
-        setup = setup_of(self.run, self.stores.live)
         motions = AgreedMotions(
             self.contracts, self._agreements, self.file_changes.review, self.admission.review
         )
-        sources = ReviewSources(
+        return FreshReviewer(self.sources, motions)
+
+    @cached_property
+    def sources(self) -> ReviewSources:
+        """The sources of this member's reviews."""
+        return ReviewSources(
             self.contracts,
             self.record,
             self.stores.live,
             self.keyring,
-            setup,
+            setup_of(self.run, self.stores.live),
             self.run.settings.committee.attested,
             self.run.allowed_code,
             docket=self.docket if self.run.party is not None else None,
             words=HeardWords(self._words).on,
         )
-        return FreshReviewer(sources, motions)
 
     @cached_property
     def admission(self) -> RequestAdmission:
@@ -259,6 +272,7 @@ class MemberOffice:
         self._rosters: dict[int, Roster] = {}
         self._pending = PendingNonces(PENDING)
         self._seat: tuple[int, Seat] | None = None
+        self._mailbox = Mailbox()
 
     def domain(self) -> eip712.Domain:
         return self.view().messages
@@ -334,6 +348,25 @@ class MemberOffice:
 
     def words(self) -> HeardWords:
         return HeardWords(self._folder.path / WORDS)
+
+    def open_heads(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
+        view, folder = self.view(), self._folder
+        view.require_standing()
+        opener = HeadOpener(
+            view.sources,
+            view.messages,
+            folder.voting_secret,
+            sharers(view.led_by(folder), view.contracts),
+            self._mailbox,
+            view.run.settings.committee.round_seconds,
+        )
+        return opener.open(asking, asked)
+
+    def carry_shares(self, carrying: wire.Message, data: bytes) -> Empty:
+        if carrying.sender not in self.roster(carrying.epoch):
+            raise RefusedError("only members run protocols on shares")
+        self._mailbox.put(carrying.sender, carrying.subject, data)
+        return Empty()
 
     def block_custody(self) -> BlockCustody:
         if self._block_custody is None:

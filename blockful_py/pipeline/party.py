@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from blockful_py.pipeline.jobs.increments import Stored
 from blockful_py.pipeline.jobs.lifecycle import JobLifecycle
 from blockful_py.pipeline.jobs.parts import OwnParts, PartCollector
 from blockful_py.pipeline.jobs.publishing import Publisher
+from blockful_py.pipeline.jobs.shared import SharedTrainer
 from blockful_py.pipeline.jobs.spot_check import samples_commitment
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.jobs.unlearning import replaced_for
@@ -43,6 +44,7 @@ from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.request_state import RequestStage
+from blockful_py.record.statement_parts import SharedPart
 from blockful_py.types import Paradigm, RequestState
 
 ATTEMPTS = 40
@@ -77,6 +79,7 @@ class _Trained:
     wave: Wave
     stored: Stored
     versions: Mapping[str, int]
+    parts: Mapping[str, SharedPart] = field(default_factory=dict)
 
     def is_of(self, catalogue: Catalogue) -> bool:
         """Whether the references still have the versions used in training."""
@@ -135,9 +138,10 @@ class PartyRun(Closable):
                 if not (trained and trained[-1].is_of(catalogue)):
                     trained.append(self._trained(catalogue))
                 wave, stored, versions = trained[-1].wave, trained[-1].stored, trained[-1].versions
+                parts = trained[-1].parts
                 placed = {name: node.position for name, node in catalogue.models.items()}
                 publisher = Publisher(self.federation.context)
-                executed = publisher.publish(wave, placed, stored, versions)[1]
+                executed = publisher.publish(wave, placed, stored, versions, parts)[1]
             self.federation.events.published([model.name for model in wave])
             return executed
 
@@ -155,9 +159,13 @@ class PartyRun(Closable):
     def _trained(self, catalogue: Catalogue) -> _Trained:
         federation, context = self.federation, self.federation.context
         (user,) = federation.setup.users
+        setup, opted_out, parts = federation.setup, federation.opted_out(), dict[str, SharedPart]()
+        if setup.architecture.is_shared:
+            trainer = SharedTrainer(context, setup.without(opted_out).users[0], parts)
+            setup = setup.trained_by(trainer)
         wave, stored = train_next(
-            federation.setup,
-            federation.opted_out(),
+            setup,
+            opted_out,
             catalogue,
             federation.weights,
             context.docket.awaited(),
@@ -166,7 +174,7 @@ class PartyRun(Closable):
         keep_curves(federation.run.curves, wave)
         self.federation.events.trained(wave)
         references = {each.name for model in wave for each in model.references}
-        return _Trained(wave, stored, {name: catalogue[name].version for name in references})
+        return _Trained(wave, stored, {name: catalogue[name].version for name in references}, parts)
 
     def request(self, starts: tuple[str, ...], forget: Forget, paradigm: Paradigm, method: str | None) -> int:
         """Signs and files a request whose starts are the participant's own models; returns its number.

@@ -34,7 +34,7 @@ from blockful_py.forget import NUMBERED, Forget
 from blockful_py.html_table import html_table
 from blockful_py.names import require_name
 from blockful_py.record import fields
-from blockful_py.record.statement_parts import Claimed, Increment, Privacy, SpotCheck
+from blockful_py.record.statement_parts import Claimed, Increment, Privacy, SharedPart, SpotCheck
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, Bytes32, Paradigm, Position, References, Uri
 
@@ -85,6 +85,7 @@ class Statement(fields.Part):
 
     `samples`: commitment to the owner's training samples (`crypto.spot_check`), 32 bytes in hexadecimal, if
     it lets others check its trainings.  `auditors`: accounts of which one, drawn by lot, may replay them.
+    `shared`: the part that it dealt to the members, if nobody is to see its sums.
     """
 
     name: ModelName
@@ -99,12 +100,13 @@ class Statement(fields.Part):
     increments: tuple[Increment, ...] = ()
     samples: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     auditors: tuple[fields.Address, ...] = Field(default=(), max_length=MAX_AUDITORS)
+    shared: SharedPart | None = None
     created: int = Field(ge=0, lt=1 << 64)
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("privacy", "increments", "samples", "auditors"):
+        for name in ("privacy", "increments", "samples", "auditors", "shared"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
@@ -258,7 +260,7 @@ class Redaction(fields.Part):
     requests removed from the model; AD_r is measured without them.  `spot_check`: the check of its owner's
     training, if any.  `untrained`: the weights are the mean of the references' new ones, or the initial ones
     without references, and members computed them too.  `chosen_by`: the last request by which the model chose
-    references again, if that is an earlier one.
+    references again, if that is an earlier one.  `shared`: the rest of its owner's shared part.
     """
 
     version: int = Field(ge=1)
@@ -269,6 +271,7 @@ class Redaction(fields.Part):
     spot_check: SpotCheck | None = None
     untrained: bool = False
     chosen_by: Request | None = None
+    shared: SharedPart | None = None
 
     @property
     def states_review(self) -> bool:
@@ -278,7 +281,7 @@ class Redaction(fields.Part):
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("left_out", "spot_check", "untrained", "chosen_by"):
+        for name in ("left_out", "spot_check", "untrained", "chosen_by", "shared"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
@@ -343,6 +346,11 @@ class ModelNode(fields.Part):
         return next((each for each in self.increments if each.label == label), None)
 
     @property
+    def shared(self) -> SharedPart | None:
+        """This version's shared part; None if sums are not shared."""
+        return self.redaction.shared if self.redaction else self.statement.shared
+
+    @property
     def spot_check(self) -> SpotCheck | None:
         """The spot check of this version's training; None without one."""
         return self.redaction.spot_check if self.redaction else None
@@ -375,13 +383,17 @@ class ModelNode(fields.Part):
 
     @property
     def sealed(self) -> tuple[Uri, ...]:
-        """This version's sealed weights, then its increments or disclosure; empty for a withdrawn model."""
+        """This version's sealed weights, then its increments, disclosure or shares; empty if withdrawn."""
         if self.is_withdrawn:
             return ()
-        others = [each.weights for each in self.increments]
-        if self.spot_check is not None:
-            others.append(self.spot_check.disclosure)
-        return (self.weights, *map(parse_cid, others))
+        others = [] if self.spot_check is None else [self.spot_check.disclosure]
+        others += self.shared.files if self.shared else ()
+        return (*self.models, *map(parse_cid, others))
+
+    @property
+    def models(self) -> tuple[Uri, ...]:
+        """The sealed files that hold a model: the weights, then the increments.  Raises as `weights`."""
+        return (self.weights, *(parse_cid(each.weights) for each in self.increments))
 
     def to_bytes(self) -> bytes:
         return canonical_json(self.model_dump(mode="json"))

@@ -33,6 +33,42 @@ class Privacy(Part):
         return f"ε {self.epsilon:.3g}, δ {self.delta:g}"
 
 
+class SharedClass(Part):
+    """An owner's samples of one class, and the sealed file of the members' shares of its sums."""
+
+    label: Small
+    samples: int = Field(ge=1, lt=1 << 31)
+    shares: str
+
+
+class SharedPart(Part):
+    """An owner's part of a model whose sums are shared among members (`learning.shared_sums`).
+
+    `epoch`: whose members have shares.  `proof`: the sealed file by which members checked the part; None in
+    versions made by members.  `struck`: classes that requests struck out of the model, also where its
+    references have them.
+    """
+
+    epoch: int = Field(ge=1)
+    proof: str | None
+    classes: tuple[SharedClass, ...]
+    struck: tuple[Small, ...] = ()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SharedPart:
+        labels = [each.label for each in self.classes]
+        if labels != sorted({*labels}) or list(self.struck) != sorted({*self.struck} - {*labels}):
+            raise ValueError(
+                "classes are named once each, in ascending order, and struck ones have no samples"
+            )
+        return self
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """CIDs of its sealed files."""
+        return (*(() if self.proof is None else (self.proof,)), *(each.shares for each in self.classes))
+
+
 class Claimed(Part):
     """Figures on held-out data, in [0, 1]; `ad_f` and `logit_auc` are None if no class is forgotten.
 

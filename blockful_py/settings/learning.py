@@ -108,8 +108,10 @@ class LearningSettings(TrainingSettings, DataOptions):
     Attributes:
         dataset, model: names (listed in docs/reference/learning.md), or package.module:object for custom
             ones.  Model "analytic" forgets exactly, but single samples can be read off its published sums.
+        shares_sums: owners share the sums of model "analytic" among the members, who open heads alone; among
+            machines.
         reveals_samples: members and readers can read samples off the models, and the owners agree to that;
-            model "analytic" needs it among machines.
+            model "analytic" needs it among machines, unless it shares_sums.
         options: the model's own options, such as {norm = "group"}.
         root_factor: factor by which a model without references trains longer.
         increments: classes, or "all".  Each owner that holds such a class trains its models once more without
@@ -124,6 +126,7 @@ class LearningSettings(TrainingSettings, DataOptions):
 
     dataset: str = "digits"
     model: str = "cnn"
+    shares_sums: bool = False
     reveals_samples: bool = False
     options: dict[str, bool | int | float | str] = field(default_factory=dict)
     root_factor: Count = 3

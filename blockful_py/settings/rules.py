@@ -22,7 +22,11 @@ RETRAINING = ("retrain", "retrain_ahead", "clean_line")
 """Methods with a setting `references`."""
 ANALYTIC = "analytic"
 """The model of sums."""
+SHARED = "shared"
+"""Its option, which `learning.shares_sums` sets."""
 NOT_SUMMED = ("root_factor", "increments", "clean_references")
+LEAST_SHARING = 4
+"""Members of whom 2 share sums, and one may lie: `3t - 2`."""
 SUMMED = ("auto", "subtract")
 """Methods for models of sums."""
 _ACCOUNT = re.compile("0x[0-9a-f]{40}")
@@ -90,12 +94,14 @@ def _analytic(
 ) -> Iterator[str]:
     """The settings that mean nothing to models of sums, or are not built for them."""
     if learning.model != ANALYTIC:
-        if learning.reveals_samples:
+        named = [each for each in ("shares_sums", "reveals_samples") if getattr(learning, each)]
+        if named:
             yield (
-                "learning.reveals_samples is about the sums of learning.model 'analytic', and other models "
+                f"learning.{named[0]} is about the sums of learning.model 'analytic', and other models "
                 "have none: leave it out."
             )
         return
+    yield from _sums_of_machines(learning, committee)
     usual = LearningSettings()
     changed = [
         f"learning.{name}"
@@ -119,10 +125,27 @@ def _analytic(
                 f"unlearning.{key} {method!r} changes the weights of networks, and learning.model 'analytic' "
                 "has sums: choose subtract, or leave it 'auto'."
             )
-    if committee.roster == "elected" and not learning.reveals_samples:
+
+
+def _sums_of_machines(learning: LearningSettings, committee: CommitteeSettings) -> Iterator[str]:
+    """The settings that say who sees the sums."""
+    if SHARED in learning.options:
+        yield f"learning.options has {SHARED!r}: say learning.shares_sums = true instead."
+    if learning.shares_sums and (learning.reveals_samples or committee.roster != "elected"):
+        yield (
+            "learning.shares_sums has the members of a federation of machines (committee.roster 'elected') "
+            "open heads of sums that nobody sees: leave it out of a laboratory, and beside "
+            "learning.reveals_samples."
+        )
+    if learning.shares_sums and committee.size < LEAST_SHARING:
+        yield (
+            f"learning.shares_sums needs {LEAST_SHARING} members, so that liars are found, and "
+            f"committee.size is {committee.size}: name more."
+        )
+    if committee.roster == "elected" and not (learning.reveals_samples or learning.shares_sums):
         yield (
             "learning.model 'analytic' shows its sums, and with them its samples, to members and readers: "
-            "choose a network for a federation of machines (committee.roster 'elected'), or say that its "
+            "share them among the members (learning.shares_sums = true), choose a network, or say that the "
             "owners agree to that (learning.reveals_samples = true)."
         )
 

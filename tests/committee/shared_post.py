@@ -36,13 +36,14 @@ class SocketPost:
         self.sent = bytearray()
         threading.Thread(target=self._serve, daemon=True).start()
 
-    def send(self, member: int, data: bytes) -> None:
-        self.sent += data
-        with (
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self._ports[member]), 30) as s,
-        ):
-            s.sendall(data)
+    def send(self, member: int, *messages: bytes) -> None:
+        for data in messages:
+            self.sent += data
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self._ports[member]), 30) as s,
+            ):
+                s.sendall(data)
 
     def receive(self, seconds: float) -> bytes | None:
         with contextlib.suppress(queue.Empty):

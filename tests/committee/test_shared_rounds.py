@@ -38,11 +38,12 @@ class TwoFaced(SharedRounds):
     def run(self, protocol: Protocol[Any]) -> Any:
         post, signer, true_send = self.post, MessageSigner(self.secret, PARTIES.domain), self.post.send
         other = signer.question(BROADCAST, 1, PARTIES.subject, 1, NOBODY, encoded((99,)))
-        post.send = (
-            lambda j, data: true_send(  # type: ignore[method-assign]
-                j, other.envelope if j == 4 and BROADCAST.encode() in data[:1024] else data
-            )
-        )
+
+        def send(j: int, *messages: bytes) -> None:
+            for data in messages:
+                true_send(j, other.envelope if j == 4 and BROADCAST.encode() in data[:1024] else data)
+
+        post.send = send  # type: ignore[assignment,method-assign]
         return super().run(protocol)
 
 

@@ -134,6 +134,17 @@ def test_samples_are_revealed_by_sums_alone_and_where_owners_agree() -> None:
     assert Settings.load(None, agreed).learning.reveals_samples
 
 
+def test_sums_are_shared_among_machines_whose_liars_are_found() -> None:
+    assert "is about the sums of learning.model 'analytic'" in refusal("learning.shares_sums=true")
+    shared = ("learning.model=analytic", "learning.shares_sums=true")
+    assert "leave it out of a laboratory" in refusal(*shared)
+    machines = (*shared, "committee.roster=elected")
+    assert "leave it out of a laboratory" not in refusal(*machines)
+    assert "beside learning.reveals_samples" in refusal(*machines, "learning.reveals_samples=true")
+    assert "needs 4 members" in refusal(*machines, "committee.size=3")
+    assert "say learning.shares_sums" in refusal(*machines, "learning.options={shared = true}")
+
+
 def test_a_graph_has_a_model_for_each_user() -> None:
     graph = ["federation.scenario=scripted", "federation.graph={a = [], b = ['a']}"]
     assert Settings.load(None, [*graph, "federation.users=2"]).federation.names == ("a", "b")

@@ -73,7 +73,7 @@ class MessageRow:
 
     Attributes:
         label, round: as in the envelope.
-        body: type of the question's body; None for the bytes of a CAR.
+        body: type of the question's body; None for bytes of another encoding.
         answer: type of the answer's body.
         limits: sizes of both.
         handler: answers the question at a member.
@@ -256,6 +256,25 @@ class MessageKind(Enum):
         subject=lambda body: body.subject,
         by_leader=True,
         round=6,
+    )
+
+    OPEN_HEADS = MessageRow(
+        "open-heads",
+        messages.HeadRequest,
+        messages.HeadAnswer,
+        Limits(512 * KIB, answer=16 * MIB),
+        lambda at, m, body: at.office.open_heads(m, body),
+        by_leader=True,
+        is_reviewed=True,
+        is_concurrent=True,
+    )
+    CARRY_SHARES = MessageRow(
+        "carry-shares",
+        None,
+        Empty,
+        Limits(32 * MIB),
+        lambda at, m, body: at.office.carry_shares(m, body),
+        is_concurrent=True,
     )
 
     ERASURE = MessageRow(

@@ -20,6 +20,8 @@ NOBODY = bytes(20)
 WrappedBytes = Annotated[bytes, Length(envelope.WRAPPED_BYTES, envelope.WRAPPED_BYTES)]
 SealedBytes = Annotated[bytes, Length(32 + ecies.OVERHEAD, 32 + ecies.OVERHEAD)]
 """A number modulo n, encrypted to one member."""
+MAX_PART, MAX_HEAD = 1 << 17, 1 << 22
+"""Maximum bytes of a shared part's entry in a node, and of an opened head."""
 MAX_STATEMENT = 1 << 26
 """Maximum bytes of an erasure's statement; `limits` allows less for most federations."""
 
@@ -162,6 +164,31 @@ class ReadRequest:
     version: int
     request: int = 0
     increment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRequest:
+    """Asks all members to open the heads of models whose sums they share.
+
+    Attributes:
+        names: of models for a request; of one for its publication, or with a new part.
+        request: number of the request for which the models are replaced; 0 for a publication.
+        references: places of a model's references, at its publication.
+        part: the owner's new part, as canonical JSON (`record.statement_parts.SharedPart`); empty if it does
+            not deal anew.
+    """
+
+    names: tuple[str, ...]
+    request: int
+    references: tuple[Position, ...]
+    part: Annotated[bytes, Length(0, MAX_PART)]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadAnswer:
+    """The heads, as weights in safetensors files; zeros where a pool is too small to open its head."""
+
+    heads: tuple[Annotated[bytes, Length(1, MAX_HEAD)], ...]
 
 
 @dataclass(frozen=True, slots=True)

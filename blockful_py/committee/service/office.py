@@ -13,8 +13,16 @@ from blockful_py.committee.service.block_custody import BlockCustody
 from blockful_py.committee.service.generation import Charter
 from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.limits import Extent
-from blockful_py.committee.service.messages import Empty, Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import (
+    Empty,
+    HeadAnswer,
+    HeadRequest,
+    Identity,
+    ReadRequest,
+    WrappedKey,
+)
 from blockful_py.committee.succession import MirrorVoter
+from blockful_py.committee.wire import Message
 from blockful_py.committee.words import HeardWords
 from blockful_py.crypto import eip712
 from blockful_py.ledger.replay import SignedWord
@@ -70,6 +78,15 @@ class Office(Protocol):
 
     def extent(self) -> Extent:
         """Bounds for the sizes of questions."""
+
+    def open_heads(self, asking: Message, asked: HeadRequest) -> HeadAnswer:
+        """Opens heads with the other members.
+
+        Raises RefusedError for a head that the sender may not have opened, and as `shared_rounds`.
+        """
+
+    def carry_shares(self, carrying: Message, data: bytes) -> Empty:
+        """Keeps another member's messages of a run on shares.  Raises RefusedError."""
 
     def key_custody(self) -> KeyCustody:
         """Answers messages about data keys from peers and leaders."""

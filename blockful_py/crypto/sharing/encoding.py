@@ -24,7 +24,7 @@ DIMENSIONS = 4
 
 
 def encoded(message: Any) -> bytes:
-    """The bytes of None, residues, a proof, shares, complaints, or shares by accuser.
+    """The bytes of None, residues, a proof, shares, complaints, shares by accuser, or a list of these.
 
     Raises TypeError for anything else.
     """
@@ -46,11 +46,21 @@ def encoded(message: Any) -> bytes:
         case Mapping():
             shown = [struct.pack("<H", member) + _shares(each) for member, each in sorted(message.items())]
             return b"M" + _count(shown) + b"".join(shown)
+        case list():
+            parts = [encoded(each) for each in message]
+            return b"L" + _count(parts) + b"".join(struct.pack("<I", len(each)) + each for each in parts)
     raise TypeError(f"no message of a round is of type {type(message).__name__}")
 
 
 def decoded(data: bytes) -> Any:
     """Inverse of `encoded`.  Raises MessageError for bytes that encode no message."""
+    found = _decoded(data, may_list=True)
+    if encoded(found) != data:
+        raise MessageError("a message of a round is not in its canonical encoding.")
+    return found
+
+
+def _decoded(data: bytes, may_list: bool) -> Any:
     reader = _Reader(data)
     kind = reader.take(1)
     found: Any
@@ -67,10 +77,11 @@ def decoded(data: bytes) -> Any:
         found = tuple(reader.number() for _ in range(reader.number()))
     elif kind == b"M":
         found = {reader.number(): reader.shares() for _ in range(reader.number())}
+    elif kind == b"L" and may_list:
+        sizes = (reader.long() for _ in range(reader.number()))
+        found = [_decoded(reader.take(size), may_list=False) for size in sizes]
     else:
         raise MessageError(f"a message of a round has the unknown kind {kind!r}.")
-    if encoded(found) != data:
-        raise MessageError("a message of a round is not in its canonical encoding.")
     return found
 
 
@@ -104,6 +115,9 @@ class _Reader:
 
     def number(self) -> int:
         return int.from_bytes(self.take(2), "little")
+
+    def long(self) -> int:
+        return int.from_bytes(self.take(4), "little")
 
     def array(self) -> Array:
         dimensions = self.take(1)[0]

@@ -7,11 +7,13 @@ Everything that a member knows is its own state and its messages, so a transport
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+
+from blockful_py.errors import CheaterError
 
 T = TypeVar("T")
 
@@ -80,6 +82,47 @@ def together(protocols: Mapping[int, Protocol[T]], traffic: Traffic | None = Non
         for protocol in protocols.values():
             protocol.close()
     return done
+
+
+def side_by_side(protocols: Sequence[Protocol[T]]) -> Protocol[list[T]]:
+    """Runs a member's protocols in the same rounds, each message a list; all members run the same ones.
+
+    Raises CheaterError: members whose lists are of another length.  And the error that a protocol raises; the
+    others are closed.
+    """
+    done: dict[int, T] = {}
+    inboxes: dict[int, Inbox | None] = dict.fromkeys(range(len(protocols)))
+    try:
+        while len(done) < len(protocols):
+            sent: dict[int, Sent] = {}
+            for i in inboxes:
+                try:
+                    sent[i] = protocols[i].send(inboxes[i])  # type: ignore[arg-type]
+                except StopIteration as stop:
+                    done[i] = stop.value
+            inboxes = (yield from _listed(sent)) if sent else {}
+    finally:
+        for protocol in protocols:
+            protocol.close()
+    return [done[i] for i in range(len(protocols))]
+
+
+def _listed(sent: Mapping[int, Sent]) -> Protocol[dict[int, Inbox | None]]:
+    """Sends the messages of several protocols as one; each one's inbox."""
+    members = {member for each in sent.values() for member in each.private}
+    private = {member: [each.private.get(member) for each in sent.values()] for member in members}
+    got = yield Sent([each.public for each in sent.values()], private)
+    wrong = [m for m, each in got.public.items() if not (isinstance(each, list) and len(each) == len(sent))]
+    if wrong:
+        raise CheaterError(wrong, "messages of several protocols")
+    boxes = {m: each for m, each in got.private.items() if isinstance(each, list) and len(each) == len(sent)}
+    return {
+        i: Inbox(
+            {m: each[place] for m, each in got.public.items()},
+            {m: each[place] for m, each in boxes.items() if each[place] is not None},
+        )
+        for place, i in enumerate(sent)
+    }
 
 
 def _delivered(sent: Mapping[int, Sent]) -> dict[int, Inbox | None]:

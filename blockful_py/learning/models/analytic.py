@@ -12,7 +12,7 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Samples
 from blockful_py.learning.models.frozen import Frozen, frozen_features
 from blockful_py.learning.models.random_features import FeatureMap, feature_map
-from blockful_py.learning.models.ridge import head_of
+from blockful_py.learning.models.ridge import Head, head_of
 from blockful_py.learning.sums import (
     CONSTANT,
     SHIFT,
@@ -27,17 +27,24 @@ from blockful_py.learning.sums import (
 SHARPNESS = 8.0 / CONSTANT
 """Logits of a unit of the head's output, which is 255 for a class and 0 for the others."""
 
+HEAD, UNIT = "head", "unit"
+"""Tensors of a model whose sums are shared."""
+
 FEATURES = 128
 """Random features, unless the settings say otherwise."""
 
 
 class Analytic(nn.Module):
-    """Fixed features and a ridge head (`learning.sums`); its state dict holds sums instead of weights.
+    """Fixed features and a ridge head; its state dict holds sums (`learning.sums`) instead of weights.
+
+    If sums are shared, it holds the head that members opened: whole numbers HEAD, int32 (F, classes), and the
+    exponent UNIT of their unit 2^-UNIT, int64 ().
 
     Computed on the CPU in whole numbers, so with random features a prediction has the same bits on every
     machine; `models.frozen` says what holds for a network's features.
 
     Args:
+        shared: whether the state dict is a head.
         features: random features of a sample, without the constant one; FEATURES unless given.
         network, classes, weights, cid: of a frozen network whose features are taken instead (`Frozen`).
 
@@ -50,6 +57,7 @@ class Analytic(nn.Module):
         class_count: int,
         device: torch.device,
         *,
+        shared: bool = False,
         features: int | None = None,
         network: str | None = None,
         classes: int | None = None,
@@ -59,7 +67,9 @@ class Analytic(nn.Module):
         super().__init__()
         self._map, count = _mapped(input_shape, features, (network, classes, weights, cid))
         self._classes = class_count
-        for name, tensor in no_sums(class_count, (count + 1) * (count + 2) // 2).items():
+        entries = (count + 1) * (count + 2) // 2
+        state = head_weights(None, count + 1, class_count) if shared else no_sums(class_count, entries)
+        for name, tensor in state.items():
             self.register_buffer(name, tensor.to(device))
         self._head: tuple[NDArray[np.float64], int, list[int]] | None = None
         self.register_load_state_dict_post_hook(_forget_head)  # type: ignore[no-untyped-call]
@@ -108,8 +118,20 @@ class Analytic(nn.Module):
 
     def _solved(self) -> tuple[NDArray[np.float64], int, list[int]]:
         state = self.state_dict()
+        if HEAD in state:
+            head = state[HEAD].numpy().astype(np.float64)
+            return head, int(state[UNIT]), np.flatnonzero(head.any(0)).tolist()
         require_bounds(state)
         return *head_of(total_of(state), int(state[SHIFT])), list(held(state))
+
+
+def head_weights(head: Head | None, features: int, classes: int) -> dict[str, Tensor]:
+    """The state dict of an opened head (F, classes); of None, zeros, where no head is opened."""
+    numbers, unit = (np.zeros((features, classes)), 0) if head is None else head
+    return {
+        HEAD: torch.from_numpy(numbers.astype(np.int32)),
+        UNIT: torch.tensor(unit, dtype=torch.int64),
+    }
 
 
 def _mapped(

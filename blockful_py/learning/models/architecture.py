@@ -22,7 +22,7 @@ from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
 from blockful_py.learning.weights import Weights, detached
-from blockful_py.settings.rules import ANALYTIC
+from blockful_py.settings.rules import ANALYTIC, SHARED
 
 Option = int | float | bool | str
 
@@ -65,6 +65,11 @@ class Architecture:
     def is_sums(self) -> bool:
         """Whether models are sums over samples (`learning.sums`), which no gradient trains."""
         return self.name == ANALYTIC
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether models are heads of sums that members share, which nobody sees."""
+        return self.is_sums and (SHARED, True) in self.options
 
     @property
     def parameter_count(self) -> int:

@@ -28,7 +28,7 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import CurrentIncrements
 from blockful_py.pipeline.jobs.redaction import Disclosed, Redactor
 from blockful_py.pipeline.jobs.spot_check import CheckableTraining
-from blockful_py.pipeline.jobs.sums import new_sums, new_sums_of_owner
+from blockful_py.pipeline.jobs.sums import new_part_of_owner, new_sums, new_sums_of_owner
 from blockful_py.pipeline.jobs.training import load_model, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
@@ -49,6 +49,7 @@ from blockful_py.record.model_node import (
 )
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import by_waves
+from blockful_py.record.statement_parts import SharedPart
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, Uri
 from blockful_py.unlearning.method import Method, Need
@@ -88,6 +89,9 @@ class OwnParts:
         """
         request, catalogue = status.request, self._context.record.catalogue.read()
         method = parse_method(request.method, self._context.run.allowed_code)
+        if isinstance(method, Subtract) and self._context.setup.architecture.is_shared:
+            weights, part = new_part_of_owner(self._context, status, name)
+            return self._handed_on(status, catalogue, name, weights, parts={name: part})
         if isinstance(method, Subtract):
             return self._handed_on(status, catalogue, name, new_sums_of_owner(self._context, status, name))
         references = self._references(status, name)
@@ -126,14 +130,16 @@ class OwnParts:
         weights: Weights,
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
         untrained: bool = False,
+        parts: Mapping[str, SharedPart] = MappingProxyType({}),
     ) -> ModelNode:
         """Hands in a model's new weights, or has it replaced."""
         if status.hands_in(name):
-            return self._hand_in(status, catalogue, name, weights, disclosures, untrained)
+            return self._hand_in(status, catalogue, name, weights, disclosures, untrained, parts)
         done = self._redactor.replace(
             *(catalogue, {name: weights}, status.request, (name,)),
             disclosures=disclosures,
             untrained=(name,) * untrained,
+            parts=parts,
         )
         return done.nodes[name]
 
@@ -167,12 +173,14 @@ class OwnParts:
         weights: Weights,
         disclosures: Mapping[str, Disclosed],
         untrained: bool,
+        parts: Mapping[str, SharedPart],
     ) -> ModelNode:
         placed, journal = catalogue[name], self._context.journal
         made = self._redactor.make(
             *(catalogue, {name: weights}, status.request, (name,)),
             disclosures=disclosures,
             untrained=(name,) * untrained,
+            parts=parts,
         )
         sealed, node = made[name]
         disclosed = [each.sealed for each in disclosures.values()]

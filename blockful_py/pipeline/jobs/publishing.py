@@ -24,7 +24,7 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.model_node import Reference, Statement, sign_statement
-from blockful_py.record.statement_parts import Increment
+from blockful_py.record.statement_parts import Increment, SharedPart
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Position
@@ -46,11 +46,12 @@ class Publisher:
         placed: Mapping[str, Position],
         stored: Stored | None = None,
         versions: Mapping[str, int] = MappingProxyType({}),
+        parts: Mapping[str, SharedPart] = MappingProxyType({}),
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
         """Publishes models whose references are all in `placed`; returns their positions and transactions.
 
         A job must be open; its journal holds each step.  `stored`: increments to store with them.
-        `versions`: the references' versions during training; 0 if not named.
+        `versions`: the references' versions during training; 0 if not named.  `parts`: of shared sums.
 
         Raises UnusableWeightsError, before storing, for weights that members would refuse.
         """
@@ -65,7 +66,7 @@ class Publisher:
         sealed = [context.keys.seal(model.weights) for model in models]
         increments = seal_increments(context.keys, stored or {}, context.setup)
         nodes = [
-            self._node(model, file, increments.statements.get(model.name, ()), placed, versions)
+            self._node(model, file, increments.statements.get(model.name, ()), placed, versions, parts)
             for model, file in zip(models, sealed, strict=True)
         ]
         wave = ", ".join(model.name for model in models)
@@ -111,6 +112,7 @@ class Publisher:
         increments: tuple[Increment, ...],
         placed: Mapping[str, Position],
         versions: Mapping[str, int],
+        parts: Mapping[str, SharedPart],
     ) -> bytes:
         secret = self._context.accounts.secret(model.user)
         owner = address_of(secret)
@@ -135,6 +137,7 @@ class Publisher:
             increments=increments,
             samples=samples_commitment(self._context, model.user),
             auditors=() if self._context.run.party is None else self._context.run.party.auditors,
+            shared=parts.get(model.name),
             created=self._context.clock.now(),
         )
         chain = self._context.contracts.live

@@ -25,6 +25,7 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.journaled_sends import Decided, settlement_of
 from blockful_py.pipeline.jobs.unstore import missing_files, unstore
 from blockful_py.pipeline.review.claims import measure
+from blockful_py.pipeline.review.shared_pools import shared_after
 from blockful_py.pipeline.review.statements import chosen_references, renewed_references, retrained_privacy
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
@@ -37,7 +38,7 @@ from blockful_py.record.model_node import (
     Request,
     sign_statement,
 )
-from blockful_py.record.statement_parts import SpotCheck
+from blockful_py.record.statement_parts import SharedPart, SpotCheck
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
@@ -91,6 +92,7 @@ class Redactor:
         progress: Progress | None = None,
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
         untrained: Collection[str] = (),
+        parts: Mapping[str, SharedPart] = MappingProxyType({}),
     ) -> RedactionOutcome:
         """Replaces the models in `new` and `handed_in`, all under one certificate.
 
@@ -103,6 +105,7 @@ class Redactor:
             chosen: references that owners chose again, best first, by model.
             disclosures: by model.
             untrained: models that are the mean of their references' new weights.
+            parts: of shared sums that owners dealt anew, by model.
         """
         names = tuple(dict.fromkeys((*handed_in, *new)))
         stored, shown = _Stored(", ".join(names)), progress or Silent()
@@ -128,7 +131,9 @@ class Redactor:
             for some in batches(new):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
-                made = self.make(catalogue, weights, request, signed_by_owner, disclosures, chosen, untrained)
+                made = self.make(
+                    catalogue, weights, request, signed_by_owner, disclosures, chosen, untrained, parts
+                )
                 with self._stopwatch("store"):
                     made_nodes = {name: node for name, (_, node) in made.items()}
                     disclosed = [disclosures[name].sealed for name in made if name in disclosures]
@@ -163,6 +168,7 @@ class Redactor:
         disclosures: Mapping[str, Disclosed] = MappingProxyType({}),
         chosen: Mapping[str, Sequence[ScoredModel]] = MappingProxyType({}),
         untrained: Collection[str] = (),
+        parts: Mapping[str, SharedPart] = MappingProxyType({}),
     ) -> dict[str, tuple[SealedFile, ModelNode]]:
         """By model, the sealed new weights and the node, without storing them.
 
@@ -188,10 +194,12 @@ class Redactor:
                     spot_check=disclosures[name].said if name in disclosures else None,
                     untrained=name in untrained,
                     chosen_by=None if name in chosen else catalogue[name].node.chosen_by,
+                    shared=parts.get(name) or shared_after(catalogue[name].node, request),
                 )
                 node = catalogue[name].node
                 if name in signed_by_owner:
-                    node = self._resigned(catalogue, name, weights, sealed, request, chosen.get(name))
+                    part = parts.get(name)
+                    node = self._resigned(catalogue, name, weights, sealed, request, chosen.get(name), part)
                 made[name] = sealed, node.model_copy(update={"redaction": redaction})
         return made
 
@@ -233,6 +241,7 @@ class Redactor:
         sealed: SealedFile,
         request: Request,
         chosen: Sequence[ScoredModel] | None,
+        part: SharedPart | None,
     ) -> ModelNode:
         """The node with a new statement of the owner, about the new weights."""
         placed = catalogue[name]
@@ -251,6 +260,7 @@ class Redactor:
             "privacy": statement.privacy
             and retrained_privacy(statement, request, user, self._earlier(placed, request)),
             "increments": (),
+            "shared": part or statement.shared,
             "created": self._context.clock.now(),
         }
         live = self._context.contracts.live

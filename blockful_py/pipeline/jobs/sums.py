@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
+from blockful_py.forget import Forget, Level
 from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.sums import OWN
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
+from blockful_py.pipeline.jobs.shared import deal, new_heads, open_heads, part_bytes
+from blockful_py.pipeline.review.shared_pools import samples_of
 from blockful_py.pipeline.review.sums import subtraction_of
-from blockful_py.record.model_node import ModelNode
+from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_state import RequestStanding
+from blockful_py.record.statement_parts import SharedPart
 from blockful_py.unlearning.subtract import part_without, subtracted
 
 
@@ -34,6 +40,9 @@ def new_sums(
 
     Raises as `subtracted`, and StorageError or KeyDestroyedError for weights that cannot be read.
     """
+    if context.setup.architecture.is_shared:
+        wanted = [name for name in names if name not in handed_in]
+        return dict(zip(wanted, new_heads(context, status.number, wanted), strict=True))
     announced = context.weights.on_demand([node.weights for node in handed_in.values()])
     parts = {name: announced[node.weights][OWN] for name, node in handed_in.items()}
     asked = subtraction_of(status.request, status.record)
@@ -62,11 +71,38 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
         each: part_without(network, user, (request.forget, *earlier[each]), old[each][OWN]) for each in own
     }
     if all(part.equal(old[each][OWN]) for each, part in parts.items()):
-        raise UnlearningError(
-            f"{name} has forgotten {request.forget} before: there is nothing left to take out of it."
-        )
+        raise UnlearningError(_forgotten_before(name, request))
     asked = subtraction_of(request, record)
     return subtracted(asked, names, old, parts)[name]
+
+
+def new_part_of_owner(
+    context: FederationContext, status: RequestStanding, name: str
+) -> tuple[Weights, SharedPart]:
+    """The new head of a start whose owner, the one user here, has samples to forget, and its new shared part.
+
+    Raises as `new_sums_of_owner`, `deal` and `open_heads`.
+    """
+    (user,) = context.setup.users
+    placed = status.record[name]
+    old = placed.node.shared
+    if old is None:
+        raise UnlearningError(f"{name} has no shared part: there is nothing to take out of it.")
+    earlier = context.history.earlier_forgets([placed], status.request)[name]
+    by_owner = [each for each in (status.request.forget, *earlier) if each.level is not Level.CLASS]
+    labels = samples_of(old)
+    if struck := sorted({*retained_after(user, by_owner).classes()} - {*labels}):
+        by_owner.append(Forget.of_classes(struck))
+    left = retained_after(user, by_owner)
+    if len(left) == sum(labels.values()):
+        raise UnlearningError(_forgotten_before(name, status.request))
+    part = deal(context, name, user.index, left, old.struck)
+    (head,) = open_heads(context, HeadRequest((name,), status.number, (), part_bytes(part)))
+    return head, part
+
+
+def _forgotten_before(name: str, request: Request) -> str:
+    return f"{name} has forgotten {request.forget} before: there is nothing left to take out of it."
 
 
 def current_sums(context: FederationContext, status: RequestStanding) -> Mapping[str, Weights]:

@@ -30,7 +30,7 @@ from blockful_py.errors import (
 from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed
 from blockful_py.learning.form import form_of
 from blockful_py.learning.sums import require_inherited
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
@@ -39,10 +39,11 @@ from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
 from blockful_py.pipeline.review.refusing import refusing, require
+from blockful_py.pipeline.review.shared_pools import pool_at_publication
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
-from blockful_py.pipeline.review.sums import recomputed_sums
+from blockful_py.pipeline.review.sums import opened_heads, recomputed_sums
 from blockful_py.pipeline.review.times import require_timely, review_withdrawal
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.operations import Counter
@@ -104,18 +105,22 @@ class ContentReviewer:
         nodes = [self._node(publication.uri) for publication in publications]
         for node in nodes:
             self._require_increments(node)
-        sealed = [uri for node in nodes for uri in node.sealed]
+        sealed = [uri for node in nodes for uri in node.models]
         self._require_unnamed(nodes)
         self._have_keys(sealed)
         weights = self._weights.read_each(sealed)
         for publication, node in zip(publications, nodes, strict=True):
             with refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
-                read = [next(weights) for _ in node.sealed]
+                read = [next(weights) for _ in node.models]
                 if self._architecture.is_sums:
                     self._require_added_up(node, read[0])
             require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             require(node.redaction is None, f"model {node.name} is published as a redaction")
+            is_shared = self._architecture.is_shared
+            require(
+                is_shared or node.shared is None, f"model {node.name} has a part of sums, which it has not"
+            )
             if self._sources.docket is not None:
                 self._check_registered(node, publication.owner)
                 self._check_versions(node)
@@ -189,8 +194,17 @@ class ContentReviewer:
         )
 
     def _require_added_up(self, node: ModelNode, weights: Weights) -> None:
-        """Requires a model of sums to inherit its references' sums and nothing else."""
+        """Requires a model of sums to inherit its references' sums and nothing else; or, of shared sums, that
+        this member has opened its head.
+        """
         catalogue = self._sources.record.catalogue.read()
+        if self._architecture.is_shared:
+            part, names = node.statement.shared, tuple(each.name for each in node.statement.in_use)
+            if part is None:
+                raise RefusedError("its owner dealt no part of its sums")
+            head = self._sources.heads.head(pool_at_publication(node.name, names, part, catalogue))
+            require(equal(head, weights), "it has another head than this member opened")
+            return
         references = [catalogue[each.name].node.weights for each in node.statement.in_use]
         require_inherited(weights, [self._weights.read(uri) for uri in references])
 
@@ -210,6 +224,8 @@ class ContentReviewer:
 
     def _require_own(self, node: ModelNode) -> None:
         """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
+        if self._architecture.is_shared:
+            return  # members opened its head
         known = self._sources.known
         weights = known.digest(node.weights, self._weights)
         for name, placed in self._sources.record.catalogue.read().models.items():
@@ -389,7 +405,11 @@ class ContentReviewer:
         current = OnDemand(
             catalogue.models, lambda name: self._fetched.weights(catalogue[name].node.weights, digest)
         )
-        if isinstance(method, Subtract):
+        if self._architecture.is_shared:
+            with refusing("the heads"):
+                nodes = {each.node.name: each.node for each in proposed}
+                expected = opened_heads(request, nodes, catalogue, self._sources.heads)
+        elif isinstance(method, Subtract):
             with refusing("the sums"):
                 expected = recomputed_sums(request, names, catalogue, current, announced)
         else:

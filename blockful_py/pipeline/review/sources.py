@@ -12,6 +12,7 @@ from blockful_py.ledger.protocols import Store
 from blockful_py.ledger.replay import SignedWord
 from blockful_py.pipeline.review.fetched import KnownWeights
 from blockful_py.pipeline.review.known_checks import KnownChecks
+from blockful_py.pipeline.review.opened_heads import OpenedHeads
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.docket import Docket
@@ -34,6 +35,7 @@ class ReviewSources:
         words: the auditors' words that the member has heard.
         known: weights that the member has read.
         checks: spot checks that it has done.
+        heads: heads of shared sums that it has opened.
     """
 
     contracts: Contracts
@@ -47,3 +49,4 @@ class ReviewSources:
     words: Heard = lambda commitment: ()
     known: KnownWeights = field(default_factory=KnownWeights)
     checks: KnownChecks = field(default_factory=KnownChecks)
+    heads: OpenedHeads = field(default_factory=OpenedHeads)

@@ -8,13 +8,15 @@ from collections.abc import Set as AbstractSet
 
 from blockful_py.errors import UnlearningError
 from blockful_py.learning.weights import Weights
+from blockful_py.pipeline.review.opened_heads import OpenedHeads
 from blockful_py.pipeline.review.refusing import require
+from blockful_py.pipeline.review.shared_pools import pool_after, require_losses, shared_after
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request
+from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
 from blockful_py.types import Paradigm
-from blockful_py.unlearning.subtract import Subtraction, recompute_sums
+from blockful_py.unlearning.subtract import Subtraction, recompute_sums, require_all_parts
 
 
 def subtraction_of(request: Request, catalogue: Catalogue) -> Subtraction:
@@ -62,13 +64,41 @@ def recomputed_sums(
         RefusedError: model by model, a reference that the request reaches has not been replaced before.
         UnlearningError, LearningError: as `recompute_sums`.
     """
-    asked = subtraction_of(request, catalogue)
-    graph = asked.graph
-    wanted = {*asked.starts, *graph.descendants(asked.starts)}
+    ordered = models_to_replace(request, names, catalogue)
+    return recompute_sums(subtraction_of(request, catalogue), ordered, current, announced)
+
+
+def models_to_replace(request: Request, names: AbstractSet[str], catalogue: Catalogue) -> list[str]:
+    """The models, in topological order, that a proposal with `names` has to replace.
+
+    Raises RefusedError as `recomputed_sums`.
+    """
+    graph, starts = catalogue.trained_from, [start.name for start in request.starts]
+    wanted = {*starts, *graph.descendants(starts)}
     if request.paradigm == Paradigm.SEQUENTIAL:
         above = {each for name in names for each in graph.references(name)} & wanted
         early = sorted(each for each in above - names if not is_replaced(catalogue[each], request))
         require(not early, f"{', '.join(early)} would have to be unlearned before")
         wanted = {*names}
-    ordered = [name for name in graph.topological_order() if name in wanted]
-    return recompute_sums(asked, ordered, current, announced)
+    return [name for name in graph.topological_order() if name in wanted]
+
+
+def opened_heads(
+    request: Request, proposed: Mapping[str, ModelNode], catalogue: Catalogue, opened: OpenedHeads
+) -> Mapping[str, Weights]:
+    """As `recomputed_sums`, of models whose sums are shared: the heads that this member opened itself.
+
+    Raises RefusedError: it has not opened one, or a node states another part than follows from the request.
+    UnlearningError as `require_all_parts`.
+    """
+    require_all_parts(subtraction_of(request, catalogue))
+    by_owners = announced_starts(request, catalogue)
+    stated = {name: node.shared for name, node in proposed.items() if name in by_owners}
+    dealt = {name: part for name, part in stated.items() if part is not None}
+    require_losses(request, dealt, catalogue)
+    for name, node in proposed.items():
+        expected = node.statement.shared if name in by_owners else shared_after(catalogue[name].node, request)
+        require(node.shared == expected, f"model {name} states another shared part than it has left")
+    wanted = models_to_replace(request, {*proposed}, catalogue)
+    pools = {name: pool_after(name, request, catalogue, dealt) for name in wanted}
+    return {name: opened.head(pool) for name, pool in pools.items()}

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member's side of opening a head: what may be opened, and the run with the other members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import ValidationError
+
+from blockful_py.committee import wire
+from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
+from blockful_py.committee.service.shared_mail import Mailbox, MemberPost
+from blockful_py.committee.shared_rounds import Parties, SharedRounds
+from blockful_py.crypto import curve, eip712
+from blockful_py.crypto.envelope import MAX_SEALED_BYTES
+from blockful_py.crypto.keccak import keccak
+from blockful_py.crypto.randomness import system_rng
+from blockful_py.crypto.sharing.products import Shareholder
+from blockful_py.crypto.sharing.rounds import Protocol, Sent, side_by_side
+from blockful_py.errors import BlockfulError, RefusedError
+from blockful_py.keys.sealing import plain
+from blockful_py.keys.shared_files import (
+    FIELD,
+    SharedPlace,
+    is_dealt_well,
+    proof_in,
+    share_in,
+    threshold_of,
+)
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.models.analytic import HEAD, head_weights
+from blockful_py.learning.models.ridge import Head
+from blockful_py.learning.shared_sums import Shared, SharedSums
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import to_bytes
+from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.review.refusing import require
+from blockful_py.pipeline.review.shared_pools import (
+    SharedPool,
+    pool_after,
+    pool_at_publication,
+    require_losses,
+    samples_of,
+)
+from blockful_py.pipeline.review.sources import ReviewSources
+from blockful_py.record.fields import first_error
+from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
+from blockful_py.record.parts import announced
+from blockful_py.record.request_state import RequestStanding
+from blockful_py.record.statement_parts import SharedPart
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Address, Position
+
+LIMIT = 1 << 25
+"""Most bytes of a message of a run."""
+
+
+@dataclass(frozen=True)
+class _AskedHead:
+    """A head that may be opened: its pool, its version, and the part to check, if it is new."""
+
+    pool: SharedPool
+    version: int
+    new: SharedPart | None
+
+
+@dataclass(frozen=True)
+class HeadOpener:
+    """Opens heads for one member.
+
+    Attributes:
+        secret: of its voting key.
+        members: of the current epoch, in the order of their addresses.
+        patience: as in `SharedRounds`.
+    """
+
+    sources: ReviewSources
+    messages: eip712.Domain
+    secret: int
+    members: list[ReachableMember]
+    mailbox: Mailbox
+    patience: float
+
+    def open(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
+        """The heads asked for, opened with the other members, and kept for the review of their versions.
+
+        Raises RefusedError for a head that the sender may not have opened, or shares that do not fit; and as
+        `SharedRounds.run`.
+        """
+        found = self._asked(asking.sender, asked)
+        for each in found:
+            self.sources.heads.require_few(each.pool, each.version)
+        features, classes = initial_weights(self.sources.setup.federation)[HEAD].shape
+        runs = [each for each in found if each.new or each.pool.suffices(features)]
+        heads = self._run(asking, runs, features) if runs else []
+        by_name = {each.pool.name: head for each, head in zip(runs, heads, strict=True)}
+        answer = []
+        for each in found:
+            weights = head_weights(by_name.get(each.pool.name), features, classes)
+            self.sources.heads.keep(each.pool, each.version, weights)
+            answer.append(to_bytes(weights))
+        return HeadAnswer(tuple(answer))
+
+    def _asked(self, sender: Address, asked: HeadRequest) -> list[_AskedHead]:
+        if len({*asked.names}) != len(asked.names) or not asked.names:
+            raise RefusedError("heads are asked for by model, each once")
+        if not asked.part:
+            require(sender in self._addresses, "only members ask for heads without their owner's part")
+            status = self._status(asked)
+            return [self._for_request(status, name, {}) for name in asked.names]
+        require(len(asked.names) == 1, "a part is of one model")
+        (name,), part = asked.names, parse_part(asked.part)
+        self._require_owner(sender, name)
+        require(part.epoch == self._epoch, f"the part of {name} is dealt to members of an epoch before")
+        known = self.sources.setup.architecture.class_count
+        strange = sorted(label for label in samples_of(part) if label >= known)
+        require(not strange, f"the part of {name} has unknown classes {', '.join(map(str, strange))}")
+        if asked.request:
+            return [self._for_request(self._status(asked), name, {name: part})]
+        return [self._new(name, asked.references, part)]
+
+    def _new(self, name: str, at: tuple[Position, ...], part: SharedPart) -> _AskedHead:
+        """A model that its owner is about to publish, with references at these places."""
+        sources = self.sources
+        catalogue = sources.record.catalogue.read()
+        require(name not in catalogue.models, f"model {name} is published")
+        require(part.proof is not None and not part.struck, f"model {name} comes without a proof of its part")
+        places = {placed.position: each for each, placed in catalogue.with_weights.items()}
+        strangers = [str(each) for each in at if each not in places]
+        require(not strangers, f"there is no model with weights at {', '.join(strangers)}")
+        references = tuple(places[each] for each in at)
+        awaited = sources.docket.awaited() if sources.docket else frozenset[str]()
+        waiting = sorted(awaited.intersection(references))
+        require(not waiting, f"a request is about to replace {', '.join(waiting)}: ask once that is done")
+        return _AskedHead(pool_at_publication(name, references, part, catalogue), 0, part)
+
+    def _status(self, asked: HeadRequest) -> RequestStanding:
+        """The open request that heads are asked for."""
+        if self.sources.docket is None:
+            raise RefusedError("there are no requests in a laboratory")
+        status = self.sources.docket[asked.request]
+        require(status.stage.is_open, f"request {asked.request} is {status.stage}")
+        return status
+
+    def _for_request(self, status: RequestStanding, name: str, new: Mapping[str, SharedPart]) -> _AskedHead:
+        """A version for an open request; of a start whose owner deals anew, from its `new` part."""
+        require(name in status.missing, f"request {status.number} does not wait for a version of {name}")
+        by_owners = announced(status.request, status.record)
+        require(by_owners.issuperset(new), f"the owner of {name} has nothing to deal for this request")
+        dealt = {**self._handed_in(status, by_owners), **new}
+        require_losses(status.request, dealt, status.record)
+        pool = pool_after(name, status.request, status.record, dealt)
+        return _AskedHead(pool, status.record[name].version + 1, new.get(name))
+
+    def _handed_in(self, status: RequestStanding, by_owners: Collection[str]) -> dict[str, SharedPart]:
+        store, found = self.sources.store, dict[str, SharedPart]()
+        for name, uri in status.newest_parts.items():
+            node = parse_node(store.read(uri, MAX_NODE_BYTES))
+            if name in by_owners and node.shared is not None:
+                found[name] = node.shared
+        return found
+
+    def _require_owner(self, sender: Address, name: str) -> None:
+        entry = self.sources.contracts.participants.participant(sender)
+        user = owner_of(self.sources.setup, name)
+        require(entry.since > 0 and entry.number == user, f"model {name} belongs to another participant")
+
+    @property
+    def _epoch(self) -> int:
+        return self.sources.contracts.committee.current_epoch()
+
+    @property
+    def _addresses(self) -> list[Address]:
+        return [each.client.address for each in self.members]
+
+    def _run(self, asking: wire.Message, asked: Sequence[_AskedHead], features: int) -> list[Head | None]:
+        """Runs the protocols of all heads with the other members, in the order of their addresses."""
+        parts = {name: part for each in asked for name, part in each.pool.parts.items()}
+        for name, part in parts.items():
+            self._require_here(name, part)
+        index = self._addresses.index(curve.address(curve.multiply_base(self.secret))) + 1
+        subject = keccak(asking.subject + asking.sender + b"".join(each.pool.digest() for each in asked))
+        keys = {j: each.identity.voting_key for j, each in enumerate(self.members, start=1)}
+        parties = Parties(self.messages, self._epoch, subject, keys)
+        others = {j: each.client for j, each in enumerate(self.members, start=1) if j != index}
+        with self.mailbox.run(subject):
+            post = MemberPost(others, self._epoch, subject, self.mailbox)
+            try:
+                rounds = SharedRounds(parties, index, self.secret, post, LIMIT, self.patience)
+                protocols = [self._protocol(index, each, features, subject.hex()) for each in asked]
+                return rounds.run(side_by_side(protocols))
+            finally:
+                post.close()
+
+    def _require_here(self, name: str, part: SharedPart) -> None:
+        """Checks that a part was dealt to the members of the current epoch."""
+        roster = self.sources.contracts.committee.roster(part.epoch)[0].members
+        gone = sorted("0x" + each.hex() for each in {*roster} - {*self._addresses})
+        require(
+            sorted(roster) == self._addresses,
+            f"the part of {name} is shared among the members of epoch {part.epoch}, and {', '.join(gone)} "
+            "left the committee with its shares: no head of it can be opened until all of them are back",
+        )
+
+    def _protocol(self, index: int, asked: _AskedHead, features: int, use: str) -> Protocol[Head | None]:
+        """Checks a new part, and opens the head if the pool suffices."""
+        size, pool = len(self.members), asked.pool
+        reader = _ShareReader(self.sources, index, size, self.secret, features)
+        if asked.new is not None:
+            complaint = reader.complaint(pool.name, asked.new)
+            told = yield Sent((1,) if complaint else ())
+            accusers = [str(j) for j, each in told.public.items() if each]
+            if accusers:
+                reason = complaint or "the shares dealt to others"
+                raise RefusedError(
+                    f"member(s) {', '.join(accusers)} cannot use the shares that the owner of {pool.name} "
+                    f"dealt to them, so it or they lie: {reason}"
+                )
+        if not pool.suffices(features):
+            return None
+        self.sources.heads.begin(pool, asked.version)
+        holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng)
+        classes = self.sources.setup.architecture.class_count
+        sums = SharedSums(holder, pool.graph, classes, features * (features + 1) // 2)
+        for name, part in pool.parts.items():
+            sums.take(name, reader.share(name, part, classes))
+            sums.struck[name] = frozenset(part.struck)
+        return (yield from sums.head(pool.name, use))
+
+
+@dataclass(frozen=True)
+class _ShareReader:
+    """Reads a member's shares, with the data keys that it keeps and its own."""
+
+    sources: ReviewSources
+    index: int
+    members: int
+    secret: int
+    features: int
+
+    @property
+    def context(self) -> bytes:
+        return context_of(self.sources.contracts.live.chain_id, self.sources.contracts.live.address)
+
+    def share(self, name: str, part: SharedPart, classes: int) -> Shared:
+        """Its share of a part.  Raises as `SealedWeights.read_each` and `share_in`."""
+        found = self._by_class(name, part)
+        entries = self.features * (self.features + 1) // 2
+        total = np.zeros((FIELD.count, classes, entries), np.int64)
+        for label, share in found.items():
+            total[:, label] = share
+        samples = samples_of(part)
+        return Shared(total, tuple(samples.get(label, 0) for label in range(classes)))
+
+    def complaint(self, name: str, part: SharedPart) -> str | None:
+        """Why it cannot use the shares of a new part; None if they fit."""
+        try:
+            file = self._files([part.proof or ""])[part.proof or ""]
+            place = self._place(name)
+            proved = proof_in(place, file, self.index, self.secret)
+            shares = self._by_class(name, part)
+            if is_dealt_well(place, samples_of(part), self.index, self.members, shares, proved):
+                return None
+            return "its shares are not those of the proof"
+        except BlockfulError as error:
+            return str(error)
+
+    def _by_class(self, name: str, part: SharedPart) -> dict[int, np.ndarray]:
+        files, place = self._files([each.shares for each in part.classes]), self._place(name)
+        return {
+            each.label: share_in(place, each.label, files[each.shares], self.index, self.secret)
+            for each in part.classes
+        }
+
+    def _files(self, cids: list[str]) -> Mapping[str, bytes]:
+        uris = {cid: parse_cid(cid) for cid in cids}
+        keys, store = self.sources.keyring.find([*uris.values()]), self.sources.store
+        return {cid: plain(keys[uri], store.read(uri, MAX_SEALED_BYTES), uri) for cid, uri in uris.items()}
+
+    def _place(self, name: str) -> SharedPlace:
+        return SharedPlace(self.context, name, owner_of(self.sources.setup, name), self.features)
+
+
+def owner_of(setup: TrainingSetup, name: str) -> int:
+    """The user whose model it is by plan.  Raises RefusedError."""
+    names, users = setup.federation.scenario.names, setup.federation.scenario.users
+    require(name in names, f"there is no model {name} in this federation")
+    return names.index(name) % users + 1
+
+
+def context_of(chain_id: int, contract: Address) -> bytes:
+    """Binds parts and their proofs to a federation."""
+    return keccak(b"BlockFUL shared sums" + chain_id.to_bytes(32, "big") + contract)
+
+
+def parse_part(data: bytes) -> SharedPart:
+    """The part in canonical JSON.  Raises RefusedError."""
+    try:
+        return SharedPart.model_validate_json(data)
+    except ValidationError as error:
+        raise RefusedError(f"a shared part is malformed: {first_error(error)}") from None
