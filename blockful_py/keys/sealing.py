@@ -8,7 +8,6 @@ its data key can read it.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,15 +16,16 @@ from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
 from blockful_py.learning.form import WeightsForm
-from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.learning.weights import Weights, digest_of, from_bytes, pieces_of
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
+from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
-NewKey = Callable[[bytes], bytes]
-"""Returns the data key for a content; keys and contents correspond one to one."""
+NewKey = Callable[[Bytes32], bytes]
+"""Returns the data key for a content of this SHA-256; keys and contents correspond one to one."""
 
 
 ERASED = "no member has it, as this version was erased; remaining copies are unreadable."
@@ -93,25 +93,30 @@ class Destruction:
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """Encrypted weights, ready to be stored."""
+    """Weights to be stored encrypted: sealed anew whenever they are read, so that no copy is in memory."""
 
     uri: Uri
-    data: bytes
     key: bytes = field(repr=False)
+    weights: Weights = field(repr=False)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of the file."""
+        return envelope.seal(self.key, stream_of(pieces_of(self.weights)))
 
 
-def random_keys(content: bytes) -> bytes:
+def random_keys(content: Bytes32) -> bytes:
     return system_rng(envelope.KEY_BYTES)
 
 
 def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
-    content = to_bytes(weights)
-    return _sealed(content, new_key(content))
+    """The weights must not change until they are stored."""
+    key = new_key(digest_of(weights))
+    return SealedFile(sealed_uri(weights, key), key, weights)
 
 
-def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
-    """Whether sealing `weights` under `key` gives `uri`; fetches nothing."""
-    return _sealed(to_bytes(weights), key).uri == uri
+def sealed_uri(weights: Weights, key: bytes) -> Uri:
+    """The Uri of the weights sealed under a key; stores nothing."""
+    return file_uri(stream_of(envelope.seal(key, stream_of(pieces_of(weights)))))
 
 
 class SealedWeights:
@@ -140,7 +145,7 @@ class SealedWeights:
     def read_disclosure(self, uri: Uri) -> Weights:
         """The tensors of an owner's disclosure of a training.  Raises as `read_each`."""
         key = self.keyring.find((uri,))[uri]
-        return decrypted(key, self._store.read(uri, envelope.MAX_SEALED_BYTES), uri)
+        return decrypted(key, self._store.stream(uri, envelope.MAX_SEALED_BYTES), uri)
 
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
         """Like `read_each`, but reads each file when its weights are accessed."""
@@ -148,13 +153,13 @@ class SealedWeights:
         return OnDemand(uris, lambda uri: self._opened(keys[uri], uri))
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
-        data = self._store.read(uri, envelope.sealed_size(self._form.most_bytes))
-        return self._form.read(plain(key, data, uri), f"the file {cid_string(uri)}")
+        sealed = self._store.stream(uri, envelope.sealed_size(self._form.most_bytes))
+        return self._form.read(plain(key, sealed, uri), f"the file {cid_string(uri)}")
 
 
-def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
-    """The tensors in the bytes of a sealed file.  Raises FormatError or LearningError."""
-    return from_bytes(plain(key, data, uri))
+def decrypted(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Weights:
+    """The tensors in the pieces of a sealed file.  Raises FormatError or LearningError."""
+    return from_bytes(b"".join(plain(key, sealed, uri)))
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
@@ -165,14 +170,9 @@ def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def plain(key: bytes, data: bytes, uri: Uri) -> bytes:
-    """The content of a sealed file's bytes.  Raises FormatError."""
+def plain(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Iterator[bytes]:
+    """The content in the pieces of a sealed file.  Raises FormatError."""
     try:
-        return b"".join(envelope.unseal(key, (data,)))
+        yield from envelope.unseal(key, sealed)
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
-
-
-def _sealed(content: bytes, key: bytes) -> SealedFile:
-    data = b"".join(envelope.seal(key, io.BytesIO(content)))
-    return SealedFile(file_uri(data), data, key)

@@ -27,7 +27,7 @@ from blockful_py.errors import (
     InvalidSignatureError,
     RefusedError,
 )
-from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed
+from blockful_py.keys.sealing import FoundKeys, SealedWeights, sealed_uri
 from blockful_py.learning.form import form_of
 from blockful_py.learning.sums import require_inherited
 from blockful_py.learning.weights import Weights
@@ -303,7 +303,7 @@ class ContentReviewer:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
         if status is not None:
             require_order(proposed, status)
-        for some in batches(proposed):
+        for some in batches(proposed, form_of(self._architecture).size):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
@@ -400,7 +400,7 @@ class ContentReviewer:
         require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         with refusing("the keys of the new weights"):
             keys = self._sources.keyring.find([each.node.weights for each in proposed])
-        for some in batches(proposed):
+        for some in batches(proposed, form_of(self._architecture).size):
             weights = {each.node.name: expected[each.node.name] for each in some}
             for each in some:
                 name = each.node.name
@@ -414,7 +414,7 @@ class ContentReviewer:
     def _is_sealed(proposed: Proposed, weights: Weights, keys: FoundKeys) -> bool:
         uri = proposed.node.weights
         with refusing(f"the new weights of {proposed.node.name}"):
-            return is_sealed(uri, weights, keys[uri])
+            return sealed_uri(weights, keys[uri]) == uri
 
     def _announced(self, starts: AbstractSet[str], proposed: Sequence[Proposed]) -> dict[str, Weights]:
         """The new weights of these starts, which their owners sign and announce (Algorithm 1, line 3).
