@@ -97,8 +97,8 @@ def carry_out(folder: Path, models: int, level: str) -> dict[str, float]:
     new = subtracted(Subtraction(forget, graph, owners, tuple(starts)), names, old, {})
     for name in names:
         sealed = seal_weights(new[name], random_keys)
-        (folder / "sealed").write_bytes(sealed.data)
-        size += len(sealed.data)
+        with (folder / "sealed").open("wb") as file:
+            size += sum(map(file.write, sealed.pieces()))
     return {
         "affected": len(names),
         "seconds": perf_counter() - began,

@@ -131,7 +131,7 @@ def store_weights(federation: Federation, weights: Weights) -> Uri:
     """Seals weights into the live store and gives the members their key."""
     sealed = federation.context.keys.seal(weights)
     federation.context.keys.keyring.deliver({sealed.uri: sealed.key})
-    return federation.stores.live.add(sealed.data)
+    return federation.stores.live.add_pieces(sealed.pieces())
 
 
 @contextmanager

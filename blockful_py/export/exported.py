@@ -53,7 +53,7 @@ def exported(federation: Federation, name: str, progress: Progress | None = None
     if redaction is not None:
         certificate = _certificate(federation.run.certificates, redaction.request, name)
     key = federation.weights.keyring.find((uri,))[uri]
-    weights = plain(key, federation.stores.live.read(uri, MAX_SEALED_BYTES), uri)
+    weights = b"".join(plain(key, federation.stores.live.stream(uri, MAX_SEALED_BYTES), uri))
     architecture = federation.setup.architecture
     network_of(weights, architecture)  # rejects damaged weights and another architecture's
     schema = SCHEMAS.get(settings.dataset) if settings.data_files is None else None

@@ -8,24 +8,28 @@ its data key can read it.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
 from blockful_py.learning.form import WeightsForm
-from blockful_py.learning.weights import Weights, from_bytes, to_bytes
+from blockful_py.learning.weights import Weights, digest_of, from_bytes, pieces_of
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
+from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import Uri
+from blockful_py.types import Bytes32, Uri
 
-NewKey = Callable[[bytes], bytes]
-"""Returns the data key for a content; keys and contents correspond one to one."""
+Content = Callable[[], Iterable[bytes | memoryview]]
+"""Gives the plain bytes of a file in pieces, the same whenever it is called."""
+
+NewKey = Callable[[Bytes32], bytes]
+"""Returns the data key for a content of this SHA-256; keys and contents correspond one to one."""
 
 
 ERASED = "no member has it, as this version was erased; remaining copies are unreadable."
@@ -93,25 +97,34 @@ class Destruction:
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """Encrypted weights, ready to be stored."""
+    """A file to be stored encrypted, which is sealed whenever it is read, so that no copy is in memory."""
 
     uri: Uri
-    data: bytes
     key: bytes = field(repr=False)
+    content: Content = field(repr=False)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes of the file."""
+        return _sealed(self.content, self.key)
 
 
-def random_keys(content: bytes) -> bytes:
+def random_keys(content: Bytes32) -> bytes:
     return system_rng(envelope.KEY_BYTES)
 
 
 def seal_weights(weights: Weights, new_key: NewKey) -> SealedFile:
-    content = to_bytes(weights)
-    return seal(content, new_key(content))
+    """The weights must not change until they are stored."""
+    return seal(partial(pieces_of, weights), new_key(digest_of(weights)))
 
 
 def is_sealed(uri: Uri, weights: Weights, key: bytes) -> bool:
     """Whether sealing `weights` under `key` gives `uri`; fetches nothing."""
-    return seal(to_bytes(weights), key).uri == uri
+    return seal(partial(pieces_of, weights), key).uri == uri
+
+
+def seal(content: Content, key: bytes) -> SealedFile:
+    """The file of a content, under its data key."""
+    return SealedFile(file_uri(stream_of(_sealed(content, key))), key, content)
 
 
 class SealedWeights:
@@ -140,7 +153,7 @@ class SealedWeights:
     def read_disclosure(self, uri: Uri) -> Weights:
         """The tensors of an owner's disclosure of a training.  Raises as `read_each`."""
         key = self.keyring.find((uri,))[uri]
-        return decrypted(key, self._store.read(uri, envelope.MAX_SEALED_BYTES), uri)
+        return decrypted(key, self._store.stream(uri, envelope.MAX_SEALED_BYTES), uri)
 
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
         """Like `read_each`, but reads each file when its weights are accessed."""
@@ -148,13 +161,13 @@ class SealedWeights:
         return OnDemand(uris, lambda uri: self._opened(keys[uri], uri))
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
-        data = self._store.read(uri, envelope.sealed_size(self._form.most_bytes))
-        return self._form.read(plain(key, data, uri), f"the file {cid_string(uri)}")
+        sealed = self._store.stream(uri, envelope.sealed_size(self._form.most_bytes))
+        return self._form.read(plain(key, sealed, uri), f"the file {cid_string(uri)}")
 
 
-def decrypted(key: bytes, data: bytes, uri: Uri) -> Weights:
-    """The tensors in the bytes of a sealed file.  Raises FormatError or LearningError."""
-    return from_bytes(plain(key, data, uri))
+def decrypted(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Weights:
+    """The tensors in the pieces of a sealed file.  Raises FormatError or LearningError."""
+    return from_bytes(b"".join(plain(key, sealed, uri)))
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
@@ -165,15 +178,13 @@ def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def plain(key: bytes, data: bytes, uri: Uri) -> bytes:
-    """The content of a sealed file's bytes.  Raises FormatError."""
+def plain(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Iterator[bytes]:
+    """The content in the pieces of a sealed file.  Raises FormatError."""
     try:
-        return b"".join(envelope.unseal(key, (data,)))
+        yield from envelope.unseal(key, sealed)
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def seal(content: bytes, key: bytes) -> SealedFile:
-    """The file of a content, under its data key."""
-    data = b"".join(envelope.seal(key, io.BytesIO(content)))
-    return SealedFile(file_uri(data), data, key)
+def _sealed(content: Content, key: bytes) -> Iterator[bytes]:
+    return envelope.seal(key, stream_of(content()))

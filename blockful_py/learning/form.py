@@ -6,35 +6,23 @@ A file is checked by its safetensors header, before any tensor is read.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from blockful_py.bounded_json import parse_json
-from blockful_py.errors import FormatError, LearningError, UnusableWeightsError
+from blockful_py.errors import LearningError, UnusableWeightsError
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.weights import Weights, from_bytes, require_finite
+from blockful_py.learning.weights import KINDS, Weights, header_of, require_finite
 
 HEADER_SLACK = 1 << 12
 """Number of bytes by which a file's header may exceed the header that `to_bytes` writes."""
-SAFETENSORS_NAMES: Mapping[torch.dtype, str] = {
-    torch.int64: "I64",
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.int32: "I32",
-    torch.bfloat16: "BF16",
-    torch.float16: "F16",
-    torch.int16: "I16",
-    torch.int8: "I8",
-    torch.uint8: "U8",
-    torch.bool: "BOOL",
-}
-"""Safetensors' names of tensor types, in the order in which it writes tensors."""
+_DTYPES = {kind: dtype for dtype, kind in KINDS.items()}
 _TOLD = 3
 """Maximum number of tensors listed in an error."""
 
@@ -59,7 +47,7 @@ class WeightsForm:
     @property
     def size(self) -> int:
         """Size in bytes of the file that `weights.to_bytes` writes."""
-        return 8 + self._header_size + sum(map(_bytes_of, self.tensors.values()))
+        return len(self._header) + sum(map(_bytes_of, self.tensors.values()))
 
     @property
     def most_bytes(self) -> int:
@@ -67,28 +55,33 @@ class WeightsForm:
         return self.size + HEADER_SLACK
 
     @property
-    def _header_size(self) -> int:
-        order = [*SAFETENSORS_NAMES.values()]
+    def _header(self) -> bytes:
+        order = [*KINDS.values()]
         tensors = sorted(self.tensors.items(), key=lambda item: (order.index(item[1].kind), item[0]))
-        entries, at = {}, 0
-        for name, each in tensors:
-            end = at + _bytes_of(each)
-            entries[name] = {"dtype": each.kind, "shape": each.shape, "data_offsets": [at, end]}
-            at = end
-        header = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
-        return -(-len(header) // 8) * 8
+        return header_of((name, each.kind, each.shape) for name, each in tensors)
 
-    def read(self, data: bytes, whose: str) -> Weights:
-        """Reads weights of this form from a file, all numbers finite.
+    def read(self, pieces: Iterable[bytes], whose: str) -> Weights:
+        """Reads weights of this form from the pieces of a file, all numbers finite.
+
+        The tensors share the memory that the file is read into, and the header is checked before the rest is
+        read.
 
         Raises UnusableWeightsError with the expectation and the finding.
         """
-        self._require_same(dict(self._named(data, whose)), whose)
-        try:
-            weights = from_bytes(data)
-        except (FormatError, LearningError) as error:
-            raise UnusableWeightsError(f"{whose} cannot be used: {error}") from None
-        self._require_same(_forms_of(weights), whose)
+        source, data = iter(pieces), bytearray()
+        for piece in source:
+            data += piece
+            if len(data) >= len(self._header) + HEADER_SLACK:
+                break
+        placed, end = self._placed(data, whose)
+        for piece in source:
+            data += piece
+        if len(data) != end:
+            raise UnusableWeightsError(
+                f"{whose} cannot be used: it has {len(data)} bytes, and by its header {end}: fetch it again."
+            )
+        weights = {name: _tensor(data, self.tensors[name], placed[name]) for name in sorted(placed)}
+        self.require(weights, whose)
         return weights
 
     def require(self, weights: Weights, whose: str) -> None:
@@ -99,19 +92,27 @@ class WeightsForm:
         except LearningError as error:
             raise UnusableWeightsError(str(error)) from None
 
-    def _named(self, data: bytes, whose: str) -> Iterator[tuple[str, TensorForm]]:
-        """The tensors listed in a file's header."""
-        size, most = int.from_bytes(data[:8], "little"), self._header_size + HEADER_SLACK
+    def _placed(self, data: bytearray, whose: str) -> tuple[dict[str, int], int]:
+        """Where each tensor begins in a file, and the file's end, by its header, which leaves no gaps."""
+        size, most = int.from_bytes(data[:8], "little"), len(self._header) - 8 + HEADER_SLACK
         if not 0 < size <= min(most, len(data) - 8):
             raise UnusableWeightsError(
-                f"{whose} has {len(data)} bytes and a header of {size}; weights of this network have "
-                f"one of at most {most}: store them as safetensors, without metadata."
+                f"{whose} has {len(data)} bytes or more, and a header of {size}; weights of this network "
+                f"have one of at most {most}: store them as safetensors, without metadata."
             )
         try:
-            for name, entry in parse_json(data[8 : 8 + size]).items():
-                yield name, _form_in(entry)
+            entries = parse_json(bytes(data[8 : 8 + size]))
+            forms = {name: _form_in(entry) for name, entry in entries.items()}
+            spans = {name: _span_in(entry) for name, entry in entries.items()}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
+        self._require_same(forms, whose)
+        placed, at = dict[str, int](), 0
+        for name, (begin, end) in sorted(spans.items(), key=lambda item: item[1]):
+            if (begin, end) != (at, at + _bytes_of(forms[name])):
+                raise UnusableWeightsError(f"{whose} cannot be used: {name[:80]!r} is not in its place.")
+            placed[name], at = 8 + size + begin, end
+        return placed, 8 + size + at
 
     def _require_same(self, found: Mapping[str, TensorForm], whose: str) -> None:
         names = dict.fromkeys((*self.tensors, *found))
@@ -132,20 +133,20 @@ class WeightsForm:
 def form_of(architecture: Architecture) -> WeightsForm:
     """The form of an architecture's weights.  Raises LearningError for an unstorable tensor type."""
     state = architecture.state()
-    odd = [name for name, each in state.items() if each.dtype not in SAFETENSORS_NAMES]
+    odd = [name for name, each in state.items() if each.dtype not in KINDS]
     if odd:
         raise LearningError(
             f"{odd[0]!r} of model {architecture.name!r} is {state[odd[0]].dtype}; weights are stored as "
-            f"{', '.join(SAFETENSORS_NAMES.values())}: choose one of these types."
+            f"{', '.join(KINDS.values())}: choose one of these types."
         )
     return WeightsForm(
-        {name: TensorForm(SAFETENSORS_NAMES[each.dtype], tuple(each.shape)) for name, each in state.items()}
+        {name: TensorForm(KINDS[each.dtype], tuple(each.shape)) for name, each in state.items()}
     )
 
 
 def _forms_of(weights: Weights) -> dict[str, TensorForm]:
     return {
-        name: TensorForm(SAFETENSORS_NAMES.get(tensor.dtype, str(tensor.dtype)), tuple(tensor.shape))
+        name: TensorForm(KINDS.get(tensor.dtype, str(tensor.dtype)), tuple(tensor.shape))
         for name, tensor in weights.items()
     }
 
@@ -158,7 +159,23 @@ def _form_in(entry: Any) -> TensorForm:
     return TensorForm(kind[:16], tuple(shape))
 
 
+def _span_in(entry: Any) -> tuple[int, int]:
+    """First byte and end of a tensor in a header entry.  Raises TypeError, ValueError or KeyError."""
+    begin, end = entry["data_offsets"]
+    if type(begin) is not int or type(end) is not int:
+        raise TypeError("an entry of its header is malformed")
+    return begin, end
+
+
+def _tensor(data: bytearray, form: TensorForm, begin: int) -> Tensor:
+    """A tensor in the memory of a file, or a copy where the file does not align it."""
+    dtype, count = _DTYPES[form.kind], prod(form.shape)
+    if not count:
+        return torch.empty(form.shape, dtype=dtype)
+    if begin % dtype.itemsize:
+        data, begin = data[begin : begin + _bytes_of(form)], 0
+    return torch.frombuffer(data, dtype=dtype, count=count, offset=begin).reshape(form.shape)
+
+
 def _bytes_of(form: TensorForm) -> int:
-    return prod(form.shape) * next(
-        kind.itemsize for kind, name in SAFETENSORS_NAMES.items() if name == form.kind
-    )
+    return prod(form.shape) * _DTYPES[form.kind].itemsize

@@ -21,7 +21,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.stack_training import Schedule, StackTraining, batches
 from blockful_py.learning.together import TrainingJob, is_stacked
 from blockful_py.learning.training import Fitted
-from blockful_py.learning.weights import Weights, require_finite, to_bytes
+from blockful_py.learning.weights import Weights, digest_of, require_finite
 from blockful_py.settings import TrainingSettings
 
 INTERVALS = 128
@@ -70,7 +70,7 @@ class State:
 
 def weights_digest(weights: Weights) -> str:
     """SHA-256 of the weights' bytes; 64 hexadecimal digits."""
-    return sha256(to_bytes(weights)).hexdigest()
+    return digest_of(weights).hex()
 
 
 def can_be_replayed(architecture: Architecture, settings: TrainingSettings) -> bool:

@@ -58,7 +58,7 @@ def _read(path: Path, architecture: Architecture) -> Weights:
             f"{path} has more than the {form.most_bytes:,} bytes of weights of {architecture.name!r}: "
             "keep nothing else in it."
         )
-    return form.read(_without_metadata(data), str(path))
+    return form.read((_without_metadata(data),), str(path))
 
 
 def _without_metadata(data: bytes) -> bytes:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 import torch
@@ -14,12 +17,29 @@ from torch import Tensor
 
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.sums import aggregate_sums, is_sums
+from blockful_py.types import Bytes32
 
 Weights = Mapping[str, Tensor]
 """State dict: tensors by name, float32 parameters and buffers, and int64 counters.
 
 Models of sums have whole numbers alone (`learning.sums`).
 """
+
+KINDS: Mapping[torch.dtype, str] = {
+    torch.int64: "I64",
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.int32: "I32",
+    torch.bfloat16: "BF16",
+    torch.float16: "F16",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+"""Safetensors' names of tensor types, in the order in which it writes tensors."""
+PIECE = 2**20
+"""Maximum bytes of a piece of a file."""
 
 VARIANCE_FLOOR = 0.25
 """Minimum share of a running variance that a change must leave (figures: docs/reference/learning.md)."""
@@ -30,7 +50,46 @@ Vector = NDArray[np.float32]
 
 def to_bytes(weights: Weights) -> bytes:
     """The weights as safetensors; equal weights give equal bytes."""
-    return safetensors_torch.save({name: weights[name].cpu().contiguous() for name in sorted(weights)})
+    return b"".join(pieces_of(weights))
+
+
+def pieces_of(weights: Weights) -> Iterator[memoryview]:
+    """The bytes of `to_bytes` in pieces of at most PIECE bytes, which share the memory of tensors on the CPU.
+
+    The header is the one that safetensors writes: by type in the order of KINDS, then by name.
+
+    Raises LearningError: a tensor's type cannot be stored.
+    """
+    if odd := [name for name, each in weights.items() if each.dtype not in KINDS]:
+        raise LearningError(f"{odd[0]!r} is {weights[odd[0]].dtype}, which cannot be stored.")
+    kinds = [*KINDS]
+    names = sorted(weights, key=lambda name: (kinds.index(weights[name].dtype), name))
+    yield memoryview(header_of((name, KINDS[weights[name].dtype], weights[name].shape) for name in names))
+    for name in names:
+        if weights[name].numel():
+            data = memoryview(weights[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+            yield from (data[at : at + PIECE] for at in range(0, len(data), PIECE))
+
+
+def digest_of(weights: Weights) -> Bytes32:
+    """SHA-256 of the bytes of `to_bytes`."""
+    digest = hashlib.sha256()
+    for piece in pieces_of(weights):
+        digest.update(piece)
+    return digest.digest()
+
+
+def header_of(tensors: Iterable[tuple[str, str, Sequence[int]]]) -> bytes:
+    """The beginning of a safetensors file of tensors with these names, kinds and shapes, in that order."""
+    sizes = {kind: dtype.itemsize for dtype, kind in KINDS.items()}
+    entries, at = {}, 0
+    for name, kind, shape in tensors:
+        end = at + prod(shape) * sizes[kind]
+        entries[name] = {"dtype": kind, "shape": [*shape], "data_offsets": [at, end]}
+        at = end
+    header = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header
 
 
 def from_bytes(data: bytes, device: torch.device | None = None) -> Weights:
@@ -59,10 +118,15 @@ def detached(weights: Weights) -> Weights:
 def require_finite(weights: Weights, whose: str) -> None:
     """Checks that all numbers are finite.  Raises LearningError, naming the tensor."""
     for name, tensor in weights.items():
-        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+        if tensor.is_floating_point() and not _is_finite(tensor):
             raise LearningError(
                 f"{whose} has NaN or infinite values in {name!r}: refuse it, or train it with a lower rate."
             )
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Whether all numbers are; by parts, since `isfinite` makes copies."""
+    return all(bool(torch.isfinite(part).all()) for part in tensor.reshape(-1).split(PIECE))
 
 
 def require_same_form(models: Mapping[str, Weights]) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from blockful_py.types import (
@@ -95,6 +95,8 @@ class Store(Protocol):
     def add(self, data: bytes) -> Uri: ...
 
     def read(self, uri: Uri, limit: int) -> bytes: ...
+
+    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]: ...
 
     def has(self, uri: Uri) -> bool: ...
 

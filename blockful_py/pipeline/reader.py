@@ -77,7 +77,7 @@ class ReaderSession(Closable):
     def open(self, position: Position, version: int, weights: Uri) -> Weights:
         """The weights in the sealed file of a current version; raises as `read`."""
         key = self.key(ReadRequest(position, version))
-        return decrypted(key, self._store.read(weights, MAX_SEALED_BYTES), weights)
+        return decrypted(key, self._store.stream(weights, MAX_SEALED_BYTES), weights)
 
     def read_archived(self, name: str, version: int) -> Weights:
         """An archived version's weights, for an auditor.
@@ -90,7 +90,7 @@ class ReaderSession(Closable):
     def open_archived(self, weights: Uri) -> Weights:
         """The weights in a sealed file of the archive; raises as `read_archived`."""
         key = self._auditors_key(weights)
-        return decrypted(key, self._stores.archive.read(weights, MAX_SEALED_BYTES), weights)
+        return decrypted(key, self._stores.archive.stream(weights, MAX_SEALED_BYTES), weights)
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
         """The data key of a model's current version, or of an archived one; raises as `read` or

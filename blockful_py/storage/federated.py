@@ -73,7 +73,7 @@ class FederatedStore:
     def add_stream(self, stream: Readable) -> Uri:
         return self.own.add_stream(stream)
 
-    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+    def add_each(self, files: Iterable[Iterable[bytes]]) -> tuple[Uri, ...]:
         return self.own.add_each(files)
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:

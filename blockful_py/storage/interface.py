@@ -21,8 +21,8 @@ class FileStore(Protocol):
     def add_stream(self, stream: Readable) -> Uri:
         """Keeps the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
 
-    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
-        """Keeps several files, each as by `add`, but overlapping the waits for disk or node."""
+    def add_each(self, files: Iterable[Iterable[bytes]]) -> tuple[Uri, ...]:
+        """Keeps several files, each given in pieces, but overlapping the waits for disk or node."""
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         """Keeps the concatenation of `pieces`; otherwise as `add_stream`."""

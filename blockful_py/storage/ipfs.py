@@ -42,10 +42,10 @@ class IpfsStore:
         self._api.pin(root)
         return root
 
-    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+    def add_each(self, files: Iterable[Iterable[bytes]]) -> tuple[Uri, ...]:
         """See FileStore; if a file fails, the previous ones are kept."""
         with ThreadPoolExecutor(THREADS) as pool:
-            return tuple(in_order(pool, self.add, files))
+            return tuple(in_order(pool, self.add_pieces, files))
 
     def add_pieces(self, pieces: Iterable[bytes]) -> Uri:
         return self.add_stream(stream_of(pieces))

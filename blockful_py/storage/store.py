@@ -22,7 +22,7 @@ from blockful_py.storage.arrivals import Arrivals
 from blockful_py.storage.blockstore import BlockStore, readable_errors
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.dag_pb import decode
-from blockful_py.storage.pieces import chunks_of_pieces
+from blockful_py.storage.pieces import chunks_of_pieces, stream_of
 from blockful_py.storage.unixfs import (
     Parts,
     PutParts,
@@ -64,15 +64,15 @@ class ContentStore:
         """Stores the bytes of `stream`, in memory bounded by a few chunks; otherwise as `add`."""
         return self._add_chunks(chunks_of(stream))
 
-    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+    def add_each(self, files: Iterable[Iterable[bytes]]) -> tuple[Uri, ...]:
         """Stores all of the files or none, in a few threads whose syncs share a commit; errors as `add`.
 
-        It consumes `files` as it writes, so that only a few of them are in memory.
+        It consumes `files`, and the pieces of each, as it writes, so that little of them is in memory.
         """
 
         def write(put: PutParts) -> tuple[Uri, ...]:
-            def whole(data: bytes) -> Uri:
-                return write_file(io.BytesIO(data), lambda uri, block: put(uri, (block,)))
+            def whole(pieces: Iterable[bytes]) -> Uri:
+                return write_file(stream_of(pieces), lambda uri, block: put(uri, (block,)))
 
             with ThreadPoolExecutor(THREADS) as pool:
                 return tuple(in_order(pool, whole, files))

@@ -83,10 +83,10 @@ class FusedStore(ContentStore):
         self.adding.pass_by()
         return super().add(data)
 
-    def add_each(self, files: Iterable[bytes]) -> tuple[Uri, ...]:
+    def add_each(self, files: Iterable[Iterable[bytes]]) -> tuple[Uri, ...]:
         return super().add_each(self._each(files))
 
-    def _each(self, files: Iterable[bytes]) -> Iterator[bytes]:
+    def _each(self, files: Iterable[Iterable[bytes]]) -> Iterator[Iterable[bytes]]:
         for data in files:
             self.adding.pass_by()
             yield data

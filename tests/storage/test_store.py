@@ -31,7 +31,7 @@ def test_adding_twice_is_adding_once(store: ContentStore) -> None:
 
 def test_several_files_are_kept_as_each_is(store: ContentStore, tmp_path: Path) -> None:
     files = [*(bytes([number]) * 1000 for number in range(40)), b"", PATTERN * 3, b"same", b"same"]
-    uris = store.add_each(files)
+    uris = store.add_each([data] for data in files)
     assert uris == tuple(map(file_uri, files))
     assert [store.read(uri, ANY_SIZE) for uri in uris] == files
     one_by_one = ContentStore(tmp_path / "other")
@@ -43,8 +43,8 @@ def test_several_files_are_kept_as_each_is(store: ContentStore, tmp_path: Path) 
 def test_of_several_files_none_is_kept_where_one_fails(store: ContentStore) -> None:
     kept = store.add(b"shared")
 
-    def files() -> Iterator[bytes]:
-        yield from (b"shared", b"first", b"second")
+    def files() -> Iterator[list[bytes]]:
+        yield from ([b"shared"], [b"first"], [b"second"])
         raise RuntimeError("the third cannot be made")
 
     with pytest.raises(RuntimeError, match="third"):

@@ -190,8 +190,8 @@ class OwnParts:
             [PlannedStep(Act.STORE, name, {"cids": cids}), PlannedStep(Act.KEYS, name)]
         )
         with journal.taking(store):
-            files = (sealed.data, *(each.data for each in disclosed), data)
-            self._context.hand_out([live.add(each) for each in files])
+            files = (each.pieces() for each in (sealed, *disclosed))
+            self._context.hand_out(live.add_each(chain(files, [(data,)])))
         with journal.taking(keys):
             self._context.keys.give({sealed.uri: sealed.key})
             if disclosed:  # auditors must not see samples

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 from blockful_py.chain.settlement import Executed
@@ -75,9 +76,9 @@ class Publisher:
             [PlannedStep(Act.STORE, wave, {"cids": missing_files(live, uris)}), PlannedStep(Act.KEYS, wave)]
         )
         with journal.taking(store):
-            published = (*(file.data for file in sealed), *nodes)
-            archive.add_each(published)
-            live.add_each((*published, *(file.data for file in increments.files)))
+            own = [(node,) for node in nodes]
+            archive.add_each(chain((file.pieces() for file in sealed), own))
+            live.add_each(chain((file.pieces() for file in (*sealed, *increments.files)), own))
             context.hand_out(uris)
         with journal.taking(keys):
             context.keys.give({file.uri: file.key for file in sealed})

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 
 from blockful_py.chain.settlement import Executed
@@ -128,7 +129,7 @@ class Redactor:
             if handed_in:
                 with self._stopwatch("store"):
                     self._store(catalogue, handed_in, (), stored)
-            for some in batches(new):
+            for some in batches(new, form_of(self._context.setup.architecture).size):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
                 made = self.make(
@@ -224,11 +225,13 @@ class Redactor:
         stored.decision = step.decision
         stored.cids += cids
         with self._context.journal.taking(step):
-            live.add_each([*(file.data for file in (*sealed, *disclosed)), *data])
+            live.add_each(
+                chain((file.pieces() for file in (*sealed, *disclosed)), ((each,) for each in data))
+            )
             for _ in sealed:
                 self._counter.uploaded()
             replaced = (each for name in nodes for each in _files(catalogue[name]))
-            archive.add_each(live.read(uri, limit) for uri, limit in replaced if not archive.has(uri))
+            archive.add_each(live.stream(uri, limit) for uri, limit in replaced if not archive.has(uri))
             self._context.hand_out(uris)
         stored.nodes.update(nodes)
         stored.keys.update((file.uri, file.key) for file in sealed)

@@ -12,10 +12,11 @@ from blockful_py.committee.polling import Refusal, at_once
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.member_client import IndexedClient
 from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
+from blockful_py.crypto.envelope import KEY_BYTES
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import LearningError, QuorumError
-from blockful_py.keys.sealing import SealedFile, random_keys, seal
+from blockful_py.keys.sealing import SealedFile, seal
 from blockful_py.keys.shared_files import SharedPlace, deal_files
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import initial_weights
@@ -88,7 +89,7 @@ def deal(
     planned = PlannedStep(Act.STORE, name, {"cids": missing_files(store, uris)})
     stored, keyed = context.journal.plan([planned, PlannedStep(Act.KEYS, name)])
     with context.journal.taking(stored):
-        store.add_each([each.data for each in sealed])
+        store.add_each(each.pieces() for each in sealed)
         context.hand_out(uris)
     with context.journal.taking(keyed):  # auditors must not see shares
         context.keys.keyring.deliver({each.uri: each.key for each in sealed})
@@ -143,7 +144,7 @@ def new_heads(context: FederationContext, request: int, names: Sequence[str]) ->
 
 
 def _sealed(content: bytes) -> SealedFile:
-    return seal(content, random_keys(content))
+    return seal(lambda: (content,), system_rng(KEY_BYTES))
 
 
 def part_bytes(part: SharedPart) -> bytes:

@@ -319,7 +319,7 @@ class ContentReviewer:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
         if status is not None:
             require_order(proposed, status)
-        for some in batches(proposed):
+        for some in batches(proposed, form_of(self._architecture).size):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
@@ -420,7 +420,7 @@ class ContentReviewer:
         require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         with refusing("the keys of the new weights"):
             keys = self._sources.keyring.find([each.node.weights for each in proposed])
-        for some in batches(proposed):
+        for some in batches(proposed, form_of(self._architecture).size):
             weights = {each.node.name: expected[each.node.name] for each in some}
             for each in some:
                 name = each.node.name

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from functools import lru_cache
-
 from blockful_py.keys.sealing import SealedWeights
-from blockful_py.learning.weights import Weights, to_bytes
-from blockful_py.on_demand import KEPT
+from blockful_py.learning.weights import Weights, digest_of
+from blockful_py.on_demand import Recent
 from blockful_py.pipeline.review.refusing import refusing
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.storage.cid import cid_string
@@ -21,7 +18,7 @@ class FetchedWeights:
     def __init__(self, store: SealedWeights, counter: Counter) -> None:
         self._counter = counter
         self._counted: set[tuple[Uri, bytes]] = set()
-        self._read = lru_cache(KEPT)(store.read)
+        self._read = Recent(store.read)
 
     def weights(self, uri: Uri, purpose: bytes) -> Weights:
         """The weights of a sealed file.  Raises RefusedError when they are unreadable or unusable."""
@@ -42,5 +39,5 @@ class KnownWeights:
     def digest(self, uri: Uri, weights: SealedWeights) -> Bytes32:
         """SHA-256 of the weights in a sealed file, which is read only once.  Raises as `read`."""
         if uri not in self._digests:
-            self._digests[uri] = hashlib.sha256(to_bytes(weights.read(uri))).digest()
+            self._digests[uri] = digest_of(weights.read(uri))
         return self._digests[uri]

@@ -277,7 +277,10 @@ class _ShareReader:
     def _files(self, cids: list[str]) -> Mapping[str, bytes]:
         uris = {cid: parse_cid(cid) for cid in cids}
         keys, store = self.sources.keyring.find([*uris.values()]), self.sources.store
-        return {cid: plain(keys[uri], store.read(uri, MAX_SEALED_BYTES), uri) for cid, uri in uris.items()}
+        return {
+            cid: b"".join(plain(keys[uri], store.stream(uri, MAX_SEALED_BYTES), uri))
+            for cid, uri in uris.items()
+        }
 
     def _place(self, name: str) -> SharedPlace:
         return SharedPlace(self.context, name, owner_of(self.sources.setup, name), self.features)

@@ -7,7 +7,6 @@ refuses them, so that no real record depends on a public number.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 
@@ -15,6 +14,7 @@ from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.errors import SettingsError
 from blockful_py.settings import Settings
+from blockful_py.types import Bytes32
 
 LEADER_KEY = "BLOCKFUL_LEADER_KEY"
 """Environment variable with the leader's private key, on chains where no key derives from the seed."""
@@ -46,12 +46,12 @@ class Identities:
         """Secret with which the pipeline leads members in other processes."""
         return curve.random_scalar(self._root.derive("leader"))
 
-    def data_key(self, content: bytes) -> bytes:
-        """The data key of a content, reproducible from the seed.
+    def data_key(self, content: Bytes32) -> bytes:
+        """The data key of a content of this SHA-256, reproducible from the seed.
 
         It also derives from the content, so that the seed alone does not decrypt a sealed file.
         """
-        return self.rng("data key", hashlib.sha256(content).digest())(envelope.KEY_BYTES)
+        return self.rng("data key", content)(envelope.KEY_BYTES)
 
     def rng(self, *labels: str | int | bytes) -> SeededRng:
         """An independent random stream for `labels`."""

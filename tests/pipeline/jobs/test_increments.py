@@ -122,7 +122,7 @@ def test_they_are_erased_with_the_version_that_they_belong_to(federation: Federa
                 vault.get(before[name].digest)
             assert not federation.stores.live.has(before[name])
         for name in UNTOUCHED:
-            assert decrypted(vault.get(before[name].digest), sealed[name], before[name])
+            assert decrypted(vault.get(before[name].digest), (sealed[name],), before[name])
 
 
 def test_a_version_that_replaced_another_has_none(federation: Federation) -> None:
