@@ -15,9 +15,10 @@ from torch import Tensor
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.learning.data import UserData
-from blockful_py.learning.federation import TRAIN
+from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.federation import TRAIN, TrainedModel
 from blockful_py.learning.forget_sets import knows, retained_after
+from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.sums import (
     CONSTANT,
@@ -32,7 +33,7 @@ from blockful_py.learning.sums import (
     with_part,
     without_classes,
 )
-from blockful_py.learning.together import train_together
+from blockful_py.learning.together import Fitter, fit_together, train_together
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.settings.rules import MERGED, SUMS
@@ -264,19 +265,39 @@ def _taught(task: UnlearningTask) -> frozenset[str]:
 
 
 def _trained_parts(task: UnlearningTask, meter: Meter) -> dict[str, Tensor]:
-    """New parts of merged starts whose owners have data to forget, trained as at publication on the rest."""
+    """New parts of merged starts whose owners have data to forget."""
     if task.forget.level is Level.CLIENT:
         return {}
-    parts = {name: emptied(task.initial)[OWN] for name in task.starts if task.holds(name)}
-    keeping = [name for name in parts if task.keeps(name)]
-    for name in keeping:
+    kept = {name: task.retained(name) for name in task.starts if task.holds(name)}
+    for name, samples in kept.items():
         with meter.job(name) as work:
-            work.trained(epochs_of(task.models[name]) * len(task.retained(name)))
-    jobs = [
-        job_of(task.models[name], task.initial, task.retained(name), task.seed, TRAIN) for name in keeping
-    ]
-    trained = train_together(task.architecture, jobs, task.fitter)
-    return {**parts, **{name: each[OWN] for name, each in zip(keeping, trained, strict=True)}}
+            work.trained(epochs_of(task.models[name]) * len(samples))
+    models = {name: task.models[name] for name in kept}
+    return trained_parts(task.architecture, task.initial, models, kept, task.seed, task.fitter)
+
+
+def trained_parts(
+    architecture: Architecture,
+    initial: Weights,
+    models: Mapping[str, TrainedModel],
+    kept: Mapping[str, Samples],
+    seed: int,
+    fitter: Fitter = fit_together,
+) -> dict[str, Tensor]:
+    """Parts of merged models, int32 (1, E), trained on kept samples as when they were published.
+
+    A model of whose owner's samples none is kept has no part.
+
+    Args:
+        initial: a model without parts.
+        kept: samples by model.
+        seed: the federation's.
+    """
+    parts = dict.fromkeys(kept, emptied(initial)[OWN])
+    names = [name for name, samples in kept.items() if len(samples)]
+    jobs = [job_of(models[name], initial, kept[name], seed, TRAIN) for name in names]
+    trained = train_together(architecture, jobs, fitter)
+    return {**parts, **{name: each[OWN] for name, each in zip(names, trained, strict=True)}}
 
 
 def part_without(network: Analytic, owner: UserData, forgets: Sequence[Forget], old: Tensor) -> Tensor:

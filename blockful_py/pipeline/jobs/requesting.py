@@ -144,7 +144,9 @@ def circumstances_of(
     settings = context.run.settings
     graph = catalogue.graph
     affected = {*starts, *graph.descendants(starts)}
-    machines, sums = context.run.party is not None, context.setup.architecture.is_sums
+    machines, architecture = context.run.party is not None, context.setup.architecture
+    sums = architecture.is_sums
+    by_class = machines and architecture.is_merged and not forget.owners()
     here = not machines and settings.learning.trainer is None
     outside = [catalogue[name] for name in graph.ancestors(affected) if name not in affected]
     known = here or not outside or bool(forget.owners())
@@ -165,7 +167,8 @@ def circumstances_of(
         machines=machines,
         withdraws=machines and not sums and settings.unlearning.unanswered == "withdraw",
         sums=sums,
-        frozen=sums and "cid" in dict(context.setup.architecture.options),
+        frozen=sums and "cid" in dict(architecture.options),
+        others=by_class and not {*starts} >= {*affected, *graph.ancestors(affected)},
     )
 
 
