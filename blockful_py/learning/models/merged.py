@@ -64,7 +64,8 @@ class Merged(nn.Module):
             raise SettingsError(
                 "a base from a file needs learning.options weights (the file) and cid; give both or neither."
             )
-        self._file = Frozen(network, class_count, weights, cid) if weights and cid else None
+        named = weights is not None and cid is not None
+        self._file = Frozen(network, class_count, str(weights), str(cid)) if named else None
         self._shape = input_shape
         self.base: nn.Module = find(network, "network", NETWORKS, GROUP)(input_shape, class_count, device)
         fixed = {name for name, each in self.base.named_parameters() if not each.requires_grad}
