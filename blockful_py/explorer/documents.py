@@ -15,6 +15,7 @@ from blockful_py.explorer.database import change
 from blockful_py.explorer.sources import FileSource
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node, request_key
 from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.record.shown import checked_in
 from blockful_py.types import Codec, Position, Uri
 
 BATCH = 500
@@ -88,7 +89,7 @@ class DocumentReader:
             self._connection.executemany(
                 f"UPDATE version SET state = {READ}, problem = NULL, accuracy = ?, ad_f = ?, ad_r = ?,"  # noqa: S608
                 " at_chance = ?, is_loss = ?, logit_auc = ?, ad_f_before = ?, ad_r_before = ?,"
-                " logit_auc_before = ?, withdrawn = ?, request = ?"
+                " logit_auc_before = ?, withdrawn = ?, checked = ?, request = ?"
                 " WHERE position = ? AND version = ?",
                 rows,
             )
@@ -139,10 +140,10 @@ class DocumentReader:
         )
 
 
-def _figures(node: ModelNode) -> tuple[float | bool | None, ...]:
+def _figures(node: ModelNode) -> tuple[float | bool | str | None, ...]:
     claims = node.redaction.claims if node.redaction else None
-    if claims is None:
-        return node.signed_accuracy, None, None, False, False, None, None, None, None, node.is_withdrawn
+    if node.redaction is None or claims is None:
+        return node.signed_accuracy, None, None, False, False, None, None, None, None, node.is_withdrawn, None
     return (
         node.signed_accuracy,
         claims.ad_f,
@@ -154,6 +155,7 @@ def _figures(node: ModelNode) -> tuple[float | bool | None, ...]:
         claims.before,
         claims.logit_auc_before,
         node.is_withdrawn,
+        checked_in(node.redaction.request, [node]).value,
     )
 
 

@@ -10,11 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from blockful_py.explorer.places import parsed
-from blockful_py.record.model_node import Request
-from blockful_py.record.shown import checked_by_members
 from blockful_py.settings.sections import FederationSettings
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Bytes32, Codec, Position, Uri
+from blockful_py.types import Bytes32, Checked, Codec, Position, Uri
 
 Document = dict[str, Any]
 
@@ -193,9 +191,12 @@ def with_parties(document: Any, federation: FederationSettings) -> Any:
 
 
 def reviewers(
-    connection: sqlite3.Connection, proposal: Bytes32 | None, request: bytes | None = None
+    connection: sqlite3.Connection, proposal: Bytes32 | None, checked: Checked | None = None
 ) -> Document | None:
-    """Signers of a decision's certificate, among all members of its epoch; None without a certificate."""
+    """Signers of a decision's certificate, among all members of its epoch; None without a certificate.
+
+    `checked`: how they checked new weights, if there are any.
+    """
     row = connection.execute("SELECT * FROM certificate WHERE proposal = ?", (proposal,)).fetchone()
     if row is None:
         return None
@@ -204,15 +205,11 @@ def reviewers(
     ).fetchone()
     voters = int(row["voters"], 16)
     members = json.loads(epoch["members"]) if epoch else []
-    asked = None
-    if request is not None:
-        found = connection.execute("SELECT document FROM request WHERE key = ?", (request,)).fetchone()
-        asked = Request.model_validate_json(found["document"]) if found else None
     return {
         "proposal": hexed(proposal),
         "epoch": row["epoch"],
         "quorum": epoch["quorum"] if epoch else None,
-        "checked": checked_by_members(asked).value if asked else None,
+        "checked": checked,
         "members": [
             {"index": index, "address": address, "signed": bool(voters >> index & 1)}
             for index, address in enumerate(members)

@@ -17,7 +17,17 @@ from blockful_py.explorer.requests_page import requests_reaching
 from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import ArchiveReason, Bytes32, Codec, Header, ModelTransaction, Opening, Position, Uri
+from blockful_py.types import (
+    ArchiveReason,
+    Bytes32,
+    Checked,
+    Codec,
+    Header,
+    ModelTransaction,
+    Opening,
+    Position,
+    Uri,
+)
 
 
 def model_document(connection: sqlite3.Connection, watched: Watched, place: str, audited: bool) -> Document:
@@ -171,7 +181,7 @@ def _content(connection: sqlite3.Connection, watched: Watched, row: sqlite3.Row,
         "logit_auc": row["logit_auc"],
         "at_chance": bool(row["at_chance"]),
         "is_loss": bool(row["is_loss"]),
-        "review": reviewers(connection, row["proposal"], row["request"]),
+        "review": reviewers(connection, row["proposal"], row["checked"] and Checked(row["checked"])),
         "request": None if row["request"] is None else _request(connection, row, audited),
     }
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 from blockful_py.errors import BlockfulError
@@ -15,7 +16,7 @@ from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.model_node import Request
 from blockful_py.record.shown import checked_by_members, is_passing, shown
-from blockful_py.types import Bytes32, Position
+from blockful_py.types import Bytes32, Checked, Position
 
 MAX_CERTIFICATE_BYTES = 64 * 2**20
 OPEN = (
@@ -85,12 +86,13 @@ def request_document(
         return None
     request = Request.model_validate_json(row["document"])
     heading = _heading(connection, row)
-    decisions = _decisions(connection, key)
+    decisions = decisions_of(connection, key)
     certificate = certificate_of(watched, request)
     return {
         **heading,
         "document": json.loads(row["document"]),
-        "checked": checked_by_members(request).value,
+        "checked": _weakest(each["review"] and each["review"]["checked"] for each in decisions)
+        or checked_by_members(request),
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
         "models": affected_models(connection, key, request, row["height"], audited),
@@ -203,7 +205,7 @@ def _filing(connection: sqlite3.Connection, number: int | None) -> Document | No
     }
 
 
-def _decisions(connection: sqlite3.Connection, key: bytes) -> list[Document]:
+def decisions_of(connection: sqlite3.Connection, key: bytes) -> list[Document]:
     """Decisions that replaced models for a request, with their transactions and signers."""
     rows = connection.execute(
         "SELECT proposal FROM made WHERE request = ? GROUP BY proposal ORDER BY min(tick)",
@@ -216,18 +218,27 @@ def _decision(connection: sqlite3.Connection, proposal: Bytes32, key: bytes) -> 
     sent = connection.execute(
         "SELECT * FROM sent WHERE proposal = ? ORDER BY chain, block", (proposal,)
     ).fetchall()
-    replaced = connection.execute(
-        "SELECT position FROM made WHERE proposal = ? AND request = ?",
+    made = connection.execute(
+        "SELECT position, withdrawn, checked FROM made WHERE proposal = ? AND request = ?",
         (proposal, key),
     ).fetchall()
+    withdrawn = {place(row["position"]) for row in made if row["withdrawn"]}
     return {
-        "review": reviewers(connection, proposal, key),
+        "review": reviewers(connection, proposal, _weakest(row["checked"] for row in made)),
         "models": [
-            {"name": each["name"], "position": each["position"]}
-            for each in models_at(connection, [row["position"] for row in replaced])
+            {
+                "name": each["name"],
+                "position": each["position"],
+                "withdrawn": each["position"] in withdrawn,
+            }
+            for each in models_at(connection, [row["position"] for row in made])
         ],
         "transactions": [{**_event(each), "chain": each["chain"]} for each in sent],
     }
+
+
+def _weakest(checks: Iterable[str | None]) -> Checked | None:
+    return max((Checked(each) for each in checks if each), key=list(Checked).index, default=None)
 
 
 def _event(row: sqlite3.Row) -> Document:

@@ -37,13 +37,14 @@ CREATE INDEX reference_heirs ON reference (reference);
 CREATE TABLE tick (number INTEGER PRIMARY KEY, sent BLOB NOT NULL UNIQUE);
 
 -- `accuracy`: as the owner signed it of this version; null after members replaced the weights.
+-- `checked`: how members checked the weights; null before a request, and of a withdrawn model.
 -- `state`: 0 the node is not read yet, 1 it is, 2 it could not be (`problem`), and is tried again after `retry`.
 CREATE TABLE version (
     position INTEGER NOT NULL, version INTEGER NOT NULL, uri BLOB NOT NULL, codec INTEGER NOT NULL,
     tick INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, problem TEXT, retry REAL,
     accuracy REAL, ad_f REAL, ad_r REAL, at_chance INTEGER NOT NULL DEFAULT 0,
     logit_auc REAL, ad_f_before REAL, ad_r_before REAL, logit_auc_before REAL, is_loss INTEGER NOT NULL DEFAULT 0,
-    withdrawn INTEGER NOT NULL DEFAULT 0, request BLOB,
+    withdrawn INTEGER NOT NULL DEFAULT 0, checked TEXT, request BLOB,
     PRIMARY KEY (position, version)
 ) WITHOUT ROWID;
 CREATE INDEX version_unread ON version (state) WHERE state <> 1;

@@ -12,6 +12,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from blockful_py.errors import BlockNotFoundError
@@ -148,6 +149,16 @@ class GeneratedFederation:
             self._replace(chunk, request, proposal, (done, len(chunks)))
             yield done
 
+    def leave(self, row: int) -> list[int]:
+        """A client's request: withdraws its model, then makes each descendant the mean of its references."""
+        rows = self.descendants([row])
+        client = self._statements[row]["user"]
+        request = {**self._request([row], "sequential"), "classes": [], "clients": [client]}
+        for each in rows:
+            made = {"weights": None, "claims": None} if each == row else {"untrained": True}
+            self._replace([each], request, self._archived([each], 1), made=made)
+        return rows
+
     def _request(self, starts: Sequence[int], paradigm: str) -> dict[str, Any]:
         return {
             "starts": [
@@ -208,9 +219,17 @@ class GeneratedFederation:
             self._add(self.live, "ModelPublished", published, sent)
 
     def _replace(
-        self, rows: Sequence[int], request: dict[str, Any], proposal: bytes, chunk: tuple[int, int] = (1, 1)
+        self,
+        rows: Sequence[int],
+        request: dict[str, Any],
+        proposal: bytes,
+        chunk: tuple[int, int] = (1, 1),
+        made: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Replaces models in one chunk of a decision; `chunk` gives its number and the total."""
+        """Replaces models in one chunk of a decision; `chunk` gives its number and the total.
+
+        `made`: what their nodes say otherwise of the redaction.
+        """
         sent = self._sent(LIVE)
         done, chunks = chunk
         if chunks > 1:
@@ -232,6 +251,7 @@ class GeneratedFederation:
                 "weights": weights,
                 "request": request,
                 "claims": claims,
+                **made,
             }
             self._uris[row] = self._kept({"statement": self._statements[row], "redaction": redaction})
             replaced = {

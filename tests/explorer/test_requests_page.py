@@ -11,8 +11,9 @@ from blockful_py.explorer.affected import affected_models
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.lists import models_at, summary
-from blockful_py.explorer.requests_page import request_list, requests_reaching
+from blockful_py.explorer.requests_page import decisions_of, request_list, requests_reaching
 from blockful_py.record.model_node import Request
+from blockful_py.types import Checked
 from tests.explorer.generated import GeneratedFederation
 
 
@@ -105,3 +106,20 @@ def test_affected_models_have_figures_before_and_an_alarm(
     assert all(each["before"] == {**measured, "accuracy": None} for each in public)
     assert all(each["before"].items() >= measured.items() for each in models)
     assert all(each["after"]["logit_auc"] == 0.92 for each in public)
+
+
+def test_a_decision_tells_how_members_checked_its_models_and_which_it_withdrew(
+    federation: GeneratedFederation, tmp_path: Path
+) -> None:
+    """Means of references are recomputed, whatever the request's method is; a withdrawn model is not."""
+    rows = federation.leave(0)
+    with RecordIndex(tmp_path / "index", federation.sources()) as index:
+        index.follow()
+    with IndexReader(tmp_path / "index").moment() as connection:
+        ((key,),) = connection.execute("SELECT key FROM request").fetchall()
+        withdrawn, *means = decisions_of(connection, key)
+    assert [each["withdrawn"] for each in withdrawn["models"]] == [True]
+    assert withdrawn["review"]["checked"] is None
+    assert len(means) == len(rows) - 1 > 0
+    assert {each["review"]["checked"] for each in means} == {Checked.EXACT}
+    assert not any(model["withdrawn"] for each in means for model in each["models"])

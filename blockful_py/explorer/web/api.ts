@@ -51,11 +51,14 @@ export interface Before extends Figures {
   accuracy: number | null;
 }
 
+/** How members checked new weights. */
+export type Checked = "exact" | "recomputed" | "replayed" | "spot_checked" | "measured" | "attested";
+
 export interface Reviewed {
   proposal: string;
   epoch: number;
   quorum: number | null;
-  checked: "recomputed" | "exact" | "measured" | "attested" | null;
+  checked: Checked | null;
   members: { index: number; address: string; signed: boolean }[];
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who signed a decision, and how it was checked.
 
-import type { Reviewed } from "./api";
+import type { Checked, Reviewed } from "./api";
 import { h } from "../../web/dom";
 
-const CHECKED = {
+const CHECKED: Record<Checked, string> = {
   recomputed: "each computed the weights itself",
   exact: "each computed the weights itself, from the published ones alone",
+  replayed: "an auditor, drawn by lot, replayed the owner's whole training; each measured it on public data",
+  spot_checked: "each repeated parts of the owner's training, drawn by lot, and measured it on public data",
   measured: "each measured AD_f and AD_r again, on public data",
   attested: "the owners attest it; each measured AD_r alone",
 };

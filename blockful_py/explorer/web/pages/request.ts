@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request, from its signing to its certificate.
 
-import type { Before, Figures, Owner, Reviewed } from "../api";
+import type { Before, Checked, Figures, Owner, Reviewed } from "../api";
 import { h, svg, type Child } from "../../../web/dom";
 import { count, duration, isDemoClock, percent, plural, recorded, share, short, when } from "../format";
 import { answerPage, facts, hash, modelCell, modelLink, passage, BEFORE, table, userOf, type View } from "../page";
@@ -22,7 +22,7 @@ interface Participant extends Omit<Owner, "owner"> {
 
 interface Decision {
   review: Reviewed | null;
-  models: { name: string; position: string }[];
+  models: { name: string; position: string; withdrawn: boolean }[];
   transactions: (Happening & { chain: string })[];
 }
 
@@ -44,7 +44,7 @@ interface Affected extends Owner {
 }
 
 interface Whole extends Heading {
-  checked: "recomputed" | "exact" | "measured" | "attested";
+  checked: Checked;
   document: { signatures: string[]; starts: { name: string; position: string }[] };
   filing: (Happening & Participant & { file: string; decision: string | null; deadline: number | null; parts: (Happening & Participant & { model: string | null; position: string; node: string })[] }) | null;
   decisions: Decision[];
@@ -131,11 +131,12 @@ function moments(request: Whole): Moment[] {
   for (const decision of request.decisions) {
     const block = Math.max(0, ...decision.transactions.map((each) => (each.chain === "live" ? each.block : 0)));
     const names = decision.models.map((each) => each.name).join(", ");
+    const gone = decision.models.filter((each) => each.withdrawn).length;
     for (const each of decision.transactions)
       found.push(
         each.chain === "archive"
           ? { time: each.time, block: block || Infinity, title: "Archived", body: [`the replaced version${decision.models.length > 1 ? "s" : ""} of ${names} · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4)], kind: "decided" }
-          : { time: each.time, block: each.block, title: "Replaced", body: [names, ` · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4), reviewed(decision.review)], kind: "decided" },
+          : { time: each.time, block: each.block, title: gone === decision.models.length ? "Withdrawn" : "Replaced", body: [named(decision, gone), ` · ${count(each.gas ?? 0)} gas `, hash(each.transaction, 8, 4), reviewed(decision.review)], kind: "decided" },
       );
   }
   found.sort((one, other) => one.block - other.block);
@@ -145,6 +146,10 @@ function moments(request: Whole): Moment[] {
   else found.push({ time: null, block: Infinity, title: "Waiting", body: `${plural(waiting(request), "model")} to be replaced`, kind: "open" });
   return found;
 }
+
+/** The decided models, saying of some which were withdrawn. */
+const named = ({ models }: Decision, gone: number): string =>
+  models.map((each) => each.name + (each.withdrawn && gone < models.length ? " (withdrawn)" : "")).join(", ");
 
 const who = ({ account, ...each }: Participant): Child => userOf({ owner: account, ...each }, "participant");
 
