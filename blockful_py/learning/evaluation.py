@@ -14,6 +14,7 @@ from blockful_py.learning.device import network_errors
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stacked import FORMS, LARGEST_STACK, stack_weights, stacks_well
 from blockful_py.learning.weights import Weights
+from blockful_py.on_demand import OnDemand
 
 BATCH = 2048
 """Number of samples per batch on a GPU."""
@@ -62,6 +63,9 @@ def hits(architecture: Architecture, models: Mapping[str, Weights], samples: Sam
     """
     if not models:
         return {}
+    if architecture.is_merged:
+        read = OnDemand(models, lambda name: architecture.merged(models[name]).network_weights())
+        return hits(architecture.trained, read, samples)
     with network_errors(samples.x.device), torch.inference_mode():
         if architecture.is_sums:
             labels = _labels_of_sums(architecture, models, samples.x)

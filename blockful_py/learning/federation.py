@@ -15,11 +15,14 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.learning.scenario import LastChance, ModelSpec, Plan, plan, without_users
 from blockful_py.learning.streams import generator
-from blockful_py.learning.together import Fitter, TrainingJob, fit_together
+from blockful_py.learning.together import Fitter, TrainingJob, fit_by, fit_together
 from blockful_py.learning.trainer import Assignment, Trainer, train_by
 from blockful_py.learning.training import Fitted
 from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.settings import FederationSettings, TrainingSettings
+
+TRAIN = "train"
+"""Purpose of the streams of published trainings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class FederationSpec:
 
     Attributes:
         training: phi of the paper's eq. 3, for models with references.
-        root_factor: epochs of a root, as a multiple of the epochs in `training`.
+        root_factor: epochs of a root, or of a merged model's part, as a multiple of the epochs in `training`.
         starting_users: indices of the users that own the starts.
         initial: the shared initialisation of the roots; None derives it from the seed and the architecture.
         trainer: trains the models if the users' samples are not here.
@@ -171,11 +174,11 @@ def _fitted(
             weights=start,
             samples=owner.train,
             settings=_phi(settings, spec),
-            stream=generator(settings.seed, "train", spec.user, spec.round),
+            stream=generator(settings.seed, TRAIN, spec.user, spec.round),
         )
         for spec, owner, start in zip(specs, owners, starts, strict=True)
     ]
-    return settings.fitter(settings.architecture, jobs)
+    return fit_by(settings.fitter, settings.architecture, jobs)
 
 
 def _trained_elsewhere(
@@ -201,8 +204,8 @@ def _start(
 
 
 def _phi(settings: FederationSpec, spec: ModelSpec) -> TrainingSettings:
-    phi = settings.training
-    return replace(phi, epochs=phi.epochs * settings.root_factor) if spec.is_root else phi
+    phi, starts_anew = settings.training, spec.is_root or settings.architecture.is_merged
+    return replace(phi, epochs=phi.epochs * settings.root_factor) if starts_anew else phi
 
 
 def choose_references(

@@ -36,6 +36,11 @@ def rows_after(user: UserData, forgets: Iterable[Forget]) -> Tensor:
     return (~named).nonzero().squeeze(1)
 
 
+def knows(user: UserData, forget: Forget, earlier: Iterable[Forget]) -> bool:
+    """Whether the user has training samples to forget that no earlier request names."""
+    return bool(_mask(forget, user)[rows_after(user, earlier)].any())
+
+
 def require_rows(forget: Forget, users: Iterable[UserData]) -> None:
     """Checks that these users have the samples to forget that are named as theirs.
 

@@ -2,7 +2,8 @@
 """Whole numbers in place of weights, to which each owner adds its part.
 
 The part `s_i` of an owner holds, for each class, the sum of `f f^T` over its samples of the class; f are a
-sample's features, whole numbers from 0 to 255.  A model y with N references r is
+sample's features, whole numbers from 0 to 255.  In a merged model it holds a change of a network's weights
+(`models.merged`).  A model y with N references r is
 
     T_y = 2^e_y s_y + sum over r of 2^(e_y - k - e_r) T_r,   k = ceil(log2 N),   e_y = k + max over r of e_r,
 
@@ -32,11 +33,15 @@ OWN, INHERITED, SHIFT = "own", "inherited", "shift"
 the least significant word first; and e_y, int64 ().
 
 E = F (F + 1) / 2 are the entries of `f f^T` on and above its diagonal, row after row.  The last feature is
-the CONSTANT, so the last entry is CONSTANT^2 times the number of samples.
+the CONSTANT, so the last entry is CONSTANT^2 times the number of samples.  A merged model has one row in
+place of the classes, and its base beside these tensors.
 """
 
 CONSTANT = 255
 """The last feature of every sample."""
+
+HALF = 2**30
+"""Raises each change of a merged model's part above 0, and is the last entry of the part."""
 
 WORDS, BITS = 2, 62
 MASK = (1 << BITS) - 1
@@ -53,7 +58,12 @@ Integers = NDArray[np.int64]
 
 def is_sums(weights: Mapping[str, Tensor]) -> bool:
     """Whether a state dict belongs to a model of sums."""
-    return weights.keys() == {OWN, INHERITED, SHIFT}
+    return weights.keys() >= {OWN, INHERITED, SHIFT}
+
+
+def is_merged(weights: Mapping[str, Tensor]) -> bool:
+    """Whether a model of sums has a base, to which its sums are changes."""
+    return weights.keys() > {OWN, INHERITED, SHIFT}
 
 
 def no_sums(classes: int, entries: int) -> dict[str, Tensor]:
@@ -63,6 +73,11 @@ def no_sums(classes: int, entries: int) -> dict[str, Tensor]:
         INHERITED: torch.zeros(WORDS, classes, entries, dtype=torch.int64),
         SHIFT: torch.zeros((), dtype=torch.int64),
     }
+
+
+def emptied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A model of this form without parts and references."""
+    return {**weights, **no_sums(*weights[OWN].shape)}
 
 
 def part_of(features: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> NDArray[np.int32]:
@@ -106,6 +121,7 @@ def aggregate_sums(references: Sequence[Mapping[str, Tensor]]) -> dict[str, Tens
     for each in references:
         total = _added(total, _shifted(total_of(each), shift - bits - int(each[SHIFT])))
     return {
+        **references[0],
         OWN: torch.zeros_like(references[0][OWN]),
         INHERITED: torch.from_numpy(total),
         SHIFT: torch.tensor(shift, dtype=torch.int64),
@@ -170,6 +186,16 @@ def require_part(part: Tensor) -> None:
         raise LearningError("the own part of a model of sums is no sum over samples: refuse it.")
 
 
+def require_change(part: Tensor) -> None:
+    """Checks an owner's own part of a merged model, int32 (1, E).
+
+    Raises LearningError unless it is a change of weights (`models.merged`), or zeros.
+    """
+    last = int(part[0, -1])
+    if int(part.min()) < 1 if last == HALF else bool(part.any()):
+        raise LearningError("the own part of a merged model is no change of weights: refuse it.")
+
+
 def is_part(part: Tensor) -> bool:
     """Whether whole numbers (classes, E) can be sums of `f f^T` with features from 0 to 255.
 
@@ -193,14 +219,24 @@ def is_part(part: Tensor) -> bool:
 def require_inherited(weights: Mapping[str, Tensor], references: Sequence[Mapping[str, Tensor]]) -> None:
     """Checks a published model: it inherits the sums of its references and nothing else.
 
-    Raises LearningError; also as `require_bounds`, `require_part` and `aggregate_sums`.
+    Raises LearningError; also as `require_bounds`, `require_part`, `require_change` and `aggregate_sums`.
     """
     require_bounds(weights)
-    require_part(weights[OWN])
-    expected = aggregate_sums(references) if references else no_sums(*weights[OWN].shape)
+    require_own = require_change if is_merged(weights) else require_part
+    require_own(weights[OWN])
+    expected = aggregate_sums(references) if references else emptied(weights)
     if not all(torch.equal(weights[name], expected[name]) for name in (INHERITED, SHIFT)):
         raise LearningError("this model of sums inherits others than its references': add them up again.")
     total_of(weights)
+
+
+def require_base(weights: Mapping[str, Tensor], initial: Mapping[str, Tensor]) -> None:
+    """Checks that a model has the base of the shared initialisation, bit for bit.  Raises LearningError."""
+    odd = [
+        name for name in initial.keys() - {OWN, INHERITED, SHIFT} if not weights[name].equal(initial[name])
+    ]
+    if odd:
+        raise LearningError(f"this merged model's base is not the shared one, in {odd[0]!r}: refuse it.")
 
 
 def _zeros(weights: Mapping[str, Tensor]) -> Integers:

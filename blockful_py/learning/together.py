@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -73,8 +73,23 @@ def fit_together(architecture: Architecture, jobs: Sequence[TrainingJob]) -> tup
 def train_together(
     architecture: Architecture, jobs: Sequence[TrainingJob], fitter: Fitter = fit_together
 ) -> tuple[Weights, ...]:
-    """Trains every job by `fitter`; returns the weights alone."""
-    return tuple(fitted.weights for fitted in fitter(architecture, jobs))
+    """Trains every job by `fit_by`; returns the weights alone."""
+    return tuple(fitted.weights for fitted in fit_by(fitter, architecture, jobs))
+
+
+def fit_by(fitter: Fitter, architecture: Architecture, jobs: Sequence[TrainingJob]) -> tuple[Fitted, ...]:
+    """Trains every job by `fitter`; of a merged model, its own part, from the base alone.
+
+    Raises as `fit_together`.
+    """
+    if not architecture.is_merged:
+        return fitter(architecture, jobs)
+    models = [architecture.merged(job.weights) for job in jobs]
+    starts = [replace(job, weights=model.base_weights()) for job, model in zip(jobs, models, strict=True)]
+    return tuple(
+        Fitted(model.learned(fitted.weights), fitted.curve)
+        for model, fitted in zip(models, fitter(architecture.trained, starts), strict=True)
+    )
 
 
 def units_of(architecture: Architecture, jobs: Sequence[TrainingJob]) -> list[list[int]]:

@@ -57,7 +57,8 @@ def fit(
 ) -> Fitted:
     """Trains by SGD on the cross-entropy of shuffled batches: `W = train(W~, phi, D)` (paper, eq. 3).
 
-    A model of sums has the sums over the samples as its own part instead; settings and stream do not matter.
+    A model of sums over samples has these as its own part instead; settings and stream do not matter.  The
+    parts of merged models are trained by `together.fit_by`.
 
     The batches and the draws of dropout depend only on `stream`, so equal streams give equal bits (on a CPU
     with a fixed number of threads).
@@ -80,7 +81,7 @@ def fit(
         if settings.privacy is not None:
             private = train_privately(architecture, weights, samples, settings, settings.privacy, stream)
             return Fitted(private, None)
-        if architecture.is_sums:
+        if architecture.is_sums and not architecture.is_merged:
             return Fitted(architecture.sums(weights).learned(samples), None)
         with torch.cuda.stream(own_stream(device)), products(settings.precision):
             steps = step_by_step(architecture, weights, samples, settings, stream)

@@ -19,7 +19,7 @@ from blockful_py.learning.device import (
     use_threads,
 )
 from blockful_py.learning.evaluation import Scorer, hits
-from blockful_py.learning.federation import FederationSpec
+from blockful_py.learning.federation import FederationSpec, initial_weights
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.architecture import Option
@@ -74,7 +74,7 @@ class TrainingSetup:
         federation, learning = settings.federation, settings.learning
         dataset = load_dataset(learning.dataset, settings.seed, CPU, learning)
         architecture = architecture_of(learning, dataset)
-        dataset = dataset.to(_prepared(learning, architecture))
+        dataset = dataset.to(_prepared(learning, architecture.trained))
         holders = holders_of(settings)
         plan(federation, holders)
         if set(settings.unlearning.classes) >= set(range(dataset.class_count)):
@@ -116,7 +116,7 @@ class TrainingSetup:
         holders = holders_of(settings)
         plan(settings.federation, holders)
         architecture = architecture_of(learning, public)
-        device = _prepared(learning, architecture)
+        device = _prepared(learning, architecture.trained)
         architecture.module(initial, CPU)  # refuses another architecture's weights
         for user in own:
             for samples in (user.train, user.test):
@@ -142,9 +142,14 @@ class TrainingSetup:
         return tuple(sorted(held - set(self.dataset.test.classes())))
 
     def require_trainable(self) -> None:
-        """Tries the network on a few samples.  Raises as `models.trial.require_trainable`."""
-        by_gradient = self.federation.trainer is None and not self.architecture.is_sums
-        require_trainable(self.architecture, self.dataset.train, self.federation.seed, by_gradient)
+        """Tries the network on a few samples, and the initial weights.
+
+        Raises as `models.trial.require_trainable` and `Architecture.initial`.
+        """
+        network = self.architecture.trained
+        by_gradient = self.federation.trainer is None and not network.is_sums
+        require_trainable(network, self.dataset.train, self.federation.seed, by_gradient)
+        initial_weights(self.federation)
 
     def trained_by(self, trainer: Trainer) -> TrainingSetup:
         """A copy with another trainer of the users' models."""

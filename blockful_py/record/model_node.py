@@ -180,17 +180,26 @@ class Request(fields.Part):
     @property
     def references(self) -> References:
         """Whether the models that the method retrains keep their references, by its settings."""
-        _, _, document = self.method.partition(" ")
-        with suppress(ValueError):
-            settings = parse_json(document or "{}")
-            if isinstance(settings, dict) and settings.get("references") == References.CHOSEN_AGAIN:
-                return References.CHOSEN_AGAIN
-        return References.KEPT
+        again = self._of_method("references") == References.CHOSEN_AGAIN
+        return References.CHOSEN_AGAIN if again else References.KEPT
 
     @property
     def chooses_again(self) -> bool:
         """Whether the models that the method retrains may choose other references."""
         return self.references is References.CHOSEN_AGAIN
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether the method takes merged models for granted, whose parts are trained, by its settings."""
+        return self._of_method("merged") is True
+
+    def _of_method(self, name: str) -> Any:
+        """A setting of the method; None if its text names none."""
+        _, _, document = self.method.partition(" ")
+        with suppress(ValueError):
+            settings = parse_json(document or "{}")
+            return settings.get(name) if isinstance(settings, dict) else None
+        return None
 
     @property
     def forget(self) -> Forget:

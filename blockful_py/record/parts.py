@@ -9,7 +9,7 @@ from blockful_py.errors import FormatError
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request
-from blockful_py.record.shown import is_exact
+from blockful_py.record.shown import is_exact, needs_parts
 from blockful_py.types import Address
 
 MAX_REQUEST_BYTES = 1 << 20
@@ -45,9 +45,10 @@ def is_replaced(placed: PlacedNode, request: Request) -> bool:
 
 def announced(request: Request, record: Catalogue) -> frozenset[str]:
     """The starts whose new weights their owners make, if members compute the others from these."""
-    starts = {start.name for start in request.starts}
-    if not is_exact(request):
-        return frozenset(starts)
-    by_row = request.forget.level is Level.SAMPLE
-    owners = set(request.forget.owners()) if by_row else set[int]()
+    starts = frozenset(start.name for start in request.starts)
+    if is_exact(request) and not needs_parts(request):
+        return frozenset()
+    if not is_exact(request) or request.forget.level is Level.CLASS:
+        return starts
+    owners = set(request.forget.owners())
     return frozenset(name for name in starts if record[name].node.statement.user in owners)

@@ -20,8 +20,10 @@ Other methods, except exact ones, need the data of all affected owners.
 EXACT = frozenset({"subtract"})
 """Methods whose results members recompute in both paradigms: bit for bit a federation without the data.
 
-They need data of the owners of samples to forget, and no others'.
+They need data of the owners of samples to forget, of merged models of all starts' owners, and no others'.
 """
+BY_PARTS = {False: frozenset({Level.SAMPLE}), True: frozenset({Level.SAMPLE, Level.CLASS})}
+"""Levels at which exact methods need new parts of the starts' owners: of sums over samples, and if merged."""
 BY_OWNERS = frozenset({Checked.EXACT, Checked.REPLAYED, Checked.SPOT_CHECKED})
 """Checks that show the forgetting of each owner's part."""
 BY_WAVES = frozenset({"retrain_ahead"})
@@ -156,8 +158,13 @@ def by_waves(request: Request) -> bool:
 
 
 def is_exact(request: Request) -> bool:
-    """Whether members compute all new models by an exact method, but for the parts of samples' owners."""
+    """Whether members compute all new models by an exact method, but for the parts that owners make."""
     return request.method.partition(" ")[0] in EXACT
+
+
+def needs_parts(request: Request) -> bool:
+    """Whether owners make new parts of starts, from which members compute all models by an exact method."""
+    return is_exact(request) and request.forget.level in BY_PARTS[request.is_merged]
 
 
 def is_passing(request: Request) -> bool:
@@ -167,7 +174,7 @@ def is_passing(request: Request) -> bool:
 
 def checked_by_members(request: Request) -> Checked:
     """How members check a request's results before they sign (`pipeline.review.methods`)."""
-    if is_exact(request) and request.forget.level is not Level.SAMPLE:
+    if is_exact(request) and not needs_parts(request):
         return Checked.EXACT
     if is_exact(request) or is_passing(request):
         return Checked.RECOMPUTED

@@ -21,12 +21,16 @@ PAPER14_USERS = 14
 RETRAINING = ("retrain", "retrain_ahead", "clean_line")
 """Methods with a setting `references`."""
 ANALYTIC = "analytic"
-"""The model of sums."""
+"""The model of sums over samples."""
 SHARED = "shared"
 """Its option, which `learning.shares_sums` sets."""
-NOT_SUMMED = ("root_factor", "increments", "clean_references")
 LEAST_SHARING = 4
 """Members of whom 2 share sums, and one may lie: `3t - 2`."""
+MERGED = "merged"
+"""The model of sums of separately trained parts."""
+SUMS = (ANALYTIC, MERGED)
+NOT_SUMMED = ("root_factor", "increments", "clean_references")
+NOT_MERGED = ("trainer", "increments", "clean_references")
 SUMMED = ("auto", "subtract")
 """Methods for models of sums."""
 _ACCOUNT = re.compile("0x[0-9a-f]{40}")
@@ -43,7 +47,7 @@ def broken_rules(
     """Yields a sentence for every broken rule, with the change to make."""
     yield from broken_scenario(federation)
     yield from _learning(learning)
-    yield from _analytic(learning, unlearning, committee)
+    yield from _sums(learning, unlearning, committee)
     yield from _unlearning(unlearning)
     yield from _references(unlearning, federation, learning)
     yield from _committee(committee)
@@ -89,25 +93,24 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
         yield "learning.clean_references only changes the start of learning.increments: name classes there."
 
 
-def _analytic(
+def _sums(
     learning: LearningSettings, unlearning: UnlearningSettings, committee: CommitteeSettings
 ) -> Iterator[str]:
     """The settings that mean nothing to models of sums, or are not built for them."""
-    if learning.model != ANALYTIC:
-        named = [each for each in ("shares_sums", "reveals_samples") if getattr(learning, each)]
-        if named:
-            yield (
-                f"learning.{named[0]} is about the sums of learning.model 'analytic', and other models "
-                "have none: leave it out."
-            )
+    analytic = learning.model == ANALYTIC
+    named = [each for each in ("shares_sums", "reveals_samples") if getattr(learning, each)]
+    if named and not analytic:
+        yield (
+            f"learning.{named[0]} is about the sums of learning.model 'analytic', and other models "
+            "have none: leave it out."
+        )
+    if learning.model not in SUMS:
         return
-    yield from _sums_of_machines(learning, committee)
+    if analytic:
+        yield from _sums_of_machines(learning, committee)
     usual = LearningSettings()
-    changed = [
-        f"learning.{name}"
-        for name in (*(phi.name for phi in fields(TrainingSettings)), *NOT_SUMMED)
-        if getattr(learning, name) != getattr(usual, name)
-    ]
+    unused = (*(phi.name for phi in fields(TrainingSettings)), *NOT_SUMMED) if analytic else NOT_MERGED
+    changed = [f"learning.{name}" for name in unused if getattr(learning, name) != getattr(usual, name)]
     changed += [
         f"unlearning.{name}"
         for name in ("alpha", "epsilon", "references")
@@ -115,15 +118,15 @@ def _analytic(
     ]
     if changed:
         yield (
-            f"{', '.join(changed)} mean nothing to learning.model 'analytic', which adds samples up and "
-            "does not train: leave them out."
+            f"{', '.join(changed)} mean nothing to learning.model {learning.model!r}, which adds "
+            f"{'samples up and does not train' if analytic else 'up what owners train'}: leave them out."
         )
     for key in ("parallel", "sequential"):
         method = getattr(unlearning, key)
         if method not in SUMMED and ":" not in method:
             yield (
-                f"unlearning.{key} {method!r} changes the weights of networks, and learning.model 'analytic' "
-                "has sums: choose subtract, or leave it 'auto'."
+                f"unlearning.{key} {method!r} changes the weights of networks, and learning.model "
+                f"{learning.model!r} has sums: choose subtract, or leave it 'auto'."
             )
 
 

@@ -21,10 +21,15 @@ NEAREST = "it retrains all models that the forgotten data has reached by the gra
 SUBTRACTED = "exact given the graph: models are sums, and the forgotten data's are taken away"
 """Reasons for `retrain_ahead` and `subtract`."""
 FROZEN = (
-    "the frozen network that gives the features keeps what it learnt: the request forgets exactly only if "
-    "that network never saw the data"
+    "the network of learning.options.weights keeps what it learnt: the request forgets exactly only if that "
+    "network never saw the data"
 )
-"""Caveat of features that were learnt."""
+"""Caveat of features, or of a base, that were learnt."""
+OTHERS = (
+    "parts of models that are no starts keep a class if their owners hold it: let the request start at the "
+    "models of all its holders"
+)
+"""Caveat of a class in merged models."""
 SHOWN = (
     "an owner that lets members check its training trains again, and any other model "
     "becomes the mean of its references' new versions"
@@ -47,7 +52,9 @@ class Circumstances:
         withdraws: members withdraw models whose owners miss their part; among machines alone.
         references: of the models that the request retrains.
         sums: models are sums (`learning.sums`).
-        frozen: their features are a frozen network's.
+        frozen: their features, or their base, are of a network that was trained before.
+        others: they are merged, a class is to be forgotten, and they inherit parts of others than the starts,
+            whose owners' data is not here.
     """
 
     level: Level
@@ -63,6 +70,7 @@ class Circumstances:
     references: References = References.KEPT
     sums: bool = False
     frozen: bool = False
+    others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,7 @@ def advise(method: str, now: Circumstances) -> Advice:
     choice = choose(now)
     said = caveat(method, now.level, now.taught_outside, now.past_graph)
     more_starts = said != caveat(method, now.level, taught_outside=False)
-    said = FROZEN if now.frozen else said
+    said = "; ".join(said for said, holds in ((FROZEN, now.frozen), (OTHERS, now.others)) if holds) or said
     return Advice(choice.reason if method == choice.method else None, said, _loss(method, now), more_starts)
 
 

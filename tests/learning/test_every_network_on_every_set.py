@@ -15,7 +15,7 @@ from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.registry import MODELS
 from blockful_py.learning.streams import generator
 from blockful_py.learning.sums import OWN
-from blockful_py.learning.training import train
+from blockful_py.learning.together import TrainingJob, train_together
 from blockful_py.learning.weights import from_bytes, to_bytes
 from blockful_py.settings import DataOptions, TrainingSettings
 from tests.learning import files
@@ -66,7 +66,7 @@ def test_it_trains(model: str, dataset: str, folders: dict[str, str]) -> None:
     architecture = Architecture.of(model, data, TEXTS.get(model))
     initial = architecture.initial(generator(0))
     settings = TrainingSettings(epochs=1, batch_size=3, learning_rate=0.01, weight_decay=0.1)
-    trained = train(architecture, initial, data.train, settings, generator(0))
+    (trained,) = train_together(architecture, [TrainingJob(initial, data.train, settings, generator(0))])
     assert all(not torch.equal(trained[name], initial[name]) for name in _learned(architecture, initial))
     assert 0 <= accuracy(architecture, trained, data.test.at(torch.arange(6))) <= 1
     assert from_bytes(to_bytes(trained)).keys() == initial.keys()

@@ -157,7 +157,7 @@ def test_a_pretrained_model_that_is_not_there_says_what_to_do(monkeypatch: pytes
     [
         (
             ("vgg", (3, 32, 32), 10),
-            "no model 'vgg'. Known: alexnet, analytic, bert, cnn, gcnn, mlp, mobilenet_v2, resnet18",
+            "no model 'vgg'. Known: alexnet, analytic, bert, cnn, gcnn, merged, mlp, mobilenet_v2, resnet18",
         ),
         (("gcnn", (3, 32, 32), 10), "reads texts, the data are images"),
         (("resnet18", (12,), 10, 50), "reads images, the data are texts"),

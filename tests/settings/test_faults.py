@@ -127,6 +127,25 @@ def test_settings_that_mean_nothing_to_sums_are_refused(overrides: tuple[str, ..
     assert plain.learning.model == "analytic"
 
 
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        (
+            "learning.increments='all'",
+            "learning.increments mean nothing to learning.model 'merged'",
+        ),
+        ("learning.trainer='a.b:c'", "learning.trainer mean nothing to learning.model 'merged'"),
+        ("unlearning.epsilon=1", "unlearning.epsilon mean nothing"),
+        ("unlearning.sequential=retrain", "'merged' has sums: choose subtract, or leave it 'auto'"),
+        ("learning.reveals_samples=true", "is about the sums of learning.model 'analytic'"),
+    ],
+)
+def test_settings_that_mean_nothing_to_merged_models_are_refused(override: str, said: str) -> None:
+    assert said in refusal("learning.model=merged", override)
+    trained = ("learning.model=merged", "learning.epochs=5", "learning.privacy={noise = 1}")
+    assert Settings.load(None, trained).learning.epochs == 5
+
+
 def test_samples_are_revealed_by_sums_alone_and_where_owners_agree() -> None:
     assert "is about the sums of learning.model 'analytic'" in refusal("learning.reveals_samples=true")
     agreed = ("learning.model=analytic", "learning.reveals_samples=true")

@@ -33,7 +33,7 @@ from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit import is_exact
 from blockful_py.unlearning.registry import create_method
-from blockful_py.unlearning.subtract import Subtraction, recompute_sums, require_kind
+from blockful_py.unlearning.subtract import Subtract, Subtraction, recompute_sums, require_kind
 from blockful_py.unlearning.task import UnlearningTask
 
 CPU = torch.device("cpu")
@@ -419,12 +419,18 @@ def test_references_of_another_publication_are_refused() -> None:
 
 
 def test_methods_and_kinds_that_do_not_fit_are_refused() -> None:
-    require_kind("subtract", "analytic")
-    require_kind("gradient_ascent", "cnn")
-    with pytest.raises(UnlearningError, match="'gradient_ascent' changes the weights of a network"):
-        require_kind("gradient_ascent", "analytic")
+    subtract, merged, ascent = Subtract(), Subtract(merged=True), create_method("gradient_ascent")
+    require_kind(subtract, "analytic")
+    require_kind(merged, "merged")
+    require_kind(ascent, "cnn")
+    for model in ("analytic", "merged"):
+        with pytest.raises(UnlearningError, match="'gradient_ascent' changes the weights of a network"):
+            require_kind(ascent, model)
     with pytest.raises(UnlearningError, match="not 'cnn': choose retrain_ahead or gradient_ascent"):
-        require_kind("subtract", "cnn")
+        require_kind(subtract, "cnn")
+    for method, model in ((subtract, "merged"), (merged, "analytic")):
+        with pytest.raises(UnlearningError, match=f"learning.model is '{model}', and method 'subtract' has"):
+            require_kind(method, model)
 
 
 def test_a_network_is_not_subtracted() -> None:

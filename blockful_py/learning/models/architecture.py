@@ -7,6 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MethodType
 
 import torch
@@ -19,10 +20,11 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.data import Dataset
 from blockful_py.learning.models.analytic import Analytic
 from blockful_py.learning.models.initialisation import initialise
+from blockful_py.learning.models.merged import NETWORK, Merged
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
 from blockful_py.learning.weights import Weights, detached
-from blockful_py.settings.rules import ANALYTIC, SHARED
+from blockful_py.settings.rules import MERGED, SHARED, SUMS
 
 Option = int | float | bool | str
 
@@ -63,8 +65,18 @@ class Architecture:
 
     @property
     def is_sums(self) -> bool:
-        """Whether models are sums over samples (`learning.sums`), which no gradient trains."""
-        return self.name == ANALYTIC
+        """Whether models are sums of owners' parts (`learning.sums`), which no gradient trains."""
+        return self.name in SUMS
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether parts are changes of a network's weights (`models.merged`)."""
+        return self.name == MERGED
+
+    @property
+    def trained(self) -> Architecture:
+        """The architecture that owners train: of a merged model the network of its base, else this one."""
+        return _network_of(self) if self.is_merged else self
 
     @property
     def is_shared(self) -> bool:
@@ -94,13 +106,20 @@ class Architecture:
         return module
 
     def sums(self, weights: Weights) -> Analytic:
-        """The model of sums with this state dict, on the CPU.
+        """The model of sums over samples with this state dict, on the CPU.
 
-        Raises LearningError: the weights have another architecture, or this one is a network.
+        Raises LearningError: the weights have another architecture, or this one is of another kind.
         """
         module = self.module(weights, torch.device("cpu"))
         if not isinstance(module, Analytic):
-            raise LearningError(f"{self.name!r} is a network, not a model of sums.")
+            raise LearningError(f"{self.name!r} is not a model of sums over samples.")
+        return module
+
+    def merged(self, weights: Weights) -> Merged:
+        """The merged model with this state dict, on the CPU.  Raises LearningError as `sums`."""
+        module = self.module(weights, torch.device("cpu"))
+        if not isinstance(module, Merged):
+            raise LearningError(f"{self.name!r} is not a merged model.")
         return module
 
     def load(self, module: nn.Module, weights: Weights) -> None:
@@ -223,6 +242,12 @@ class Architecture:
                 f"model {self.name!r} has no option {', '.join(unknown)}. "
                 f"Known: {', '.join(takes) or 'none'}."
             )
+
+
+@lru_cache(maxsize=16)
+def _network_of(merged: Architecture) -> Architecture:
+    network = str(dict(merged.options).get("network", NETWORK))
+    return Architecture(network, merged.input_shape, merged.class_count)
 
 
 def trainable(module: nn.Module) -> dict[str, nn.Parameter]:

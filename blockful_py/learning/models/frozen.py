@@ -27,7 +27,7 @@ from blockful_py.learning.models.layers import output_layers
 from blockful_py.learning.models.networks import GROUP, NETWORKS
 from blockful_py.learning.models.random_features import CHUNK, MOST_FEATURES, TOP
 from blockful_py.learning.plugins import find
-from blockful_py.learning.weights import from_bytes
+from blockful_py.learning.weights import Weights, from_bytes
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec
 
@@ -106,19 +106,9 @@ def frozen_features(shape: tuple[int, ...], frozen: Frozen) -> FrozenFeatures:
             missing, too large or another one.
         FormatError, LearningError: the file is no whole safetensors file, or has numbers that are not finite.
     """
-    data = _checked(Path(frozen.weights), frozen.cid)
     builder: Callable[..., nn.Module] = find(frozen.network, "network", NETWORKS, GROUP)
     module = builder(shape, frozen.classes, torch.device("meta"))
-    weights = from_bytes(data)
-    expected = {name: tuple(each.shape) for name, each in module.state_dict().items()}
-    found = {name: tuple(each.shape) for name, each in weights.items()}
-    if expected != found:
-        odd = sorted(expected.items() ^ found.items())[0][0]
-        raise SettingsError(
-            f"{frozen.weights} has not the weights of a {frozen.network!r} for inputs of shape {shape} and "
-            f"{frozen.classes} classes: {odd} should be {expected.get(odd, 'absent')}, is "
-            f"{found.get(odd, 'absent')}. Name the network and the classes that it was trained on."
-        )
+    weights = weights_in(frozen, module, shape)
     exact = {name: each.double() if each.is_floating_point() else each for name, each in weights.items()}
     module.load_state_dict(exact, assign=True)
     if any(each.is_meta for each in (*module.parameters(), *module.buffers())):
@@ -132,6 +122,29 @@ def frozen_features(shape: tuple[int, ...], frozen: Frozen) -> FrozenFeatures:
             f"{MOST_FEATURES} inputs, which become the features: choose another."
         )
     return FrozenFeatures(module, heads[-1][1])
+
+
+def weights_in(frozen: Frozen, module: nn.Module, shape: tuple[int, ...]) -> Weights:
+    """The state dict in a network's file.
+
+    Args:
+        module: the network, without weights, for inputs of this shape.
+
+    Raises:
+        SettingsError: the file is missing, too large or another one, or has the weights of another network.
+        FormatError, LearningError: it is no whole safetensors file, or has numbers that are not finite.
+    """
+    weights = from_bytes(_checked(Path(frozen.weights), frozen.cid))
+    expected = {name: tuple(each.shape) for name, each in module.state_dict().items()}
+    found = {name: tuple(each.shape) for name, each in weights.items()}
+    if expected != found:
+        odd = sorted(expected.items() ^ found.items())[0][0]
+        raise SettingsError(
+            f"{frozen.weights} has not the weights of a {frozen.network!r} for inputs of shape {shape} and "
+            f"{frozen.classes} classes: {odd} should be {expected.get(odd, 'absent')}, is "
+            f"{found.get(odd, 'absent')}. Name the network and the classes that it was trained on."
+        )
+    return weights
 
 
 def _checked(path: Path, cid: str) -> bytes:

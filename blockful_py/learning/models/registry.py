@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from blockful_py.learning.models.analytic import Analytic
+from blockful_py.learning.models.merged import Merged
 from blockful_py.learning.models.networks import GROUP, NETWORKS, Builder
 
 __all__ = ["GROUP", "MODELS", "Builder"]
 
-MODELS: Mapping[str, Builder] = MappingProxyType({**NETWORKS, "analytic": Analytic})
+MODELS: Mapping[str, Builder] = MappingProxyType({**NETWORKS, "analytic": Analytic, "merged": Merged})

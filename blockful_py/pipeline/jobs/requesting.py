@@ -10,7 +10,7 @@ from itertools import chain
 from blockful_py.errors import UnlearningError, WithdrawnError
 from blockful_py.forget import Forget
 from blockful_py.learning.copies import copies_left
-from blockful_py.learning.forget_sets import forget_set
+from blockful_py.learning.forget_sets import forget_set, knows
 from blockful_py.learning.partitions import require_classes
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.review.methods import (
@@ -63,6 +63,7 @@ def draft_request(
     if not wanted:
         raise UnlearningError("a request needs a start: name at least one.")
     _require_weights(catalogue, wanted, paradigm)
+    model = context.setup.architecture.name
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
     chosen = None
     if name == AUTO:
@@ -73,14 +74,15 @@ def draft_request(
         clients=forgotten.clients,
         samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
         paradigm=paradigm.value,
-        method=method_text(chosen or name, method_settings(chosen or name, settings)),
+        method=method_text(chosen or name, method_settings(chosen or name, settings, model)),
         created=context.clock.now() if under_way is None else under_way.created,
     )
     if chosen is not None and under_way is not None:
         same = request.model_copy(update={"method": under_way.method})
         request = same if asks_the_same(under_way, same) else request
     if isinstance(method_of(context, request), Subtract):
-        require_all_parts(subtraction_of(request, catalogue))
+        taught = _with_class(context, catalogue, request) if request.is_merged else set[str]()
+        require_all_parts(subtraction_of(request, catalogue, taught))
     return request
 
 
@@ -110,7 +112,7 @@ def method_of(context: FederationContext, request: Request) -> Method:
     chosen = parse_method(request.method, context.run.allowed_code)
     paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
-    require_kind(chosen.name, context.setup.architecture.name)
+    require_kind(chosen, context.setup.architecture.name)
     known = range(context.setup.dataset.class_count)
     require_classes(request.forget.classes, known, "--class or unlearning.classes: the data")
     settings, machines = context.run.settings, context.run.party is not None
@@ -142,7 +144,9 @@ def circumstances_of(
     settings = context.run.settings
     graph = catalogue.graph
     affected = {*starts, *graph.descendants(starts)}
-    machines, sums = context.run.party is not None, context.setup.architecture.is_sums
+    machines, architecture = context.run.party is not None, context.setup.architecture
+    sums = architecture.is_sums
+    by_class = machines and architecture.is_merged and not forget.owners()
     here = not machines and settings.learning.trainer is None
     outside = [catalogue[name] for name in graph.ancestors(affected) if name not in affected]
     known = here or not outside or bool(forget.owners())
@@ -163,8 +167,20 @@ def circumstances_of(
         machines=machines,
         withdraws=machines and not sums and settings.unlearning.unanswered == "withdraw",
         sums=sums,
-        frozen=sums and "cid" in dict(context.setup.architecture.options),
+        frozen=sums and "cid" in dict(architecture.options),
+        others=by_class and not {*starts} >= {*affected, *graph.ancestors(affected)},
     )
+
+
+def _with_class(context: FederationContext, catalogue: Catalogue, request: Request) -> set[str]:
+    """The merged models whose parts were trained on a class to forget, by owners whose data is here."""
+    users = {user.index: user for user in context.setup.users} if request.classes else {}
+    return {
+        name
+        for name, placed in catalogue.models.items()
+        if (user := users.get(placed.node.statement.user)) is not None
+        and knows(user, request.forget, (each.forget for each in context.history.requests(placed)))
+    }
 
 
 def _taught(context: FederationContext, models: Iterable[PlacedNode], forget: Forget) -> bool:

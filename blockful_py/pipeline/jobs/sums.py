@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """New models of sums among machines (`learning.sums`): a leader's, and an owner's part.
 
-A request for a class or a client needs nobody's data, so a member computes all new models and the others
-compute them again.  Owners of samples make new parts from the rows that they keep.
+A request for a client, or of sums over samples for a class, needs nobody's data, so a member computes all
+new models and the others compute them again.  Owners of samples, or of merged models that start a request for
+a class, make new parts from the rows that they keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+
+from torch import Tensor
 
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
@@ -20,12 +23,13 @@ from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.shared import deal, new_heads, open_heads, part_bytes
+from blockful_py.pipeline.jobs.training import trained_model
 from blockful_py.pipeline.review.shared_pools import samples_of
 from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
-from blockful_py.unlearning.subtract import part_without, subtracted
+from blockful_py.unlearning.subtract import part_without, subtracted, trained_parts
 
 
 def new_sums(
@@ -51,7 +55,7 @@ def new_sums(
 
 
 def new_sums_of_owner(context: FederationContext, status: RequestStanding, name: str) -> Weights:
-    """The new state dict of a start whose owner, the one user here, has samples to forget.
+    """The new state dict of a start whose owner, the one user here, has a part of the request.
 
     In parallel the owner's starts may inherit from each other: the models between them are computed too.
 
@@ -65,12 +69,10 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
         own = [each for each in status.with_parts if record[each].node.statement.user == user.index]
         names = [each for each in status.affected if each == name or each in above]
     earlier = context.history.earlier_forgets([record[each] for each in own], request)
-    network = context.setup.architecture.sums(initial_weights(context.setup.federation))
+    forgets = {each: (request.forget, *earlier[each]) for each in own}
     old = current_sums(context, status)
-    parts = {
-        each: part_without(network, user, (request.forget, *earlier[each]), old[each][OWN]) for each in own
-    }
-    if all(part.equal(old[each][OWN]) for each, part in parts.items()):
+    parts = _new_parts(context, status, forgets, old)
+    if request.samples and all(part.equal(old[each][OWN]) for each, part in parts.items()):
         raise UnlearningError(_forgotten_before(name, request))
     asked = subtraction_of(request, record)
     return subtracted(asked, names, old, parts)[name]
@@ -103,6 +105,23 @@ def new_part_of_owner(
 
 def _forgotten_before(name: str, request: Request) -> str:
     return f"{name} has forgotten {request.forget} before: there is nothing left to take out of it."
+
+
+def _new_parts(
+    context: FederationContext,
+    status: RequestStanding,
+    forgets: Mapping[str, Sequence[Forget]],
+    old: Mapping[str, Weights],
+) -> dict[str, Tensor]:
+    """New parts of the one user's models, without the data that requests named, by model."""
+    setup, (user,) = context.setup, context.setup.users
+    initial = initial_weights(setup.federation)
+    if not setup.architecture.is_merged:
+        network = setup.architecture.sums(initial)
+        return {name: part_without(network, user, named, old[name][OWN]) for name, named in forgets.items()}
+    models = {name: trained_model(status.record[name], initial) for name in forgets}
+    kept = {name: retained_after(user, named) for name, named in forgets.items()}
+    return trained_parts(setup.architecture, initial, models, kept, setup.federation.seed)
 
 
 def current_sums(context: FederationContext, status: RequestStanding) -> Mapping[str, Weights]:

@@ -155,7 +155,7 @@ class RequestAdmission:
         filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
-        require_kind(method.name, self._model)
+        require_kind(method, self._model)
         require_review(method, request.forget, Paradigm(request.paradigm), self._attested, True)
         require_parts(request, method, record.graph)
         require_starts(status)

@@ -28,8 +28,9 @@ from blockful_py.errors import (
     RefusedError,
 )
 from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed
+from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.form import form_of
-from blockful_py.learning.sums import require_inherited
+from blockful_py.learning.sums import require_base, require_inherited
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
@@ -207,6 +208,7 @@ class ContentReviewer:
             return
         references = [catalogue[each.name].node.weights for each in node.statement.in_use]
         require_inherited(weights, [self._weights.read(uri) for uri in references])
+        require_base(weights, initial_weights(self._sources.setup.federation))
 
     def _require_unnamed(self, nodes: Sequence[ModelNode]) -> None:
         """Checks, among machines, that no other model names the sealed files.
@@ -372,7 +374,7 @@ class ContentReviewer:
         try:
             method = parse_method(request.method, self._sources.methods)
             require_paradigm(method, Paradigm(request.paradigm))
-            require_kind(method.name, self._architecture.name)
+            require_kind(method, self._architecture.name)
             sources, paradigm = self._sources, Paradigm(request.paradigm)
             require_review(method, request.forget, paradigm, sources.attested, sources.docket is not None)
         except BlockfulError as error:

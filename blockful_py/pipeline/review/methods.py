@@ -11,9 +11,9 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.model_node import Request, canonical_json, parse_sample
-from blockful_py.record.shown import by_waves, is_exact
+from blockful_py.record.shown import BY_PARTS, by_waves, is_exact
 from blockful_py.settings import UnlearningSettings
-from blockful_py.settings.rules import RETRAINING
+from blockful_py.settings.rules import MERGED, RETRAINING
 from blockful_py.types import Checked, Paradigm
 from blockful_py.unlearning.method import Method, Need, Review
 from blockful_py.unlearning.recompute import is_recomputable
@@ -26,14 +26,16 @@ TOGETHER = frozenset({Need.HOLDERS_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FIS
 """Needs of methods that use several users' data at once, which only a laboratory has."""
 
 
-def method_settings(name: str, settings: UnlearningSettings) -> dict[str, Any]:
-    """A method's part of the settings; its `options` override alpha and epsilon.
+def method_settings(name: str, settings: UnlearningSettings, model: str) -> dict[str, Any]:
+    """A method's part of the settings for `learning.model`; its `options` override alpha and epsilon.
 
     Raises SettingsError if references are to be chosen again, and the method trains from none.
     """
     common: dict[str, Any] = {}
     if name == "gradient_ascent":
         common = {"alpha": settings.alpha, "epsilon": settings.epsilon}
+    if name == Subtract.name and model == MERGED:
+        common = {"merged": True}
     if settings.references == "chosen again":
         if name not in RETRAINING and ":" not in name:
             raise SettingsError(
@@ -71,7 +73,7 @@ def forget_asked(
 def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
     """How a member checks the method's results before it signs."""
     if is_recomputable(method, paradigm):
-        exact = isinstance(method, Subtract) and forget.level is not Level.SAMPLE
+        exact = isinstance(method, Subtract) and forget.level not in BY_PARTS[method.merged]
         return Checked.EXACT if exact else Checked.RECOMPUTED
     return Checked.MEASURED if forget.level is Level.CLASS else Checked.ATTESTED
 

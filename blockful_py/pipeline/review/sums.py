@@ -19,11 +19,14 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.subtract import Subtraction, recompute_sums, require_all_parts
 
 
-def subtraction_of(request: Request, catalogue: Catalogue) -> Subtraction:
-    """The subtraction that a request asks for."""
+def subtraction_of(
+    request: Request, catalogue: Catalogue, taught: AbstractSet[str] = frozenset()
+) -> Subtraction:
+    """The subtraction that a request asks for; `taught` is as for `Subtraction`."""
     owners = {name: placed.node.statement.user for name, placed in catalogue.models.items()}
     starts = tuple(start.name for start in request.starts)
-    return Subtraction(request.forget, catalogue.trained_from, owners, starts)
+    merged, graph = request.is_merged, catalogue.trained_from
+    return Subtraction(request.forget, graph, owners, starts, merged, frozenset(taught))
 
 
 def require_lines(request: Request, catalogue: Catalogue) -> None:

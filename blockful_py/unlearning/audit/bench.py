@@ -143,8 +143,14 @@ def prepare(task: UnlearningTask, samples: AuditSamples, draw: Draw | None = Non
         draw: replaces the task's seed, of which gold, gold2 and lessons follow, by one drawn after the
             weights to audit were committed to; only these are audited then.
 
-    Raises UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
+    Raises UnlearningError: models are merged, a model or a user of the graph is missing, or a model has no
+        member samples.
     """
+    if task.architecture.is_merged:
+        raise UnlearningError(
+            "the audit measures networks and sums over samples, not merged models: audit the network of their "
+            "base, or choose learning.model = 'analytic'."
+        )
     missing = sorted(set(task.graph.names) - task.models.keys())
     missing += [name for name in task.affected() if not len(samples.members.get(name, ()))]
     if missing:

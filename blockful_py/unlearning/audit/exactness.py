@@ -17,7 +17,8 @@ from blockful_py.learning.data import Samples, UserData, pooled
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.forget_sets import forget_set, rows_after
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.sums import OWN
+from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.types import References
 from blockful_py.unlearning.audit.fresh import digests_of
 from blockful_py.unlearning.audit.references import OTHERS_SHIFT, retrained_reached
@@ -110,7 +111,19 @@ def _world(task: UnlearningTask, draw: int, references: References) -> Unlearnin
         forget = Forget.of_samples([*forget.samples, *added])
     world = replace(task, users=users, forget=forget, stored={})
     weights = retrained_reached(world, OTHERS_SHIFT + draw)
+    if task.architecture.is_sums:
+        weights = _with_parts(task, weights)
     return replace(world, models={**task.models, **_others(task, weights, stream)})
+
+
+def _with_parts(task: UnlearningTask, weights: Mapping[str, Weights]) -> dict[str, Weights]:
+    """Reached models of sums with other parts of the owners of forgotten samples; other parts stay."""
+    taught, made = {*task.taught()}, dict[str, Weights]()
+    for name in task.reached():
+        own = weights[name] if name in taught else task.models[name].weights
+        references = [made.get(each, task.models[each].weights) for each in task.references(name)]
+        made[name] = {**(aggregate(references) if references else task.initial), OWN: own[OWN]}
+    return made
 
 
 def _otherwise_chosen(task: UnlearningTask, stream: torch.Generator) -> UnlearningTask:
