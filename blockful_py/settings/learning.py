@@ -107,8 +107,8 @@ class LearningSettings(TrainingSettings, DataOptions):
 
     Attributes:
         dataset, model: names (listed in docs/reference/learning.md), or package.module:object for custom
-            ones.  Models "analytic" and "merged" forget exactly, but single samples can be read off the published
-            sums of "analytic".
+            ones.  Models "analytic" and "merged" forget exactly, but single samples can be read off the
+            published sums of "analytic".
         shares_sums: owners share the sums of model "analytic" among the members, who open heads alone; among
             machines.
         reveals_samples: members and readers can read samples off the models, and the owners agree to that;

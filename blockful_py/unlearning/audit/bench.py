@@ -148,7 +148,7 @@ def prepare(task: UnlearningTask, samples: AuditSamples, draw: Draw | None = Non
     """
     if task.architecture.is_merged:
         raise UnlearningError(
-            "the audit measures networks and sums over samples, not merged models: audit the network of their "
+            "the audit measures networks and sums over samples, not merged models: audit the network of the "
             "base, or choose learning.model = 'analytic'."
         )
     missing = sorted(set(task.graph.names) - task.models.keys())
