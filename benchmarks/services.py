@@ -33,7 +33,15 @@ from blockful_py.committee.service.key_custody import KeyCustody, encryption_key
 from blockful_py.committee.service.kinds import MessageKind
 from blockful_py.committee.service.limits import MIB, Extent
 from blockful_py.committee.service.member_client import Deadlines, IndexedClient, MemberClient, identify
-from blockful_py.committee.service.messages import NOBODY, Empty, Identity, ReadRequest, WrappedKey
+from blockful_py.committee.service.messages import (
+    NOBODY,
+    Empty,
+    HeadAnswer,
+    HeadRequest,
+    Identity,
+    ReadRequest,
+    WrappedKey,
+)
 from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.outbox import Outbox
 from blockful_py.committee.service.request_handler import RequestHandler
@@ -118,6 +126,12 @@ class Desk:
 
     def extent(self) -> Extent:
         return EXTENT
+
+    def open_heads(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
+        raise RefusedError("this member has no shares")
+
+    def carry_shares(self, carrying: wire.Message, data: bytes) -> Empty:
+        raise RefusedError("this member has no shares")
 
     def key_custody(self) -> KeyCustody:
         """Bodies are parsed, and no more."""
