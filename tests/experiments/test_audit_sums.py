@@ -71,9 +71,7 @@ def test_rows_from_before_models_were_named_are_of_the_small_network(
 def test_each_kind_of_models_has_its_methods() -> None:
     assert [each.name for each in variants(sums=True)] == ["subtract"]
     assert variants(["cheats"], sums=True) == SUM_CHEATS != CHEATS
-    with pytest.raises(
-        SettingsError, match=r"no method 'retrain' to audit on models of sums"
-    ):
+    with pytest.raises(SettingsError, match=r"no method 'retrain' to audit on models of sums"):
         variants(["retrain"], sums=True)
     with pytest.raises(SettingsError, match="no method 'subtract' to audit on networks"):
         variants(["subtract"])
