@@ -187,7 +187,7 @@ def test_a_damaged_or_foreign_file_is_named(plan: Plan, found: tuple[results.Res
                 collect(plan)
     finally:
         path.write_text(whole)
-    with pytest.raises(RunError, match="of scale small, not full"):
+    with pytest.raises(RunError, match="of scale small and the small network, not of full"):
         collect(replace(plan, scale=Scale.FULL))
 
 
