@@ -41,7 +41,7 @@ CONSTANT = 255
 """The last feature of every sample."""
 
 HALF = 2**30
-"""Raises each change of a merged model's part above 0, and is the last entry of the part."""
+"""The offset of each change in a merged model's part, which makes it positive; also the last entry."""
 
 WORDS, BITS = 2, 62
 MASK = (1 << BITS) - 1

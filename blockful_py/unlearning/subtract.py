@@ -191,7 +191,7 @@ def recompute_sums(
 ) -> Mapping[str, Weights]:
     """Computes `subtracted` as a committee member does, who takes only parts that lose samples from owners.
 
-    What a part of a merged model has lost does not show.
+    A merged model's part does not show which data it was trained on.
 
     Args:
         announced: the starts' new state dicts, from their owners.
@@ -286,7 +286,7 @@ def trained_parts(
 ) -> dict[str, Tensor]:
     """Parts of merged models, int32 (1, E), trained on kept samples as when they were published.
 
-    A model of whose owner's samples none is kept has no part.
+    A model whose owner keeps no samples has a part of zeros.
 
     Args:
         initial: a model without parts.
@@ -298,6 +298,28 @@ def trained_parts(
     jobs = [job_of(models[name], initial, kept[name], seed, TRAIN) for name in names]
     trained = train_together(architecture, jobs, fitter)
     return {**parts, **{name: each[OWN] for name, each in zip(names, trained, strict=True)}}
+
+
+def new_parts(
+    architecture: Architecture,
+    initial: Weights,
+    owner: UserData,
+    models: Mapping[str, TrainedModel],
+    forgets: Mapping[str, Sequence[Forget]],
+    seed: int,
+) -> dict[str, Tensor]:
+    """New parts, int32 (classes, E), of an owner's models, without the data that requests name by model.
+
+    `initial` and `seed` are as for `trained_parts`.
+    """
+    if architecture.is_merged:
+        kept = {name: retained_after(owner, named) for name, named in forgets.items()}
+        return trained_parts(architecture, initial, models, kept, seed)
+    network = architecture.sums(initial)
+    return {
+        name: part_without(network, owner, named, models[name].weights[OWN])
+        for name, named in forgets.items()
+    }
 
 
 def part_without(network: Analytic, owner: UserData, forgets: Sequence[Forget], old: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ in steps of STEP, rounded, clipped to at most HALF - 1 of them and raised by HAL
 
     s_i = [HALF + clip(round((w_i - b) / STEP)), HALF]
 
-So all entries are from 1, and below 2^31, as those of sums over samples, and are added up like them
+So all entries are from 1, and below 2^31, as in sums over samples, and are added up like them
 (`learning.sums`).  An owner without samples has a part of zeros.  With `T_y = [t, n]`, the weights of model y
 are the base and a mean of the changes,
 

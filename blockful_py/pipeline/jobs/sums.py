@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from torch import Tensor
-
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
@@ -29,7 +27,7 @@ from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
-from blockful_py.unlearning.subtract import part_without, subtracted, trained_parts
+from blockful_py.unlearning.subtract import new_parts, subtracted
 
 
 def new_sums(
@@ -71,7 +69,10 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
     earlier = context.history.earlier_forgets([record[each] for each in own], request)
     forgets = {each: (request.forget, *earlier[each]) for each in own}
     old = current_sums(context, status)
-    parts = _new_parts(context, status, forgets, old)
+    models = {each: trained_model(record[each], old[each]) for each in own}
+    setup = context.setup
+    initial = initial_weights(setup.federation)
+    parts = new_parts(setup.architecture, initial, user, models, forgets, setup.federation.seed)
     if request.samples and all(part.equal(old[each][OWN]) for each, part in parts.items()):
         raise UnlearningError(_forgotten_before(name, request))
     asked = subtraction_of(request, record)
@@ -105,23 +106,6 @@ def new_part_of_owner(
 
 def _forgotten_before(name: str, request: Request) -> str:
     return f"{name} has forgotten {request.forget} before: there is nothing left to take out of it."
-
-
-def _new_parts(
-    context: FederationContext,
-    status: RequestStanding,
-    forgets: Mapping[str, Sequence[Forget]],
-    old: Mapping[str, Weights],
-) -> dict[str, Tensor]:
-    """New parts of the one user's models, without the data that requests named, by model."""
-    setup, (user,) = context.setup, context.setup.users
-    initial = initial_weights(setup.federation)
-    if not setup.architecture.is_merged:
-        network = setup.architecture.sums(initial)
-        return {name: part_without(network, user, named, old[name][OWN]) for name, named in forgets.items()}
-    models = {name: trained_model(status.record[name], initial) for name in forgets}
-    kept = {name: retained_after(user, named) for name, named in forgets.items()}
-    return trained_parts(setup.architecture, initial, models, kept, setup.federation.seed)
 
 
 def current_sums(context: FederationContext, status: RequestStanding) -> Mapping[str, Weights]:
