@@ -20,7 +20,7 @@ import argparse
 import json
 import platform
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -69,6 +69,9 @@ class Memory:
 
     def read(self, uri: Uri, limit: int) -> bytes:
         return self.files[uri]
+
+    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
+        yield self.files[uri]
 
     def has(self, uri: Uri) -> bool:
         return uri in self.files

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hmac import compare_digest
 from itertools import chain
-from typing import BinaryIO
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -31,7 +30,7 @@ from blockful_py.crypto import ecies
 from blockful_py.crypto.chameleon import tag
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, EnvelopeError
-from blockful_py.types import Point, Rng
+from blockful_py.types import Point, Readable, Rng
 
 KEY_BYTES = 32
 SEGMENT = 1 << 20
@@ -47,7 +46,7 @@ _PREFIX = 7
 _MOST_SEGMENTS = 2**32
 
 
-def seal(key: bytes, stream: BinaryIO) -> Iterator[bytes]:
+def seal(key: bytes, stream: Readable) -> Iterator[bytes]:
     """Yields the sealed file of the bytes of `stream`: its header, then its segments.
 
     Memory is bounded by a few segments.  `key` must never have sealed another content. Raises EnvelopeError
@@ -131,7 +130,7 @@ def _nonce(prefix: bytes, index: int, last: bool) -> bytes:
     return prefix + index.to_bytes(4, "big") + bytes([last])
 
 
-def _segments(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+def _segments(stream: Readable) -> Iterator[tuple[bytes, bool]]:
     """Yields each segment of `stream` and whether it is the last; an empty stream has one empty segment."""
     segment = _read(stream)
     while following := _read(stream) if len(segment) == SEGMENT else b"":
@@ -140,7 +139,7 @@ def _segments(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     yield segment, True
 
 
-def _read(stream: BinaryIO) -> bytes:
+def _read(stream: Readable) -> bytes:
     """Reads SEGMENT bytes, fewer only at the end of the stream."""
     parts: list[bytes] = []
     missing = SEGMENT

@@ -25,7 +25,7 @@ from blockful_py.storage.pieces import stream_of
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Bytes32, Uri
 
-Content = Callable[[], Iterable[bytes | memoryview]]
+Content = Callable[[], Iterable[bytes]]
 """Gives the plain bytes of a file in pieces, the same whenever it is called."""
 
 NewKey = Callable[[Bytes32], bytes]

@@ -53,8 +53,8 @@ def to_bytes(weights: Weights) -> bytes:
     return b"".join(pieces_of(weights))
 
 
-def pieces_of(weights: Weights) -> Iterator[memoryview]:
-    """The bytes of `to_bytes` in pieces of at most PIECE bytes, which share the memory of tensors on the CPU.
+def pieces_of(weights: Weights) -> Iterator[bytes]:
+    """The bytes of `to_bytes` in pieces of at most PIECE bytes, copied from the tensors one by one.
 
     The header is the one that safetensors writes: by type in the order of KINDS, then by name.
 
@@ -64,11 +64,11 @@ def pieces_of(weights: Weights) -> Iterator[memoryview]:
         raise LearningError(f"{odd[0]!r} is {weights[odd[0]].dtype}, which cannot be stored.")
     kinds = [*KINDS]
     names = sorted(weights, key=lambda name: (kinds.index(weights[name].dtype), name))
-    yield memoryview(header_of((name, KINDS[weights[name].dtype], weights[name].shape) for name in names))
+    yield header_of((name, KINDS[weights[name].dtype], weights[name].shape) for name in names)
     for name in names:
         if weights[name].numel():
-            data = memoryview(weights[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-            yield from (data[at : at + PIECE] for at in range(0, len(data), PIECE))
+            data = weights[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+            yield from (data[at : at + PIECE].tobytes() for at in range(0, len(data), PIECE))
 
 
 def digest_of(weights: Weights) -> Bytes32:
@@ -126,7 +126,7 @@ def require_finite(weights: Weights, whose: str) -> None:
 
 def _is_finite(tensor: Tensor) -> bool:
     """Whether all numbers are; by parts, since `isfinite` makes copies."""
-    return all(bool(torch.isfinite(part).all()) for part in tensor.reshape(-1).split(PIECE))
+    return all(bool(torch.isfinite(part).all()) for part in torch.split(tensor.reshape(-1), PIECE))
 
 
 def require_same_form(models: Mapping[str, Weights]) -> None:

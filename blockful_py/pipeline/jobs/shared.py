@@ -127,7 +127,7 @@ def open_heads(context: FederationContext, asked: HeadRequest) -> list[Weights]:
             if times >= quorum_of(len(members)):
                 heads = codec.decode(HeadAnswer, body).heads
                 return [
-                    form.read(each, f"the head of {name}")
+                    form.read((each,), f"the head of {name}")
                     for name, each in zip(asked.names, heads, strict=True)
                 ]
         reasons = [f"member {j}: {each.reason}" for j, each in answers.items() if isinstance(each, Refusal)]
