@@ -85,6 +85,7 @@ def told(store: str, *events: Event) -> Tracked:
     return Tracked(store)
 
 
+@pytest.mark.slow  # MLflow makes its database
 def test_a_run_is_nested_and_has_its_lineage(store: str) -> None:
     tracked = told(store, *ALL)
     federation = f"federation {RUN[:8]}"

@@ -20,6 +20,8 @@ from tests.member.leaders import until
 from tests.participant.conftest import Machines
 from tests.participant.test_sums import in_force, is_carried_out, same
 
+pytestmark = pytest.mark.slow
+
 LEARNING = {"model": "merged", "options": {"network": "mlp"}, "epochs": 1, "root_factor": 2}
 RULES = {
     "federation": {"situation": "few_hold"},

@@ -25,6 +25,8 @@ from tests.federations import promised, small, trained
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
 
+pytestmark = pytest.mark.slow
+
 LEARNING = {"epochs": 20, "root_factor": 3, "model": "analytic", "options": {"features": 8}}
 UNLEARNING = {"parallel": "auto", "sequential": "auto", "blocks": 100_000}
 
@@ -88,12 +90,9 @@ REQUESTS = {
     "samples, in sequence": (SEQUENTIAL, "s", Forget.of_samples([(3, 0), (3, 1)]), ("s", "x", "y")),
     "a client": (PARALLEL, "b", Forget.of_clients([2]), ("b", "t", "z", "y")),
 }
-SLOW = {"samples, in sequence"}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in REQUESTS]
-)
+@pytest.mark.parametrize("name", REQUESTS)
 def test_requests_in_turn_give_the_laboratorys_heads(
     published: Machines, laboratory: Federation, name: str
 ) -> None:
