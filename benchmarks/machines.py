@@ -219,9 +219,11 @@ def met(condition: Callable[[], bool]) -> bool:
         return False
 
 
-def command(federation: LocalFederation, *arguments: str | Path | int) -> Any:
-    """Runs a command of participant 1; returns its JSON."""
-    words = ("--passphrase-file", federation.words("participant-1"), "--json")
+def command(
+    federation: LocalFederation, *arguments: str | Path | int, participant: str = "participant-1"
+) -> Any:
+    """Runs a participant's command; returns its JSON."""
+    words = ("--passphrase-file", federation.words(participant), "--json")
     done = subprocess.run(
         [sys.executable, "-m", "blockful_py.cli.main", *map(str, (*arguments, *words))],
         capture_output=True,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.attack_costs_table import markdown as attack_costs
-from benchmarks.audited_machines import table as audited_machines
+from benchmarks.audited_machines_table import table as audited_machines
 from benchmarks.chosen_again import render as client_in_the_graph
 from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
@@ -191,7 +191,7 @@ def test_audited_machines_follow_from_their_figures() -> None:
     result = load(FIGURES, "audited_machines")
     stored = (RESULTS / "audited_machines.md").read_text(encoding="utf-8")
     assert audited_machines(result) == stored
-    result["seeds"]["5"][0]["auc"]["machines"][0] += 0.5
+    result["levels"]["class"]["5"][0]["auc"]["machines"][0] += 0.5
     assert audited_machines(result) != stored
 
 
