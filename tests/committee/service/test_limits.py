@@ -224,4 +224,5 @@ def test_2000_collisions_by_100_signers_pass(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_small_federation_allows_small_messages_only() -> None:
     sizes = {kind: kind.row.limits.question_bytes(Extent(28, 4)) for kind in MessageKind}
     assert sizes.pop(MessageKind.KEEP_BLOCKS) > MAX_BLOCK_SIZE
+    assert sizes.pop(MessageKind.CARRY_SHARES) > limits.MIB  # among members alone; grows with features
     assert max(sizes.values()) < limits.MIB
