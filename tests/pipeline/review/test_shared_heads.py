@@ -18,11 +18,12 @@ from blockful_py.committee import wire
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.committee.service.shared_mail import Mailbox
 from blockful_py.crypto import curve
+from blockful_py.crypto.envelope import KEY_BYTES
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.rounds import Sent
 from blockful_py.errors import BlockfulError, CheaterError, CryptoError
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.keys.sealing import FoundKeys, random_keys, seal
+from blockful_py.keys.sealing import FoundKeys, seal
 from blockful_py.keys.shared_files import FIELD, PartFiles, SharedPlace, deal_files
 from blockful_py.learning.data import Samples
 from blockful_py.learning.federation import initial_weights
@@ -118,8 +119,8 @@ class Committee:
         return ask
 
     def put(self, content: bytes) -> str:
-        file = seal(content, random_keys(content))
-        self.files[file.uri], self.keys[file.uri] = file.data, file.key
+        file = seal(lambda: (content,), system_rng(KEY_BYTES))
+        self.files[file.uri], self.keys[file.uri] = b"".join(file.pieces()), file.key
         return cid_string(file.uri)
 
     def part(
