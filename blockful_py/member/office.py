@@ -350,6 +350,7 @@ class MemberOffice:
         return HeardWords(self._folder.path / WORDS)
 
     def open_heads(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
+        self._require_shared()
         view, folder = self.view(), self._folder
         view.require_standing()
         opener = HeadOpener(
@@ -363,10 +364,15 @@ class MemberOffice:
         return opener.open(asking, asked)
 
     def carry_shares(self, carrying: wire.Message, data: bytes) -> Empty:
+        self._require_shared()
         if carrying.sender not in self.roster(carrying.epoch):
             raise RefusedError("only members run protocols on shares")
         self._mailbox.put(carrying.sender, carrying.subject, data)
         return Empty()
+
+    def _require_shared(self) -> None:
+        if not self.view().run.settings.learning.shares_sums:
+            raise RefusedError("this federation shares no sums (learning.shares_sums)")
 
     def block_custody(self) -> BlockCustody:
         if self._block_custody is None:

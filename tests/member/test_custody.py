@@ -16,7 +16,14 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import VAULT, keys_in
 from blockful_py.committee.service.key_custody import delivery_context
 from blockful_py.committee.service.kinds import MessageKind
-from blockful_py.committee.service.messages import DeliveredKey, Empty, KeyDelivery, KeyRequest, Versions
+from blockful_py.committee.service.messages import (
+    DeliveredKey,
+    Empty,
+    HeadRequest,
+    KeyDelivery,
+    KeyRequest,
+    Versions,
+)
 from blockful_py.committee.vault import Vault
 from blockful_py.crypto import curve, envelope
 from blockful_py.crypto.randomness import SeededRng
@@ -312,3 +319,11 @@ def test_a_member_fetches_all_missing_keys_with_a_question_to_each_other(
     assert vault.versions() == {uri.digest for uri in weights}
     assert peer.find(weights).keys.keys() == {*weights}
     assert len(asked) == len(crew.members)
+
+
+def test_members_run_nothing_on_shares_where_sums_are_not_shared(crew: Crew, first: FirstMember) -> None:
+    secret = secrets(crew.members[1]).voting_secret
+    with pytest.raises(RefusedError, match="shares no sums"):
+        first.ask(MessageKind.CARRY_SHARES, b"", secret)
+    with pytest.raises(RefusedError, match="shares no sums"):
+        first.ask(MessageKind.OPEN_HEADS, HeadRequest(("a",), 1, (), b""))

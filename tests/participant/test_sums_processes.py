@@ -26,18 +26,25 @@ SMALL = (
     "federation.wave=2",
     "federation.rounds=2",
     "learning.model=analytic",
-    "learning.reveals_samples=true",
-    "learning.options={features = 16}",
     "learning.epochs=20",
     "learning.learning_rate=0.1",
 )
+KINDS = {
+    False: ("learning.reveals_samples=true", "learning.options={features = 16}"),
+    True: ("learning.shares_sums=true", "learning.options={features = 8}"),
+}
 MODELS = 4
 PATIENCE_SECONDS = 600
 
 
-def test_requests_of_every_level_are_carried_out_without_owners_that_are_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [False, pytest.param(True, marks=pytest.mark.timeout(3600))])
+def test_requests_of_every_level_are_carried_out_without_owners_that_are_gone(
+    tmp_path: Path, shared: bool
+) -> None:
+    """Whether members and readers see the sums, or members share them and open heads alone."""
     folder = tmp_path / "federation"
-    sets = [part for each in SMALL for part in ("--set", each)]
+    sets = [part for each in (*SMALL, *KINDS[shared]) for part in ("--set", each)]
+    warnings = [] if shared else [REVEALED]
     local = LocalFederation(folder, lambda command: None)
 
     def participant(command: str, *more: str) -> Any:
@@ -55,11 +62,11 @@ def test_requests_of_every_level_are_carried_out_without_owners_that_are_gone(tm
 
     try:
         brought = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)["data"]
-        assert brought == {name: [f"warning: {REVEALED}"] for name in local.participants}
+        assert brought == {name: [f"warning: {each}" for each in warnings] for name in local.participants}
         limit = time.monotonic() + PATIENCE_SECONDS
         while participant("status")["federation"] < MODELS:
             assert time.monotonic() < limit
-        assert participant("status")["warnings"] == [REVEALED]
+        assert participant("status")["warnings"] == warnings
         (other,) = (each for each in local.services() if each.name == "participant-2")
         assert end(other.pid, other.mark)
         names, review = certified("--start", "r1", "--class", "3")

@@ -27,7 +27,7 @@ PAGES = {
     "replay",
     "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,
-    "docs/explanation/shared-sums.md": "takes minutes; tests/participant/test_shared_processes.py types it",
+    "docs/explanation/shared-sums.md": "takes minutes; tests/participant/test_sums_processes.py types it",
 }
 """Pages none of whose commands is run."""
 
