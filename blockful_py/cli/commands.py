@@ -176,6 +176,7 @@ SECTIONS: Sections = {
         Command("up", "up:up", "Start a federation of processes on this machine.", INFO),
         Command("ps", "up:ps", "Show the processes of the federation that `up` started."),
         Command("down", "up:down", "Stop the federation that `up` started."),
+        Command("follower", "follower:follower", "Ask the chains once for all processes of a machine.", INFO),
         Command("init", "init:init", "Write example settings to start from."),
         Command("demo", "demo:demo", "Train, publish, forget, verify and report.", WARNING),
         Command("deploy", "train:deploy", "Deploy the contracts and make a run directory."),

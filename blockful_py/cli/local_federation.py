@@ -22,7 +22,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -52,7 +52,7 @@ ATTEMPTS = 3
 """Number of elections before `up` gives up: on a busy machine a member may miss a phase."""
 READY_SECONDS = 120.0
 SAMPLES = "samples.safetensors"
-EXPLORER = "explorer"
+EXPLORER, FOLLOWER = "explorer", "follower"
 PARTIES = "parties.json"
 """File with the participants' names and data files, and the columns of these."""
 
@@ -124,7 +124,7 @@ class LocalFederation:
             self._code = code_of(_usable(settings_file, _sets(overrides, range(1, members + 1))))
         chains: dict[int, str] = {}
         together(lambda chain: chains.update({chain: self._chain(chain)}), (LIVE, ARCHIVE))
-        self._urls = ("--live-url", chains[LIVE], "--archive-url", chains[ARCHIVE])
+        self._follow(chains)
         names = [f"member-{number}" for number in range(1, members + 1)]
         if founded:
             together(self._serve_member, names)
@@ -204,6 +204,13 @@ class LocalFederation:
         """URL of a chain's running node; always the same, since every run stores it."""
         return persistent.up(self.folder / "chains", chain_id).url
 
+    def _follow(self, chains: Mapping[int, str]) -> None:
+        """Has one process ask the chains for all others; the explorer and every party ask it."""
+        nodes = ("--live-url", chains[LIVE], "--archive-url", chains[ARCHIVE])
+        self._serve(FOLLOWER, "follower", *nodes, "--port", self._port_of(FOLLOWER), mark=chains[LIVE])
+        said = _said(self.folder / f"{FOLLOWER}.log") or {}
+        self._urls = ("--live-url", said["live"], "--archive-url", said["archive"])
+
     def _serve_member(self, name: str) -> None:
         file, code = ("--federation", self.file), _repeated("--allow", self._code.allow)
         place = (*self._listening(name), *self._urls)
@@ -245,13 +252,17 @@ class LocalFederation:
 
     def _explorer(self) -> None:
         """Starts the explorer with the federation file and the chains' URLs; it shows all parties' jobs."""
-        path = self.folder / f"{EXPLORER}.port"
-        if not path.exists():
-            write_whole(path, str(_free_port()), RunError)
         runs = [self.party(name) / RUN for name in self.participants]
         jobs = [part for each in runs for part in ("--jobs", each)]
-        place = ("--folder", self.party(EXPLORER), "--port", path.read_text())
+        place = ("--folder", self.party(EXPLORER), "--port", self._port_of(EXPLORER))
         self._serve(EXPLORER, "explorer", "--federation", self.file, *self._urls, *place, *jobs)
+
+    def _port_of(self, name: str) -> str:
+        """The port of a service, the same at each start."""
+        path = self.folder / f"{name}.port"
+        if not path.exists():
+            write_whole(path, str(_free_port()), RunError, parents=True)
+        return path.read_text(encoding="ascii")
 
     def _init_participant(self, name: str, brought: Sequence[str] = ()) -> None:
         if not (self.party(name) / KEYS).exists():
@@ -286,15 +297,20 @@ class LocalFederation:
         turn = self.folder / f"turn-{number % (os.cpu_count() or 1)}"
         write_whole(folder / LIMITS, tomli_w.dumps({"turn": str(turn)}))
 
-    def _serve(self, name: str, *arguments: str | Path) -> None:
-        """Starts a service unless it is running, and waits until it reports that it is ready."""
+    def _serve(self, name: str, *arguments: str | Path, mark: str = "") -> None:
+        """Starts a service unless it is running, and waits until it reports that it is ready.
+
+        `mark` is a part of its command line by which it is known, its folder by default.
+        """
         log = self.folder / f"{name}.log"
         with self._listing:
             running = [each for each in self.services() if each.is_running()]
             if any(each.name == name for each in running):
                 return
             log.unlink(missing_ok=True)
-            started = self._start(name, log, [*arguments, "--json"])
+            command = self._command(None if name in (EXPLORER, FOLLOWER) else name, [*arguments, "--json"])
+            pid = start_detached(command, log, logs.environment())
+            started = LocalService(name, pid, mark or str(self.party(name)))
             listed = json.dumps([asdict(each) for each in (*running, started)], indent=2) + "\n"
             write_whole(self.folder / "processes.json", listed)
         limit = time.monotonic() + READY_SECONDS
@@ -304,12 +320,6 @@ class LocalFederation:
             if time.monotonic() > limit:
                 raise RunError(f"{name} is not ready after {READY_SECONDS:g} s; {last_lines(log)}.")
             time.sleep(0.1)
-
-    def _start(self, name: str, log: Path, arguments: Sequence[str | Path]) -> LocalService:
-        pid = start_detached(
-            self._command(None if name == EXPLORER else name, arguments), log, logs.environment()
-        )
-        return LocalService(name, pid, str(self.party(name)))
 
     def _run(self, name: str | None, *arguments: str | Path) -> str:
         command = self._command(name, arguments)
