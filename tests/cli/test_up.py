@@ -51,7 +51,7 @@ def test_a_federation_of_processes_forgets(tmp_path: Path) -> None:
     sets = [part for each in SMALL for part in ("--set", each)]
     try:
         started = told(tmp_path, "up", str(SETTINGS), "--folder", str(folder), *sets)
-        assert len(started["running"]) == 7
+        assert len(started["running"]) == 8
 
         def explored(path: str) -> Any:
             with urlopen(started["explorer"] + path) as answer:  # noqa: S310
