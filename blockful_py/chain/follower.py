@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows a chain for all parties of one machine: they ask the follower, and it asks the node once.
 
-It speaks the node's JSON-RPC.  An answer serves everybody until the chain has a new block; one that depends
-on `latest` serves as long as a look at the chain.  All else goes to the node unchanged.  Parties trust it as
-they trust a node: they hold events against the contracts' counts all the same.
+It speaks JSON-RPC.  An answer serves everybody until the chain has a new block, and `latest` is the
+newest block that the follower has seen.  What changes without a block goes to the node unchanged.  Parties
+trust it as they trust a node: they hold events against the contracts' counts all the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from blockful_py.chain.rpc import Request, Rpc, RpcError
 from blockful_py.errors import NodeError
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 1.0
 """Time for which one look at the chain serves."""
 MAX_ANSWERS = 20_000
 """Maximum number of kept answers."""
@@ -43,7 +43,10 @@ _READS = frozenset(
     }
 )
 """Methods whose answers depend on the blocks alone."""
-_MOVING = ('"latest"', '"safe"', '"finalized"')
+_AT_BLOCK = frozenset({"eth_call", "eth_getBalance", "eth_getBlockByNumber", "eth_getCode"})
+"""Methods that ask at `latest`; the node is asked at that block's number."""
+_UNSETTLED = ("pending", "safe", "finalized")
+"""Blocks that may change while `latest` does not."""
 _LOOK: Request = ("eth_getBlockByNumber", ("latest", False))
 
 
@@ -55,31 +58,30 @@ class ChainFollower:
         self._threads = ThreadPoolExecutor(THREADS)
         self._looking = asyncio.Lock()
         self._look_ends = -math.inf
-        self._head = ""
-        self._of_head: dict[str, asyncio.Future[Any]] = {}
-        self._of_look: dict[str, asyncio.Future[Any]] = {}
+        self._head = {"hash": "", "number": ""}
+        self._kept: dict[str, asyncio.Future[Any]] = {}
 
     async def batch(self, calls: Sequence[Request]) -> list[Any]:
         """Results in the order of the calls, with an RpcError for each refused one.
 
         Raises NodeError if the node is gone.
         """
-        texts = [json.dumps(call) for call in calls]
-        if not all(map(_is_read, calls, texts)):
+        if not all(map(_is_read, calls)):
             try:
                 return await self._asked(calls)
             finally:
                 self._look_ends = -math.inf
+                if any(not method.startswith("eth_") for method, _ in calls):
+                    self._head, self._kept = {"hash": "", "number": ""}, {}  # a development node was told so
         await self._look()
-        missing: dict[str, Request] = {}
-        answers = []
-        for call, text in zip(calls, texts, strict=True):
-            kept = self._kept(text)
-            if text not in kept:
-                kept[text], missing[text] = asyncio.Future(), call
-            answers.append(kept[text])
+        kept, missing, answers = self._kept, dict[str, Request](), []
+        for call in map(self._at_head, calls):
+            name = json.dumps(call)
+            if name not in kept:
+                kept[name], missing[name] = asyncio.Future(), call
+            answers.append(kept[name])
         if missing:
-            await asyncio.shield(self._fetch(missing))
+            await asyncio.shield(self._fetch(missing, kept))
         return [await each for each in answers]
 
     def close(self) -> None:
@@ -94,31 +96,31 @@ class ChainFollower:
             [head] = await self._asked([_LOOK])
             if not isinstance(head, dict):
                 raise NodeError(f"the node at {self._rpc.url} has no newest block.")
-            if head["hash"] != self._head or len(self._of_head) > MAX_ANSWERS:
-                self._head, self._of_head = head["hash"], {}
-            self._of_look = {}
-            for call, answer in ((_LOOK, head), (("eth_blockNumber", ()), head["number"])):
-                text = json.dumps(call)
-                self._kept(text)[text] = future = asyncio.Future[Any]()
-                future.set_result(answer)
+            if head["hash"] != self._head["hash"] or len(self._kept) > MAX_ANSWERS:
+                self._head, self._kept = head, {}
+                for call, answer in ((_LOOK, head), (("eth_blockNumber", ()), head["number"])):
+                    self._kept[json.dumps(self._at_head(call))] = future = asyncio.Future[Any]()
+                    future.set_result(answer)
             self._look_ends = time.monotonic() + LOOK_SECONDS
 
-    def _kept(self, text: str) -> dict[str, asyncio.Future[Any]]:
-        """Where the answer to a call is kept."""
-        return self._of_look if any(each in text for each in _MOVING) else self._of_head
+    def _at_head(self, call: Request) -> Request:
+        """The call at the number of the newest block, if it asks at `latest`."""
+        method, params = call
+        if method not in _AT_BLOCK:
+            return call
+        return method, [self._head["number"] if each == "latest" else each for each in params]
 
-    async def _fetch(self, missing: Mapping[str, Request]) -> None:
+    async def _fetch(self, missing: Mapping[str, Request], kept: dict[str, asyncio.Future[Any]]) -> None:
         """Has the node answer, for all who wait for these answers; keeps none that is an error."""
-        places = [(text, self._kept(text)) for text in missing]
-        waiting = [kept[text] for text, kept in places]
+        waiting = {name: kept[name] for name in missing}
         answers: Sequence[Any]
         try:
             answers = await self._asked(list(missing.values()))
         except NodeError as error:
             answers = [error] * len(missing)
-        for (text, kept), future, answer in zip(places, waiting, answers, strict=True):
+        for (name, future), answer in zip(waiting.items(), answers, strict=True):
             if isinstance(answer, NodeError | RpcError):
-                del kept[text]
+                del kept[name]
             if isinstance(answer, NodeError):
                 future.set_exception(answer)
             else:
@@ -129,5 +131,6 @@ class ChainFollower:
         return await loop.run_in_executor(self._threads, self._rpc.batch, calls)
 
 
-def _is_read(call: Request, text: str) -> bool:
-    return call[0] in _READS and '"pending"' not in text
+def _is_read(call: Request) -> bool:
+    method, params = call
+    return method in _READS and not any(each in _UNSETTLED for each in params)

@@ -112,8 +112,15 @@ def test_an_answer_serves_until_the_next_block(node: StubNode) -> None:
 
 
 @pytest.mark.usefixtures("no_looks")
-def test_what_is_asked_of_the_latest_block_serves_one_look_only(node: StubNode) -> None:
-    ask(node, [LATEST_CALL], [LATEST_CALL])
+def test_the_latest_block_is_asked_for_by_its_number(node: StubNode) -> None:
+    node.answer = lambda call: call[1][-1]
+    assert ask(node, [LATEST_CALL], [CALL], grow(node), [LATEST_CALL]) == [["0x1"], ["0x1"], ["0x2"]]
+    assert node.asked["eth_call"] == 2
+
+
+@pytest.mark.usefixtures("no_looks")
+def test_a_development_nodes_state_is_read_again_once_it_was_set(node: StubNode) -> None:
+    ask(node, [CALL], [("anvil_setBalance", ("0x01", "0x1"))], [CALL])
     assert node.asked["eth_call"] == 2
 
 
@@ -174,9 +181,9 @@ def test_kept_answers_are_bounded(node: StubNode, monkeypatch: pytest.MonkeyPatc
         followed = ChainFollower(node)
         for number in range(100):
             await followed.batch([("eth_call", ({"to": hex(number)}, "0x1"))])
-        return len(followed._of_head)
+        return len(followed._kept)
 
-    assert asyncio.run(many()) <= 11
+    assert asyncio.run(many()) <= 13
 
 
 @contextmanager
