@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import count, islice
 from threading import RLock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 KEPT = 32
-"""Maximum number of values kept in memory, the most recently used."""
+"""Maximum number of values that a cache keeps in memory, the most recently used."""
 KEPT_BYTES = 2**28
-"""Maximum bytes of the kept values' arrays and tensors; a larger value is not kept."""
+"""Maximum bytes of arrays and tensors that all caches of a process keep; a larger value is not kept."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -30,24 +31,56 @@ class Recent(Generic[Key, Value]):
 
     def __init__(self, make: Callable[[Key], Value]) -> None:
         self._make = make
+        self._number = next(_numbers)
         self._values: OrderedDict[Key, Value] = OrderedDict()
-        self._bytes = 0
-        self._turn = RLock()
+        _caches[self._number] = self
 
     def __call__(self, key: Key) -> Value:
         """The value of a key; exceptions of the function reach the caller."""
-        with self._turn:
+        with _turn:
             if key in self._values:
-                self._values.move_to_end(key)
+                self._used(key)
                 return self._values[key]
         value = self._make(key)
-        with self._turn:
+        with _turn:
             if key not in self._values and (size := _bytes_of(value)) <= KEPT_BYTES:
                 self._values[key] = value
-                self._bytes += size
-            while len(self._values) > KEPT or self._bytes > KEPT_BYTES:
-                self._bytes -= _bytes_of(self._values.popitem(last=False)[1])
+                if size:
+                    _sizes[self._number, key] = size
+            self._used(key)
+            if len(self._values) > KEPT:
+                self._forget(next(iter(self._values)))
+            _forget_most()
         return value
+
+    def _used(self, key: Key) -> None:
+        if key in self._values:
+            self._values.move_to_end(key)
+        if (self._number, key) in _sizes:
+            _sizes.move_to_end((self._number, key))
+
+    def _forget(self, key: Key) -> None:
+        del self._values[key]
+        _sizes.pop((self._number, key), None)
+
+
+_turn = RLock()
+_numbers = count()
+_caches: WeakValueDictionary[int, Recent[Any, Any]] = WeakValueDictionary()
+_sizes: OrderedDict[tuple[int, Hashable], int] = OrderedDict()
+"""Bytes of all values that have some, by their cache and key, the least recently used first."""
+
+
+def _forget_most() -> None:
+    """Keeps KEPT_BYTES in all caches together; a cache that is gone holds nothing."""
+    living = dict(_caches)
+    for number, key in [each for each in _sizes if each[0] not in living]:
+        del _sizes[number, key]
+    left = sum(_sizes.values())
+    while left > KEPT_BYTES:
+        (number, key), size = next(iter(_sizes.items()))
+        living[number]._forget(key)
+        left -= size
 
 
 class OnDemand(Mapping[Key, Value]):

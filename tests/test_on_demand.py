@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from blockful_py import on_demand
 from blockful_py.on_demand import KEPT, OnDemand
 
 
@@ -29,3 +31,38 @@ def test_what_is_no_key_is_not_made() -> None:
     assert values.get("c") is None
     with pytest.raises(KeyError):
         values["c"]
+
+
+def test_all_caches_of_a_process_keep_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_demand, "KEPT_BYTES", 100)
+    made: list[str] = []
+
+    def make(key: str) -> dict[str, np.ndarray]:
+        made.append(key)
+        return {"weights": np.zeros(int(key[1:]), np.uint8)}
+
+    first, second = OnDemand(["a60", "a101"], make), OnDemand(["b40", "b30"], make)
+    assert [first["a60"] is first["a60"], second["b40"] is second["b40"]] == [True, True]
+    assert first["a60"] is not None
+    second["b30"]  # takes the place of the one that was used the longest time ago
+    assert made == ["a60", "b40", "b30"]
+    first["a60"]
+    second["b40"]
+    assert made == ["a60", "b40", "b30", "b40"]
+    first["a101"], first["a101"]
+    assert made[4:] == ["a101", "a101"]
+
+
+def test_a_cache_that_is_gone_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_demand, "KEPT_BYTES", 100)
+    made: list[str] = []
+
+    def make(key: str) -> dict[str, np.ndarray]:
+        made.append(key)
+        return {"weights": np.zeros(60, np.uint8)}
+
+    kept, gone = OnDemand("a", make), OnDemand("b", make)
+    gone["b"]
+    del gone
+    kept["a"], OnDemand("c", lambda key: {"weights": np.zeros(40, np.uint8)})["c"], kept["a"]
+    assert made == ["b", "a"]
