@@ -2,6 +2,7 @@
 """Publication, one parallel request over all models, and a check of the record, against the number of models.
 
     python -m benchmarks.growth [--models 100 --models 1000 ...] [--width 3400] [--devnet ganache]
+    python -m benchmarks.growth --models 3 --width 2500 --depth 4     # 100 MB a model; 4000 and 16: 1 GB
 
 All models inherit from one, in waves of WAVE whose models have two references each in the wave before.  They
 are published untrained; the request passes the start's change to all of them.  Publication, request and check
@@ -21,7 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -45,18 +46,22 @@ WAVE = 400
 STEPS = ("publish", "request", "verify", "alone")
 
 
-class TwoLayers(nn.Module):
-    """A network of `width` hidden units; 75 numbers each for the digits."""
+class Layers(nn.Module):
+    """A network of `width` hidden units, 75 numbers each for the digits, and of `depth` more such layers."""
 
     def __init__(
-        self, input_shape: tuple[int, ...], class_count: int, device: torch.device, width: int
+        self, input_shape: tuple[int, ...], class_count: int, device: torch.device, width: int, depth: int
     ) -> None:
         super().__init__()
         self.dense = nn.Linear(math.prod(input_shape), width, device=device)
+        self.more = nn.ModuleList(nn.Linear(width, width, device=device) for _ in range(depth))
         self.head = nn.Linear(width, class_count, device=device)
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.head(torch.relu(self.dense(x.flatten(1))))
+        hidden = torch.relu(self.dense(x.flatten(1)))
+        for layer in self.more:
+            hidden = torch.relu(layer(hidden))
+        out: Tensor = self.head(hidden)
         return out
 
 
@@ -81,11 +86,11 @@ class Taken:
     disk_mb: float
 
 
-def settings(urls: Sequence[str], width: int) -> Settings:
+def settings(urls: Sequence[str], size: Mapping[str, int]) -> Settings:
     live, archive = urls
     return Settings.parse(
         {
-            "learning": {"model": "benchmarks.growth:TwoLayers", "options": {"width": width}, "epochs": 1},
+            "learning": {"model": "benchmarks.growth:Layers", "options": dict(size), "epochs": 1},
             "committee": {"size": 4},
             "chain": {"packaging_interval": 0, "live_url": live, "archive_url": archive},
         }
@@ -118,11 +123,9 @@ def publish(federation: Federation, models: int) -> None:
     federation.adopt(OnDemand(names, lambda name: drawn(federation, name)))
 
 
-def carry_out(step: str, folder: Path, models: int, urls: Sequence[str], width: int) -> Taken:
+def carry_out(step: str, folder: Path, models: int, urls: Sequence[str], size: Mapping[str, int]) -> Taken:
     """A step in this process."""
-    opened = (
-        Federation.create(settings(urls, width), folder) if step == "publish" else Federation.open(folder)
-    )
+    opened = Federation.create(settings(urls, size), folder) if step == "publish" else Federation.open(folder)
     with opened as federation:
         before, began, spent = resident("VmRSS"), perf_counter(), spent_so_far()
         if step == "publish":
@@ -155,7 +158,9 @@ def processors(*nodes: Devnet) -> float:
     return sum(int(each[11]) + int(each[12]) for each in fields) / int(os.sysconf("SC_CLK_TCK"))
 
 
-def measure(models: int, devnet: str, width: int, report: Callable[[Taken], None]) -> list[Taken]:
+def measure(
+    models: int, devnet: str, size: Mapping[str, int], report: Callable[[Taken], None]
+) -> list[Taken]:
     """The steps one after the other, each in a process of its own, on the same two nodes."""
     taken = []
     folder = Path(tempfile.mkdtemp())
@@ -165,7 +170,8 @@ def measure(models: int, devnet: str, width: int, report: Callable[[Taken], None
             for step in STEPS:
                 spent = processors(live, archive)
                 arguments = ["--step", step, "--folder", f"{folder}/run", "--models", str(models)]
-                arguments += ["--urls", f"{live.url},{archive.url}", "--width", str(width)]
+                arguments += ["--urls", f"{live.url},{archive.url}"]
+                arguments += [part for name, each in size.items() for part in (f"--{name}", str(each))]
                 command = [sys.executable, "-m", "benchmarks.growth", *arguments]
                 done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
                 found = json.loads(done.stdout.splitlines()[-1])
@@ -189,6 +195,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--models", type=int, action="append", help="give it once for each size")
     parser.add_argument("--width", type=int, default=180, help="hidden units (default 180: 54 kB)")
+    parser.add_argument("--depth", type=int, default=0, help="more layers of as many units")
     parser.add_argument("--devnet", choices=("anvil", "ganache"), default="anvil")
     parser.add_argument("--output", type=Path, help="write the figures to this JSON file")
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
@@ -196,9 +203,10 @@ def main() -> None:
     parser.add_argument("--urls", help=argparse.SUPPRESS)
     options = parser.parse_args()
     sizes = options.models or [100, 300, 1_000, 3_000, 10_000]
+    size = {"width": options.width, "depth": options.depth}
     if options.step:
         urls = options.urls.split(",")
-        print(json.dumps(asdict(carry_out(options.step, options.folder, sizes[0], urls, options.width))))
+        print(json.dumps(asdict(carry_out(options.step, options.folder, sizes[0], urls, size))))
         return
     print(f"{'step':9}{'models':>8}{'s':>9}{'own':>9}{'nodes':>9}{'MB before':>11}{'most':>8}{'disk':>9}")
 
@@ -209,7 +217,7 @@ def main() -> None:
             flush=True,
         )
 
-    rows = [row for models in sizes for row in measure(models, options.devnet, options.width, report)]
+    rows = [row for models in sizes for row in measure(models, options.devnet, size, report)]
     for step in STEPS:
         of_step = [row for row in rows if row.step == step]
         fits = {
@@ -221,7 +229,7 @@ def main() -> None:
             print(step, ", ".join(f"{name} {exponent(points):.2f}" for name, points in fits.items()))
     if options.output:
         machine = {"python": platform.python_version(), "cpus": os.cpu_count(), "load": os.getloadavg()}
-        given = {"devnet": options.devnet, "width": options.width}
+        given = {"devnet": options.devnet, **size}
         report_of_all = {"machine": machine, **given, "rows": [asdict(row) for row in rows]}
         keep(options.output, "growth", report_of_all)
 
