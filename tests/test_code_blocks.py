@@ -16,8 +16,13 @@ from tests.documents import pages
 ROOT = Path(__file__).resolve().parents[1]
 QUOTES = ROOT / "docs" / "reference" / "paper-to-code.md"
 """Its blocks are single lines of the sources; `test_paper_to_code` checks that they are there."""
-LONG = {"README.md", "docs/reference/unlearning.md"}
-"""Pages whose programs train a federation of the paper's size."""
+LONG = {
+    "README.md",
+    "docs/explanation/attacks.md",
+    "docs/how-to/audit-your-own-models.md",
+    "docs/reference/unlearning.md",
+}
+"""Pages whose programs train a federation of the paper's size, or a class of 16 to 64 models."""
 ELSEWHERE = {
     "docs/how-to/export-to-hugging-face.md": "export/test_commands.py",
     "docs/how-to/hand-a-certificate-on.md": "export/test_commands.py",

@@ -114,9 +114,8 @@ def test_both_records_of_a_demo_can_be_verified_later(demo: Path) -> None:
     assert nodes_of(demo) == []
 
 
-@pytest.mark.parametrize(
-    "stage", [pytest.param("start two chains", marks=pytest.mark.slow), "train and publish"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["start two chains", "train and publish"])
 def test_an_interrupted_demo_leaves_nothing(demo: Path, stage: str) -> None:
     folder = demo
     latest = (folder / "runs" / "latest").readlink()
@@ -132,6 +131,7 @@ def test_an_interrupted_demo_leaves_nothing(demo: Path, stage: str) -> None:
     assert (folder / "runs" / "latest").readlink() == latest
 
 
+@pytest.mark.slow
 def test_a_killed_demo_leaves_no_node(demo: Path) -> None:
     process = begin(demo, "demo", "small.toml", "--output", "runs/killed")
     wait_for_line(process, "train and publish")

@@ -78,6 +78,7 @@ def test_it_trains_and_publishes(folder: Path, chains: Nodes, name: str) -> None
     assert all(0 <= model["accuracy"] <= 1 for model in models.values())
 
 
+@pytest.mark.slow
 def test_bert_trains_with_a_tokenizer_of_its_own(folder: Path, chains: Nodes) -> None:
     data = files.write_csv(folder / "data" / "csv", 40, 20)
     tokenizer = files.tokenizer(folder / "tokenizer")

@@ -38,6 +38,7 @@ def alone(cnn: Architecture) -> Architecture:
     return replace(cnn, name="resnet18")
 
 
+@pytest.mark.slow
 def test_tasks_say_what_this_process_says(
     alone: Architecture, users: tuple[UserData, ...], tmp_path: Path
 ) -> None:

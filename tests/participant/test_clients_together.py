@@ -58,6 +58,7 @@ def is_to_train(machines: Machines, name: str) -> bool:
         return service.next_model(service.catalogue()) is not None
 
 
+@pytest.mark.slow
 def test_a_client_leaves_under_one_certificate_that_is_exact_and_checked(
     published: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_change_is_the_same_as_a_task(
         assert len(titles(journal)) == len(task.affected())  # read, not done again
 
 
+@pytest.mark.slow
 def test_healing_has_the_same_bits_in_other_processes(tiny: UnlearningCase, tmp_path: Path) -> None:
     use_portable_products()
     method, proxy = create_method("clean_increments", heal_steps=3, head="silent"), tiny.dataset.proxy

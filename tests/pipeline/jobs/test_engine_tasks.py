@@ -65,6 +65,7 @@ def undisturbed(
     return come
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_in_processes_comes_to_the_same(
     deployed: Path, undisturbed: tuple[object, ...], chains: Nodes, tmp_path: Path
 ) -> None:
