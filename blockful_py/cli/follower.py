@@ -21,8 +21,8 @@ def follower(
 ) -> None:
     """Follow both chains for all members and participants of this machine, until stopped (Ctrl-C).
 
-    Give them its URLs in place of the nodes'.  They ask it, and it asks the nodes once for all.  It listens on
-    the loopback interface alone.
+    Give them its URLs in place of the nodes'.  They ask it, and it asks the nodes once for all.  It
+    listens on the loopback interface alone.
 
     Example: blockful follower --live-url http://10.0.0.7:8545 --archive-url http://10.0.0.7:8546 --port 8600
     """

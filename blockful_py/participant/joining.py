@@ -25,6 +25,7 @@ from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
 from blockful_py.record.model_node import MAX_AUDITORS
 from blockful_py.settings.learning import REVEALED
+from blockful_py.settings.rules import ANALYTIC
 from blockful_py.storage.interface import FileStore
 from blockful_py.types import Address
 
@@ -65,8 +66,9 @@ def join(
         tell: called with each line of the report on the conversion and on the federation's rules.
 
     Raises as `enter` and `require_usable` before anything is registered; SettingsError if the account has no
-    money for gas, or `person` is given for data without columns; KeystoreError if the index of persons cannot
-    be read or written; RunError or ContractError if the registry refuses.
+    money for gas, `person` is given for data without columns, or nothing is trained that could be checked;
+    KeystoreError if the index of persons cannot be read or written; RunError or ContractError if the registry
+    refuses.
     """
     before = RunDirectory.open(folder.run) if (folder.run / "run.json").exists() else None
     party = before.party if before else None
@@ -87,6 +89,11 @@ def join(
     own: dict[str, Mapping[str, Any]] = {"learning": {"device": device}, "run": code or {}}
     number = party.user if party else None
     run = enter(folder.run, file, nodes, seed, number, party.data if party else own_data, own)
+    if (discloses or auditors) and run.settings.learning.model == ANALYTIC:
+        raise SettingsError(
+            "this federation's models are sums, which are not trained: there is nothing to disclose or to "
+            "replay. Leave out --disclose and --replay-by."
+        )
     opened = OpenedRun.attach(run, nodes, secret=keys.account_secret)
     contracts = opened.contracts
     fetching = (progress or Silent()).stage("check the data, fetch the federation's files", None, "blocks")

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from blockful_py.errors import KeyDestroyedError
+from blockful_py.errors import KeyDestroyedError, SettingsError
 from blockful_py.forget import Forget
 from blockful_py.learning.sums import OWN, held
 from blockful_py.learning.weights import Weights, equal
+from blockful_py.participant.joining import join
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.party import PartyRun
+from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.request_state import RequestStage
@@ -67,6 +69,18 @@ def is_carried_out(party: PartyRun, number: int) -> bool:
 def test_owners_add_up_what_a_laboratory_adds_up(published: Machines, laboratory: Federation) -> None:
     with published.participants["z"].run() as party:
         assert same(party, laboratory)
+
+
+@pytest.mark.parametrize("given", [{"discloses": 0.5}, {"auditors": [b"\x01" * 20]}])
+def test_an_owner_cannot_promise_checks_of_a_training_that_there_is_not(
+    machines: Machines, given: Mapping[str, Any]
+) -> None:
+    one = machines.participants["a"]
+    run = RunDirectory.open(one.folder.run)
+    assert run.party is not None
+    with pytest.raises(SettingsError, match="Leave out --disclose and --replay-by"):
+        join(one.folder, one.keys, machines.file.read_bytes(), run.party.data, one.nodes, **given)
+    assert RunDirectory.open(one.folder.run).party == run.party
 
 
 PARALLEL, SEQUENTIAL = Paradigm
