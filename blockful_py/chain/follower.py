@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows a chain for all parties of one machine: they ask the follower, and it asks the node once.
 
-It speaks JSON-RPC.  An answer serves everybody until the chain has a new block, and `latest` is the
-newest block that the follower has seen.  What changes without a block goes to the node unchanged.  Parties
+It speaks JSON-RPC.  An answer serves everybody until the chain has a new block, and `latest` is the newest
+block that the follower has seen.  Calls that depend on more than blocks go to the node unchanged.  Parties
 trust it as they trust a node: they hold events against the contracts' counts all the same.
 """
 

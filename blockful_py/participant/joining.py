@@ -66,7 +66,7 @@ def join(
         tell: called with each line of the report on the conversion and on the federation's rules.
 
     Raises as `enter` and `require_usable` before anything is registered; SettingsError if the account has no
-    money for gas, `person` is given for data without columns, or nothing is trained that could be checked;
+    money for gas, `person` is given for data without columns, or models of sums, which are not trained, are to be checked;
     KeystoreError if the index of persons cannot be read or written; RunError or ContractError if the registry
     refuses.
     """
