@@ -66,9 +66,9 @@ def join(
         tell: called with each line of the report on the conversion and on the federation's rules.
 
     Raises as `enter` and `require_usable` before anything is registered; SettingsError if the account has no
-    money for gas, `person` is given for data without columns, or models of sums, which are not trained, are to be checked;
-    KeystoreError if the index of persons cannot be read or written; RunError or ContractError if the registry
-    refuses.
+    money for gas, `person` is given for data without columns, or checks of trainings are promised where
+    models are sums; KeystoreError if the index of persons cannot be read or written; RunError or
+    ContractError if the registry refuses.
     """
     before = RunDirectory.open(folder.run) if (folder.run / "run.json").exists() else None
     party = before.party if before else None
