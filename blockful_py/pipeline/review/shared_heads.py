@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import ValidationError
 
-from blockful_py.committee import wire
+from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
 from blockful_py.committee.service.shared_mail import Mailbox, MemberPost
 from blockful_py.committee.shared_rounds import Parties, SharedRounds
@@ -19,13 +19,13 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.rounds import Protocol, Sent, side_by_side
-from blockful_py.errors import BlockfulError, RefusedError
+from blockful_py.errors import CheaterError, MessageError, RefusedError, RefutedError
 from blockful_py.keys.sealing import plain
 from blockful_py.keys.shared_files import (
     FIELD,
+    DealtPart,
+    PartComplaint,
     SharedPlace,
-    is_dealt_well,
-    proof_in,
     share_in,
     threshold_of,
 )
@@ -51,7 +51,7 @@ from blockful_py.record.parts import announced
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Address, Position
+from blockful_py.types import Address, Point, Position
 
 LIMIT = 1 << 25
 """Most bytes of a message of a run."""
@@ -182,7 +182,7 @@ class HeadOpener:
             self._require_here(name, part)
         index = self._addresses.index(curve.address(curve.multiply_base(self.secret))) + 1
         subject = keccak(asking.subject + asking.sender + b"".join(each.pool.digest() for each in asked))
-        keys = {j: each.identity.voting_key for j, each in enumerate(self.members, start=1)}
+        keys = dict(enumerate(self._keys, start=1))
         parties = Parties(self.messages, self._epoch, subject, keys)
         others = {j: each.client for j, each in enumerate(self.members, start=1) if j != index}
         with self.mailbox.run(subject):
@@ -209,15 +209,7 @@ class HeadOpener:
         size, pool = len(self.members), asked.pool
         reader = _ShareReader(self.sources, index, size, self.secret, features)
         if asked.new is not None:
-            complaint = reader.complaint(pool.name, asked.new)
-            told = yield Sent((1,) if complaint else ())
-            accusers = [str(j) for j, each in told.public.items() if each]
-            if accusers:
-                reason = complaint or "the shares dealt to others"
-                raise RefusedError(
-                    f"member(s) {', '.join(accusers)} cannot use the shares that the owner of {pool.name} "
-                    f"dealt to them, so it or they lie: {reason}"
-                )
+            yield from self._settled(index, reader.dealt(pool.name, asked.new, self._keys))
         if not pool.suffices(features):
             return None
         self.sources.heads.begin(pool, asked.version)
@@ -228,6 +220,35 @@ class HeadOpener:
             sums.take(name, reader.share(name, part, classes))
             sums.struck[name] = frozenset(part.struck)
         return (yield from sums.head(pool.name, use))
+
+    @property
+    def _keys(self) -> list[Point]:
+        return [each.identity.voting_key for each in self.members]
+
+    def _settled(self, index: int, part: DealtPart) -> Protocol[None]:
+        """Checks a new part with the others.
+
+        Raises RefutedError if a member proves that its shares are wrong, CheaterError of members that
+        complain of right ones: all members come to the same.
+        """
+        own = part.complaint(index, self.secret)
+        told = yield Sent(None if own is None else codec.encode(own))
+        complaints = {j: each for j, each in told.public.items() if each is not None}
+        right = sorted(j for j, each in complaints.items() if _is_right(part, j, each))
+        if right:
+            raise RefutedError(
+                f"the owner of {part.place.name} dealt member(s) {', '.join(map(str, right))} wrong shares, "
+                "which they proved: it is to deal anew"
+            )
+        if complaints:
+            raise CheaterError(sorted(complaints), "a complaint about right shares")
+
+
+def _is_right(part: DealtPart, member: int, complaint: object) -> bool:
+    try:
+        return isinstance(complaint, bytes) and part.is_right(member, codec.decode(PartComplaint, complaint))
+    except MessageError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -254,18 +275,15 @@ class _ShareReader:
         samples = samples_of(part)
         return Shared(total, tuple(samples.get(label, 0) for label in range(classes)))
 
-    def complaint(self, name: str, part: SharedPart) -> str | None:
-        """Why it cannot use the shares of a new part; None if they fit."""
-        try:
-            file = self._files([part.proof or ""])[part.proof or ""]
-            place = self._place(name)
-            proved = proof_in(place, file, self.index, self.secret)
-            shares = self._by_class(name, part)
-            if is_dealt_well(place, samples_of(part), self.index, self.members, shares, proved):
-                return None
-            return "its shares are not those of the proof"
-        except BlockfulError as error:
-            return str(error)
+    def dealt(self, name: str, part: SharedPart, keys: list[Point]) -> DealtPart:
+        """The files of a part that was dealt to members with these keys.
+
+        Raises KeyDestroyedError or StorageError: this member cannot read them.
+        """
+        proof = part.proof or ""
+        files = self._files([proof, *(each.shares for each in part.classes)])
+        classes = {each.label: files[each.shares] for each in part.classes}
+        return DealtPart(self._place(name), samples_of(part), files[proof], classes, keys)
 
     def _by_class(self, name: str, part: SharedPart) -> dict[int, np.ndarray]:
         files, place = self._files([each.shares for each in part.classes]), self._place(name)

@@ -24,7 +24,14 @@ from blockful_py.crypto.sharing.rounds import Sent
 from blockful_py.errors import BlockfulError, CheaterError, CryptoError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.keys.sealing import FoundKeys, seal
-from blockful_py.keys.shared_files import FIELD, PartFiles, SharedPlace, deal_files
+from blockful_py.keys.shared_files import (
+    FIELD,
+    DealtPart,
+    PartComplaint,
+    PartFiles,
+    SharedPlace,
+    deal_files,
+)
 from blockful_py.learning.data import Samples
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.models.analytic import HEAD, UNIT
@@ -197,7 +204,21 @@ def test_an_owner_is_named_whose_shares_do_not_fit(setup: TrainingSetup) -> None
 
     committee = Committee(setup)
     for each in committee.open(committee.part(setup.users[0].train, swapped)).values():
-        assert "member(s) 2 cannot use the shares that the owner of a dealt" in str(each)
+        assert "the owner of a dealt member(s) 2 wrong shares, which they proved" in str(each)
+
+
+def test_a_member_that_complains_of_right_shares_is_named(
+    setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committee, honest = Committee(setup), DealtPart.complaint
+
+    def lying(self: DealtPart, member: int, secret: int) -> PartComplaint | None:
+        return PartComplaint(()) if member == 2 else honest(self, member, secret)
+
+    monkeypatch.setattr(DealtPart, "complaint", lying)
+    for each in committee.open(committee.part(setup.users[0].train)).values():
+        assert isinstance(each, CheaterError) and each.members == (2,)
+        assert "a complaint about right shares" in str(each)
 
 
 def test_an_owner_is_named_that_claims_more_samples_than_it_dealt(setup: TrainingSetup) -> None:
@@ -206,7 +227,7 @@ def test_an_owner_is_named_that_claims_more_samples_than_it_dealt(setup: Trainin
     first, *others = part.classes
     more = first.model_copy(update={"samples": first.samples + 1})
     for each in committee.open(part.model_copy(update={"classes": (more, *others)})).values():
-        assert "that the owner of a dealt" in str(each)
+        assert "the owner of a dealt member(s) 1, 2, 3, 4 wrong shares" in str(each)
 
 
 def test_only_its_owner_has_a_model_opened_and_few_pools_of_it(
