@@ -31,6 +31,7 @@ from blockful_py.committee.service.messages import (
 )
 from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.shared_mail import Mailbox
+from blockful_py.committee.shared_rounds import LeftOut
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.committee.words import WORDS, HeardWords
 from blockful_py.crypto import curve, eip712, multisignature
@@ -272,7 +273,7 @@ class MemberOffice:
         self._rosters: dict[int, Roster] = {}
         self._pending = PendingNonces(PENDING)
         self._seat: tuple[int, Seat] | None = None
-        self._mailbox = Mailbox()
+        self._mailbox, self._left_out = Mailbox(), LeftOut()
 
     def domain(self) -> eip712.Domain:
         return self.view().messages
@@ -359,6 +360,7 @@ class MemberOffice:
             folder.voting_secret,
             sharers(view.led_by(folder), view.contracts),
             self._mailbox,
+            self._left_out,
             view.run.settings.committee.round_seconds,
         )
         return opener.open(asking, asked)

@@ -12,7 +12,8 @@ range of v, and g makes the polynomial that is opened uniform at the other place
 exceed D_s by `slack` bits, as far as its proof shows.  So v / D_s is right to `t 2^(slack + 1)`, though t - 1
 members lie: `error_bits`.
 
-n >= 3t - 2 members detect wrong shares of t - 1 of them in every opening.
+n >= 3t - 2 members detect wrong shares of t - 1 of them in every opening.  If k of them are absent, the rest
+detect t - 1 - k: absent and wrong ones together may be t - 1.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ T = TypeVar("T")
 class Shareholder:
     """A member's place: index 1 to n, threshold t, the field, the use, and the source of its secrets.
 
-    Raises ValueError: t is below 2, or n below 3t - 2, so that t - 1 liars could go undetected.
+    Attributes:
+        absent: members that take no part, the same for all who do.
+
+    Raises ValueError: t is below 2, n below 3t - 2, so that t - 1 liars could go undetected, or t absent.
     """
 
     index: int
@@ -46,8 +50,11 @@ class Shareholder:
     field: Residues
     context: bytes
     rng: Rng
+    absent: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        if len(self.absent) >= self.threshold:
+            raise ValueError(f"expected at most {self.threshold - 1} absent members, not {len(self.absent)}")
         if not (self.threshold >= 2 and 1 <= self.index <= self.size):
             raise ValueError(
                 f"expected a threshold from 2 and an index from 1 to {self.size}, not {self.threshold}, "
@@ -61,7 +68,12 @@ class Shareholder:
 
     @property
     def liars(self) -> int:
-        return self.threshold - 1
+        """Liars that openings must show."""
+        return self.threshold - 1 - len(self.absent)
+
+    @property
+    def present(self) -> list[int]:
+        return [j for j in range(1, self.size + 1) if j not in self.absent]
 
 
 def error_bits(size: int, threshold: int) -> int:
@@ -101,7 +113,7 @@ def divided(holder: Shareholder, local: Array, bits: int, primes: int, use: str)
         field.random_below((size,), primes, 0, holder.rng),
         field.random((size,), holder.rng),
     ]
-    dealers = [(sum(use.encode()) + i) % holder.size + 1 for i in range(holder.threshold)]
+    dealers = [holder.present[(sum(use.encode()) + i) % len(holder.present)] for i in range(holder.threshold)]
     h, lows, g = yield from shared(holder, rules, numbers if holder.index in dealers else None, dealers)
     base = scale(primes)
     raised = field.scaled(g, holder.index ** (holder.threshold - 1))
@@ -163,7 +175,7 @@ def open_sums(holder: Shareholder, share: Array, degree: int) -> Protocol[Array]
         for member, each in got.public.items()
         if isinstance(each, np.ndarray) and each.shape == share.shape and each.dtype == np.int64
     }
-    if missing := sorted({*range(1, holder.size + 1)} - {*found}):
+    if missing := sorted({*holder.present} - {*found}):
         raise CheaterError(missing, "a share of a sum to open")
     value, wrong = opened(holder.field, found, degree, holder.liars)
     if wrong:

@@ -55,7 +55,7 @@ def reshared(
         for j, each in got.public.items()
         if isinstance(each, np.ndarray) and each.shape == sums.shape and each.dtype == np.int64
     }
-    if missing := sorted({*range(1, holder.size + 1)} - {*told}):
+    if missing := sorted({*holder.present} - {*told}):
         raise CheaterError(missing, "the sums of shares handed on")
     shown, wrong = opened(field, told, holder.threshold - 1, holder.liars)
     by_dealer = {each: shown[:, i] for i, each in enumerate(dealers)}

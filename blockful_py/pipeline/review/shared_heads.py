@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,14 +13,14 @@ from pydantic import ValidationError
 from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
 from blockful_py.committee.service.shared_mail import Mailbox, MemberPost
-from blockful_py.committee.shared_rounds import Parties, SharedRounds
+from blockful_py.committee.shared_rounds import LeftOut, Parties, SharedRounds
 from blockful_py.crypto import curve, eip712
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.rounds import Protocol, Sent, side_by_side
-from blockful_py.errors import CheaterError, MessageError, RefusedError, RefutedError
+from blockful_py.errors import BlockfulError, CheaterError, MessageError, RefusedError, RefutedError
 from blockful_py.keys.sealing import plain
 from blockful_py.keys.shared_files import (
     FIELD,
@@ -35,7 +36,7 @@ from blockful_py.learning.models.ridge import Head
 from blockful_py.learning.shared_sums import Shared, SharedSums
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import to_bytes
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.coordination.sharers import Sharers
 from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.review.shared_pools import (
     SharedPool,
@@ -52,6 +53,8 @@ from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, Point, Position
+
+_log = logging.getLogger(__name__)
 
 LIMIT = 1 << 25
 """Most bytes of a message of a run."""
@@ -72,15 +75,16 @@ class HeadOpener:
 
     Attributes:
         secret: of its voting key.
-        members: of the current epoch, in the order of their addresses.
+        left_out: kept for the runs of this member.
         patience: as in `SharedRounds`.
     """
 
     sources: ReviewSources
     messages: eip712.Domain
     secret: int
-    members: list[ReachableMember]
+    members: Sharers
     mailbox: Mailbox
+    left_out: LeftOut
     patience: float
 
     def open(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
@@ -107,13 +111,15 @@ class HeadOpener:
         if len({*asked.names}) != len(asked.names) or not asked.names:
             raise RefusedError("heads are asked for by model, each once")
         if not asked.part:
-            require(sender in self._addresses, "only members ask for heads without their owner's part")
+            require(sender in self.members.addresses, "only members ask for heads without their owner's part")
             status = self._status(asked)
             return [self._for_request(status, name, {}) for name in asked.names]
         require(len(asked.names) == 1, "a part is of one model")
         (name,), part = asked.names, parse_part(asked.part)
         self._require_owner(sender, name)
-        require(part.epoch == self._epoch, f"the part of {name} is dealt to members of an epoch before")
+        require(
+            part.epoch == self.members.epoch, f"the part of {name} is dealt to members of an epoch before"
+        )
         known = self.sources.setup.architecture.class_count
         strange = sorted(label for label in samples_of(part) if label >= known)
         require(not strange, f"the part of {name} has unknown classes {', '.join(map(str, strange))}")
@@ -167,53 +173,70 @@ class HeadOpener:
         user = owner_of(self.sources.setup, name)
         require(entry.since > 0 and entry.number == user, f"model {name} belongs to another participant")
 
-    @property
-    def _epoch(self) -> int:
-        return self.sources.contracts.committee.current_epoch()
-
-    @property
-    def _addresses(self) -> list[Address]:
-        return [each.client.address for each in self.members]
-
     def _run(self, asking: wire.Message, asked: Sequence[_AskedHead], features: int) -> list[Head | None]:
-        """Runs the protocols of all heads with the other members, in the order of their addresses."""
-        parts = {name: part for each in asked for name, part in each.pool.parts.items()}
-        for name, part in parts.items():
+        """Runs the protocols of all heads with the other members that are there."""
+        members, error = self.members, None
+        index = members.addresses.index(curve.address(curve.multiply_base(self.secret))) + 1
+        new = {each.pool.name for each in asked if each.new is not None}
+        for name, part in {name: part for each in asked for name, part in each.pool.parts.items()}.items():
             self._require_here(name, part)
-        index = self._addresses.index(curve.address(curve.multiply_base(self.secret))) + 1
+            if name not in new:
+                self._require_fitting(name, part, _ShareReader(self.sources, index, self.secret, features))
         subject = keccak(asking.subject + asking.sender + b"".join(each.pool.digest() for each in asked))
-        keys = dict(enumerate(self._keys, start=1))
-        parties = Parties(self.messages, self._epoch, subject, keys)
-        others = {j: each.client for j, each in enumerate(self.members, start=1) if j != index}
+        parties = Parties(self.messages, members.epoch, subject, dict(enumerate(members.keys, start=1)))
+        others = {j: each for j, each in members.clients.items() if j != index}
         with self.mailbox.run(subject):
-            post = MemberPost(others, self._epoch, subject, self.mailbox)
+            post = MemberPost(others, members.epoch, subject, self.mailbox)
             try:
                 rounds = SharedRounds(parties, index, self.secret, post, LIMIT, self.patience)
-                protocols = [self._protocol(index, each, features, subject.hex()) for each in asked]
+                absent = rounds.call_roll(self.left_out.members(members.epoch), members.most_absent)
+                if absent:
+                    left = ", ".join(f"{j} (0x{members.addresses[j - 1].hex()})" for j in sorted(absent))
+                    _log.warning("a run on shares leaves out member(s) %s, silent or named before", left)
+                protocols = [self._protocol(index, absent, each, features, subject.hex()) for each in asked]
                 return rounds.run(side_by_side(protocols))
+            except BlockfulError as raised:
+                error = raised
+                raise
             finally:
+                self.left_out.note(members.epoch, error)
                 post.close()
 
     def _require_here(self, name: str, part: SharedPart) -> None:
         """Checks that a part was dealt to the members of the current epoch."""
         roster = self.sources.contracts.committee.roster(part.epoch)[0].members
-        gone = sorted("0x" + each.hex() for each in {*roster} - {*self._addresses})
+        gone = sorted("0x" + each.hex() for each in {*roster} - {*self.members.addresses})
         require(
-            sorted(roster) == self._addresses,
+            sorted(roster) == self.members.addresses,
             f"the part of {name} is shared among the members of epoch {part.epoch}, and {', '.join(gone)} "
             "left the committee with its shares: no head of it can be opened until all of them are back",
         )
 
-    def _protocol(self, index: int, asked: _AskedHead, features: int, use: str) -> Protocol[Head | None]:
+    def _require_fitting(self, name: str, part: SharedPart, reader: _ShareReader) -> None:
+        """Checks a part that was dealt while this member was absent."""
+        if part.proof is None or part.proof in self.sources.heads.checked:
+            return
+        dealt = reader.dealt(name, part, self.members.keys)
+        require(
+            dealt.complaint(reader.index, self.secret) is None,
+            f"the owner of {name} dealt this member wrong shares while it was absent: it takes no part in "
+            "heads that follow from them",
+        )
+        self.sources.heads.checked.add(part.proof)
+
+    def _protocol(
+        self, index: int, absent: frozenset[int], asked: _AskedHead, features: int, use: str
+    ) -> Protocol[Head | None]:
         """Checks a new part, and opens the head if the pool suffices."""
-        size, pool = len(self.members), asked.pool
-        reader = _ShareReader(self.sources, index, size, self.secret, features)
+        size, pool = len(self.members.keys), asked.pool
+        reader = _ShareReader(self.sources, index, self.secret, features)
         if asked.new is not None:
-            yield from self._settled(index, reader.dealt(pool.name, asked.new, self._keys))
+            dealt = reader.dealt(pool.name, asked.new, self.members.keys)
+            yield from self._settled(index, dealt, asked.new.proof or "")
         if not pool.suffices(features):
             return None
         self.sources.heads.begin(pool, asked.version)
-        holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng)
+        holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng, absent)
         classes = self.sources.setup.architecture.class_count
         sums = SharedSums(holder, pool.graph, classes, features * (features + 1) // 2)
         for name, part in pool.parts.items():
@@ -221,11 +244,7 @@ class HeadOpener:
             sums.struck[name] = frozenset(part.struck)
         return (yield from sums.head(pool.name, use))
 
-    @property
-    def _keys(self) -> list[Point]:
-        return [each.identity.voting_key for each in self.members]
-
-    def _settled(self, index: int, part: DealtPart) -> Protocol[None]:
+    def _settled(self, index: int, part: DealtPart, proof: str) -> Protocol[None]:
         """Checks a new part with the others.
 
         Raises RefutedError if a member proves that its shares are wrong, CheaterError of members that
@@ -242,6 +261,7 @@ class HeadOpener:
             )
         if complaints:
             raise CheaterError(sorted(complaints), "a complaint about right shares")
+        self.sources.heads.checked.add(proof)
 
 
 def _is_right(part: DealtPart, member: int, complaint: object) -> bool:
@@ -257,7 +277,6 @@ class _ShareReader:
 
     sources: ReviewSources
     index: int
-    members: int
     secret: int
     features: int
 
@@ -275,7 +294,7 @@ class _ShareReader:
         samples = samples_of(part)
         return Shared(total, tuple(samples.get(label, 0) for label in range(classes)))
 
-    def dealt(self, name: str, part: SharedPart, keys: list[Point]) -> DealtPart:
+    def dealt(self, name: str, part: SharedPart, keys: Sequence[Point]) -> DealtPart:
         """The files of a part that was dealt to members with these keys.
 
         Raises KeyDestroyedError or StorageError: this member cannot read them.

@@ -17,11 +17,12 @@ from safetensors.numpy import load, save
 from blockful_py.committee import wire
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.committee.service.shared_mail import Mailbox
+from blockful_py.committee.shared_rounds import LeftOut
 from blockful_py.crypto import curve
 from blockful_py.crypto.envelope import KEY_BYTES
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.rounds import Sent
-from blockful_py.errors import BlockfulError, CheaterError, CryptoError
+from blockful_py.errors import BlockfulError, CheaterError, CryptoError, QuorumError, RefusedError
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.keys.sealing import FoundKeys, seal
 from blockful_py.keys.shared_files import (
@@ -40,8 +41,10 @@ from blockful_py.learning.shared_head import HeadPlan
 from blockful_py.learning.sums import SHIFT, no_sums, part_of, total_of, with_part
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, from_bytes
+from blockful_py.pipeline.coordination.sharers import Sharers
 from blockful_py.pipeline.jobs.shared import part_bytes
-from blockful_py.pipeline.review.shared_heads import HeadOpener, context_of
+from blockful_py.pipeline.review.opened_heads import OpenedHeads
+from blockful_py.pipeline.review.shared_heads import HeadOpener, _ShareReader, context_of
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.statement_parts import SharedClass, SharedPart
@@ -69,9 +72,11 @@ def setup() -> TrainingSetup:
 
 @dataclass
 class Member:
-    """A member's mail, and all that was sent to it."""
+    """A member's mail, its memory, and all that was sent to it."""
 
     mailbox: Mailbox = field(default_factory=Mailbox)
+    left_out: LeftOut = field(default_factory=LeftOut)
+    heads: OpenedHeads = field(default_factory=OpenedHeads)
     got: bytearray = field(default_factory=bytearray)
 
 
@@ -107,16 +112,11 @@ class Committee:
         record: Any = SimpleNamespace(catalogue=SimpleNamespace(read=lambda: Catalogue({}, NO_GRAPH)))
         docket: Any = SimpleNamespace(awaited=frozenset)
         here: Any = self
-        sources = ReviewSources(contracts, record, here, here, self.setup, docket=docket)
-        members: Any = [
-            SimpleNamespace(
-                client=SimpleNamespace(address=ADDRESSES[j], ask=self._carry(i, j)),
-                identity=SimpleNamespace(voting_key=KEYS[j]),
-            )
-            for j in range(len(SECRETS))
-        ]
-        messages, mailbox = wire.domain(31337, CONTRACT), self.members[i].mailbox
-        return HeadOpener(sources, messages, SECRETS[i], members, mailbox, self.patience)
+        own = self.members[i]
+        sources = ReviewSources(contracts, record, here, here, self.setup, docket=docket, heads=own.heads)
+        clients: Any = {j + 1: SimpleNamespace(ask=self._carry(i, j)) for j in range(len(SECRETS))}
+        members, messages = Sharers(1, tuple(KEYS), clients), wire.domain(31337, CONTRACT)
+        return HeadOpener(sources, messages, SECRETS[i], members, own.mailbox, own.left_out, self.patience)
 
     def _carry(self, sender: int, to: int) -> Callable[..., None]:
         def ask(kind: object, epoch: int, subject: bytes, data: bytes) -> None:
@@ -170,16 +170,24 @@ def rows(setup: TrainingSetup, samples: Samples) -> tuple[Any, Any]:
     return network.features(samples.x), samples.y.numpy()
 
 
-def test_the_head_is_that_of_the_sums_which_nobody_sees(setup: TrainingSetup) -> None:
-    committee, samples = Committee(setup), setup.users[0].train
-    found = committee.open(committee.part(samples))
-    features, labels = rows(setup, samples)
+def require_head(found: Opened, setup: TrainingSetup, members: int = 3) -> None:
+    """All have the head of the sums of the first user's samples."""
+    features, labels = rows(setup, setup.users[0].train)
     part = part_of(features, labels, CLASSES)
     clear = with_part(no_sums(CLASSES, part.shape[1]), part)
     numbers, unit = head_of(total_of(clear), int(clear[SHIFT]))
+    assert len(found) == members
     for each in found.values():
         assert isinstance(each, Mapping), each
         assert np.array_equal(each[HEAD].numpy(), numbers) and int(each[UNIT]) == unit
+
+
+def test_the_head_is_that_of_the_sums_which_nobody_sees(setup: TrainingSetup) -> None:
+    committee, samples = Committee(setup), setup.users[0].train
+    found = committee.open(committee.part(samples))
+    require_head(found, setup, members=4)
+    features, labels = rows(setup, samples)
+    part = part_of(features, labels, CLASSES)
     seen = [bytes(member.got) for member in committee.members] + list(committee.files.values())
     assert sum(map(len, seen)) > 1 << 20
     canaries = [row.astype(kind).tobytes() for row in features[:, :-1] for kind in (np.uint8, np.float64)]
@@ -253,11 +261,41 @@ def test_only_its_owner_has_a_model_opened_and_few_pools_of_it(
         opener.open(asking, HeadRequest(("a",), 0, (), other))
 
 
-def test_a_silent_member_is_named(setup: TrainingSetup) -> None:
+def test_a_silent_member_is_left_out_and_takes_part_again(
+    setup: TrainingSetup, caplog: pytest.LogCaptureFixture
+) -> None:
     committee = Committee(setup, patience=2.0)
-    found = committee.open(committee.part(setup.users[0].train), there=(0, 1, 3))
-    for each in found.values():
-        assert isinstance(each, CheaterError) and each.members == (3,)
+    part = committee.part(setup.users[0].train)
+    without = committee.open(part, there=(0, 1, 3))
+    require_head(without, setup)
+    assert f"leaves out member(s) 3 (0x{ADDRESSES[2].hex()})" in caplog.text
+    caplog.clear()
+    require_head(committee.open(part), setup, members=4)
+    assert "leaves out" not in caplog.text
+
+
+def test_no_head_opens_while_t_members_are_silent(setup: TrainingSetup) -> None:
+    committee = Committee(setup, patience=1.0)
+    for each in committee.open(committee.part(setup.users[0].train), there=(0, 3)).values():
+        assert isinstance(each, QuorumError) and "member(s) 2, 3 take no part" in str(each)
+
+
+def test_a_member_that_was_absent_uses_no_wrong_shares(setup: TrainingSetup) -> None:
+    def without_box(files: PartFiles) -> PartFiles:
+        left = {name: each for name, each in load(files.proof).items() if name != "3"}
+        return replace(files, proof=save(left))
+
+    committee = Committee(setup)
+    for spoil, fits in ((without_box, False), (lambda files: files, True)):
+        part = committee.part(setup.users[0].train, spoil)
+        for i in range(len(SECRETS)):
+            opener = committee.opener(i)
+            reader = _ShareReader(opener.sources, i + 1, SECRETS[i], FEATURES)
+            if i != 2 or fits:
+                opener._require_fitting("a", part, reader)
+            else:
+                with pytest.raises(RefusedError, match="wrong shares while it was absent"):
+                    opener._require_fitting("a", part, reader)
 
 
 class Liar:
@@ -287,7 +325,7 @@ class Liar:
 def test_no_member_has_a_head_that_another_lied_about(
     setup: TrainingSetup, monkeypatch: pytest.MonkeyPatch, in_product: bool
 ) -> None:
-    """The liar is named where the head itself is opened; in a product of shares it is found."""
+    """The liar is named where the head itself is opened, and left out; in a product of shares it is found."""
     committee, honest, samples = Committee(setup), HeadOpener._protocol, setup.users[0].train
     counts = tuple(np.bincount(samples.y.numpy(), minlength=CLASSES).tolist())
     openings = 2 * len(HeadPlan(FEATURES, counts, 0, 2).refinements) + 2
@@ -297,8 +335,13 @@ def test_no_member_has_a_head_that_another_lied_about(
         return Liar(protocol, 1 if in_product else openings) if index == 3 else protocol
 
     monkeypatch.setattr(HeadOpener, "_protocol", lying)
-    for each in committee.open(committee.part(samples)).values():
+    part = committee.part(samples)
+    for each in committee.open(part).values():
         if in_product:
             assert isinstance(each, CryptoError) and "which cannot be told" in str(each)
         else:
             assert isinstance(each, CheaterError) and each.members == (3,)
+    if not in_product:
+        again = committee.open(part)
+        assert isinstance(liars := again.pop(2), RefusedError) and "leave this member out" in str(liars)
+        require_head(again, setup)
