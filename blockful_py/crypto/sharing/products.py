@@ -18,7 +18,7 @@ detect t - 1 - k: absent and wrong ones together may be t - 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -129,7 +129,8 @@ def shared(
     holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
 ) -> Protocol[tuple[Array, ...]]:
     """Shares (k, size) of the sums of all dealers' numbers, by kind.  Takes and raises as `dealt`."""
-    _, shares = yield from dealt(holder, rules, numbers, dealers)
+    places = {j: j for j in holder.present}
+    _, shares = yield from dealt(holder.index, rules, numbers, dealers, holder.rng, places)
     return tuple(
         rules.field.reduced(sum((each.numbers[i] for each in shares.values()), start=np.zeros(1, np.int64)))
         for i in range(len(rules.kinds))
@@ -137,29 +138,44 @@ def shared(
 
 
 def dealt(
-    holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
+    index: int,
+    rules: Dealing,
+    numbers: list[Array] | None,
+    dealers: Sequence[int],
+    rng: Rng,
+    places: Mapping[int, int],
 ) -> Protocol[tuple[dict[int, DealingProof], dict[int, DealtShares]]]:
-    """Proofs and checked shares by dealer; `numbers` are the member's own, None if it is no dealer.
+    """Proofs and checked shares by dealer; no shares without a place.
+
+    Args:
+        index: the member's in the run.
+        numbers: its own; None if it is no dealer.
+        places: to which shares are dealt, by index in the run.
 
     Raises CheaterError: dealers whose messages fail verification.
     """
-    proof, shares = rules.deal(holder.index, numbers, holder.rng) if numbers is not None else (None, {})
-    got = yield Sent(proof, shares)
+    proof, shares = rules.deal(index, numbers, rng) if numbers is not None else (None, {})
+    to = {j: shares[place] for j, place in places.items()} if shares else {}
+    got = yield Sent(proof, to)
     _require_kind({each: got.public[each] for each in dealers}, DealingProof, "the proof of shares dealt")
     proofs: dict[int, DealingProof] = {each: got.public[each] for each in dealers}
     mine: dict[int, DealtShares] = {
         each: got.private[each] for each in dealers if isinstance(got.private.get(each), DealtShares)
     }
-    told = yield Sent(rules.complaints(holder.index, proofs, mine))
+    own = places.get(index)
+    told = yield Sent(rules.complaints(own, proofs, mine) if own is not None else ())
     _require_kind(told.public, tuple, "complaints of shares dealt")
-    complaints: Mapping[int, tuple[int, ...]] = told.public
+    complaints: Mapping[int, tuple[int, ...]] = {
+        place: told.public[j] for j, place in places.items() if j in told.public
+    }
     if any(complaints.values()):
-        accusers = [member for member, accused in complaints.items() if holder.index in accused]
-        heard = yield Sent({member: shares[member] for member in accusers if member in shares})
+        accusers = [place for place, accused in complaints.items() if index in accused]
+        heard = yield Sent({place: shares[place] for place in accusers if place in shares})
         _require_kind({each: heard.public[each] for each in dealers}, Mapping, "the shares dealt")
         rules.settle(proofs, complaints, heard.public)
-        mine |= {each: heard.public[each][holder.index] for each in complaints[holder.index]}
-    return proofs, {each: mine[each] for each in dealers}
+        if own is not None:
+            mine |= {each: heard.public[each][own] for each in complaints[own]}
+    return proofs, {each: mine[each] for each in dealers} if own is not None else {}
 
 
 def _require_kind(messages: Mapping[int, Any], kind: type, what: str) -> None:
