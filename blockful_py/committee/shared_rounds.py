@@ -10,9 +10,10 @@ In each round a member sends to each other
 and goes on only if all echoes name the same broadcasts.  A box that cannot be opened counts as no message:
 protocols complain of it before everybody.
 
-The first round calls the roll: each member broadcasts whom it leaves out.  Those without a broadcast, and
-those whom t members leave out, take no part.  They are t - 1 at most, and all others have the same echoes.
-Two sets of n - t + 1 members, of n >= 3t - 2, have an honest one in common, so there is only one.
+The first round calls the roll: each member broadcasts whom it leaves out, and the shares that it has.  Those
+without a broadcast, those whom t members leave out, and those with other shares than most take no part.  They
+are t - 1 at most, and all others have the same echoes.  Two sets of n - t + 1 members, of n >= 3t - 2, have
+an honest one in common, so there is only one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from blockful_py.errors import (
     RefusedError,
     SilentError,
 )
-from blockful_py.types import Bytes32, Length, Point
+from blockful_py.types import Address, Bytes32, Length, Point
 
 T = TypeVar("T")
 
@@ -79,26 +80,33 @@ class Parties:
     subject: Bytes32
     keys: Mapping[int, Point]
 
+    @property
+    def addresses(self) -> dict[int, Address]:
+        return {j: curve.address(key) for j, key in self.keys.items()}
+
 
 @dataclass
 class LeftOut:
     """Members that this one wants left out of runs: liars of the epoch, and the silent of its last run."""
 
     _epoch: int = 0
-    _liars: frozenset[int] = frozenset()
-    _silent: frozenset[int] = frozenset()
+    _liars: frozenset[Address] = frozenset()
+    _silent: frozenset[Address] = frozenset()
 
-    def members(self, epoch: int) -> frozenset[int]:
-        """Their indices in the committee of an epoch."""
-        return self._liars | self._silent if epoch == self._epoch else frozenset()
+    def among(self, parties: Parties) -> frozenset[int]:
+        """Their indices in a run."""
+        out = self._liars | self._silent if parties.epoch == self._epoch else frozenset()
+        return frozenset(j for j, address in parties.addresses.items() if address in out)
 
-    def note(self, epoch: int, error: BlockfulError | None) -> None:
+    def note(self, parties: Parties, error: BlockfulError | None) -> None:
         """Takes note of how a run ended."""
-        if epoch != self._epoch:
-            self._epoch, self._liars = epoch, frozenset()
-        self._silent = frozenset(error.members if isinstance(error, SilentError) else ())
+        if parties.epoch != self._epoch:
+            self._epoch, self._liars = parties.epoch, frozenset()
+        named = error.members if isinstance(error, (CheaterError, SilentError)) else ()
+        addresses = frozenset(parties.addresses[j] for j in named)
+        self._silent = addresses if isinstance(error, SilentError) else frozenset()
         if isinstance(error, CheaterError):
-            self._liars |= {*error.members}
+            self._liars |= addresses
 
 
 @dataclass
@@ -126,36 +134,44 @@ class SharedRounds:
 
     def __post_init__(self) -> None:
         self._signer = MessageSigner(self.secret, self.parties.domain)
-        self._addresses = {j: curve.address(key) for j, key in self.parties.keys.items()}
+        self._addresses = self.parties.addresses
         if self._addresses.get(self.index) != self._signer.address:
             raise ValueError(f"the key given is not that of member {self.index}")
         self._members = {address: j for j, address in self._addresses.items()}
         self._others = sorted({*self.parties.keys} - {self.index})
 
-    def call_roll(self, left_out: Collection[int], most: int) -> frozenset[int]:
-        """The members that take no part, `most` at most; messages of the run go to the others alone.
+    def call_roll(self, left_out: Collection[int], most: int, *words: bytes) -> dict[int, list[bytes]]:
+        """The words of the members that answer, which are the same for all of them.
 
         Args:
             left_out: members that this one wants left out; more than `most` that do decide.
+            words: this member's.
 
-        Raises:
-            QuorumError: too many are absent.
-            RefusedError: this member is left out.
-        And as `run`.
+        Raises RefusedError if this member is left out, and as `run`.
         """
-        inbox = self._exchanged(Sent(tuple(sorted(left_out))), may_miss=True)
-        named = Counter(j for each in inbox.public.values() if isinstance(each, tuple) for j in {*each})
+        own = [tuple(sorted(left_out)), *words]
+        told = self._exchanged(Sent(own), may_miss=True).public
+        kinds = [type(each) for each in own]
+        told = {j: each for j, each in told.items() if _kinds(each) == kinds}
+        named = Counter(j for names, *_ in told.values() for j in {*names})
         out = {j for j, times in named.items() if times > most}
-        absent = frozenset(j for j in self.parties.keys if j in out or j not in inbox.public)
         if self.index in out:
             raise RefusedError("the others leave this member out of runs on shares: see their logs")
-        if len(absent) > most:
+        return {j: each[1:] for j, each in told.items() if j not in out}
+
+    def go_on_without(self, absent: Collection[int], needed: Collection[int], most: int) -> None:
+        """Sends messages to the other members alone from here on, of whom `most` of the needed are absent.
+
+        Raises QuorumError if more are, RefusedError if this member is among the absent.
+        """
+        if self.index in absent:
+            raise RefusedError("this member has other shares than the others, or none: they go on without it")
+        if len(missing := {*absent}.intersection(needed)) > most:
             raise QuorumError(
-                f"member(s) {_listed(absent)} take no part in a run on shares, and {most} may be absent: "
-                "start them, and repeat"
+                f"member(s) {', '.join(map(str, sorted(missing)))} take no part in a run on shares, and "
+                f"{most} may be absent: start them, and repeat"
             )
         self._others = [j for j in self._others if j not in absent]
-        return absent
 
     def run(self, protocol: Protocol[T]) -> T:
         """The protocol's result.
@@ -320,5 +336,5 @@ class SharedRounds:
         return self.parties.subject + b"".join(each.to_bytes(8, "big") for each in place)
 
 
-def _listed(members: Collection[int]) -> str:
-    return ", ".join(map(str, sorted(members)))
+def _kinds(message: object) -> list[type]:
+    return [type(each) for each in message] if isinstance(message, list) else []

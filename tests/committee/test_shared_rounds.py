@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,9 @@ class Rolled(SharedRounds):
     wanted: tuple[int, ...] = ()
 
     def run(self, protocol: Protocol[Any]) -> Any:
-        return sorted(self.call_roll(self.wanted, 1)), super().run(protocol)
+        absent = {*SECRETS} - {*self.call_roll(self.wanted, 1)}
+        self.go_on_without(absent, [*SECRETS], 1)
+        return sorted(absent), super().run(protocol)
 
 
 class Accuser(Rolled):
@@ -172,15 +175,17 @@ def test_a_member_that_answers_some_alone_makes_no_two_sets() -> None:
 
 
 def test_liars_of_an_epoch_and_the_last_runs_silent_are_left_out() -> None:
-    memory = LeftOut()
-    memory.note(1, CheaterError((2,), "a lie"))
-    memory.note(1, SilentError((3,), "no message"))
-    assert memory.members(1) == {2, 3}
-    memory.note(1, None)
-    assert memory.members(1) == {2}
-    assert memory.members(2) == frozenset()
-    memory.note(2, SilentError((4,), "no message"))
-    assert (memory.members(2), memory.members(1)) == ({4}, frozenset())
+    memory, later = LeftOut(), replace(PARTIES, epoch=2)
+    memory.note(PARTIES, CheaterError((2,), "a lie"))
+    memory.note(PARTIES, SilentError((3,), "no message"))
+    assert memory.among(PARTIES) == {2, 3}
+    few = replace(PARTIES, keys={1: PARTIES.keys[3], 2: PARTIES.keys[1]})
+    assert memory.among(few) == {1}
+    memory.note(PARTIES, None)
+    assert memory.among(PARTIES) == {2}
+    assert memory.among(later) == frozenset()
+    memory.note(later, SilentError((4,), "no message"))
+    assert (memory.among(later), memory.among(PARTIES)) == ({4}, frozenset())
 
 
 def test_a_message_of_a_wrong_kind_is_named() -> None:
