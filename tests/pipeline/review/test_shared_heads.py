@@ -21,7 +21,6 @@ from blockful_py.errors import BlockfulError, CheaterError, CryptoError, QuorumE
 from blockful_py.keys.shared_files import FIELD, DealtPart, PartComplaint, PartFiles
 from blockful_py.learning.models.analytic import HEAD
 from blockful_py.learning.shared_head import HeadPlan
-from blockful_py.learning.sums import part_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.shared import part_bytes
 from blockful_py.pipeline.review.shared_heads import HeadOpener
@@ -32,7 +31,6 @@ from tests.pipeline.review.sharing_committee import (
     OWNER,
     Committee,
     require_head,
-    rows,
     sharing_setup,
 )
 
@@ -45,19 +43,6 @@ def setup() -> TrainingSetup:
 @pytest.fixture
 def committee(setup: TrainingSetup, tmp_path: Path) -> Committee:
     return Committee(setup, tmp_path)
-
-
-def test_the_head_is_that_of_the_sums_which_nobody_sees(committee: Committee, setup: TrainingSetup) -> None:
-    samples = setup.users[0].train
-    found = committee.open(committee.part(samples))
-    require_head(found, setup, members=4)
-    features, labels = rows(setup, samples)
-    part = part_of(features, labels, CLASSES)
-    seen = [bytes(member.got) for member in committee.members] + list(committee.files.values())
-    assert sum(map(len, seen)) > 1 << 20
-    canaries = [row.astype(kind).tobytes() for row in features[:, :-1] for kind in (np.uint8, np.float64)]
-    canaries += [each.astype("<u4").tobytes() for each in part[:, :8] if each.any()]
-    assert not any(canary in each for canary in canaries if any(canary) for each in seen)
 
 
 def test_a_pool_that_would_show_its_samples_has_no_head(committee: Committee, setup: TrainingSetup) -> None:
@@ -126,11 +111,11 @@ def test_only_its_owner_has_a_model_opened_and_few_pools_of_it(
 def test_a_silent_member_is_left_out_and_takes_part_again(
     committee: Committee, setup: TrainingSetup, caplog: pytest.LogCaptureFixture
 ) -> None:
-    committee.patience = 2.0
+    committee.patience = 5.0
     part = committee.part(setup.users[0].train)
     without = committee.open(part, there=(0, 1, 3))
     require_head(without, setup)
-    assert f"leaves out member(s) 3 (0x{ADDRESSES[2].hex()})" in caplog.text
+    assert f"leaves out member 3 (0x{ADDRESSES[2].hex()})" in caplog.text
     caplog.clear()
     require_head(committee.open(part), setup, members=4)
     assert "leaves out" not in caplog.text
