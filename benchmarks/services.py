@@ -36,6 +36,7 @@ from blockful_py.committee.service.member_client import Deadlines, IndexedClient
 from blockful_py.committee.service.messages import (
     NOBODY,
     Empty,
+    HandOnRequest,
     HeadAnswer,
     HeadRequest,
     Identity,
@@ -128,6 +129,9 @@ class Desk:
         return EXTENT
 
     def open_heads(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
+        raise RefusedError("this member has no shares")
+
+    def hand_on(self, asking: wire.Message, asked: HandOnRequest) -> Empty:
         raise RefusedError("this member has no shares")
 
     def carry_shares(self, carrying: wire.Message, data: bytes) -> Empty:

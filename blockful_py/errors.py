@@ -24,7 +24,8 @@
     |   |-- EnvelopeError            a sealed file or a wrapped key cannot be decrypted
     |   |-- KeystoreError            a member's secrets cannot be read or written
     |   |-- KeyDestroyedError        no member that was asked has the version's data key
-    |   `-- CheaterError             members sent wrong messages
+    |   |-- CheaterError             members sent wrong messages
+    |   `-- SilentError              members sent no message in time
     |-- CommitteeError               a proposal was not certified
     |   |-- QuorumError              too few members agreed
     |   |   `-- DisputedError        too few members attest nonces
@@ -90,6 +91,7 @@ __all__ = [
     "ReorganisedError",
     "RunError",
     "SettingsError",
+    "SilentError",
     "StorageError",
     "StoreUnreachableError",
     "TooLongError",
@@ -226,6 +228,15 @@ class CheaterError(CryptoError):
         self.what = what
         listed = ", ".join(str(member) for member in self.members)
         super().__init__(f"{what} from member(s) {listed} does not check out; exclude them and repeat.")
+
+
+class SilentError(CryptoError):
+    """Members sent no message in time, as one member saw; `members` are their 1-based indices."""
+
+    def __init__(self, members: Sequence[int], what: str) -> None:
+        self.members = tuple(sorted(members))
+        listed = ", ".join(str(member) for member in self.members)
+        super().__init__(f"{what} from member(s) {listed} came in time; repeat without them.")
 
 
 class CommitteeError(BlockfulError):

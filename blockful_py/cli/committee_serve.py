@@ -95,6 +95,7 @@ def serve(
     from blockful_py.member.monitoring import MeasuredHandler, MemberMetrics, MonitorDuty
     from blockful_py.member.office import MemberOffice
     from blockful_py.member.requests import RequestDuty
+    from blockful_py.member.share_duty import SharesDuty
     from blockful_py.member.takeover import TakeoverDuty
     from blockful_py.member.turns import LeaderActivity, LeadRecorder, Turns
     from blockful_py.member.watching import when_changed
@@ -130,6 +131,7 @@ def serve(
                 RequestDuty(office, member, processes, Turns(member.address, leads)),
                 ChainsDuty(office),
                 CustodyDuty(office, member),
+                SharesDuty(office, member),
                 FilesDuty(office),
                 AlarmDuty(office, member, outbox),
                 SlashingDuty(office, member, outbox),

@@ -9,11 +9,17 @@ In each round a member sends to each other
 
 and goes on only if all echoes name the same broadcasts.  A box that cannot be opened counts as no message:
 protocols complain of it before everybody.
+
+The first round calls the roll: each member broadcasts whom it leaves out, and the shares that it has.  Those
+without a broadcast, those whom t members leave out, and those with other shares than most take no part.  They
+are t - 1 at most, and all others have the same echoes.  Two sets of n - t + 1 members, of n >= 3t - 2, have
+an honest one in common, so there is only one.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
@@ -24,8 +30,16 @@ from blockful_py.committee.wire import MAX_LINE, MessageSigner, Received, Signed
 from blockful_py.crypto import curve, ecies, eip712
 from blockful_py.crypto.sharing.encoding import decoded, encoded
 from blockful_py.crypto.sharing.rounds import Inbox, Protocol, Sent
-from blockful_py.errors import CheaterError, CryptoError, MessageError
-from blockful_py.types import Bytes32, Length, Point
+from blockful_py.errors import (
+    BlockfulError,
+    CheaterError,
+    CryptoError,
+    MessageError,
+    QuorumError,
+    RefusedError,
+    SilentError,
+)
+from blockful_py.types import Address, Bytes32, Length, Point
 
 T = TypeVar("T")
 
@@ -66,6 +80,34 @@ class Parties:
     subject: Bytes32
     keys: Mapping[int, Point]
 
+    @property
+    def addresses(self) -> dict[int, Address]:
+        return {j: curve.address(key) for j, key in self.keys.items()}
+
+
+@dataclass
+class LeftOut:
+    """Members that this one wants left out of runs: liars of the epoch, and the silent of its last run."""
+
+    _epoch: int = 0
+    _liars: frozenset[Address] = frozenset()
+    _silent: frozenset[Address] = frozenset()
+
+    def among(self, parties: Parties) -> frozenset[int]:
+        """Their indices in a run."""
+        out = self._liars | self._silent if parties.epoch == self._epoch else frozenset()
+        return frozenset(j for j, address in parties.addresses.items() if address in out)
+
+    def note(self, parties: Parties, error: BlockfulError | None) -> None:
+        """Takes note of how a run ended."""
+        if parties.epoch != self._epoch:
+            self._epoch, self._liars = parties.epoch, frozenset()
+        named = error.members if isinstance(error, (CheaterError, SilentError)) else ()
+        addresses = frozenset(parties.addresses[j] for j in named)
+        self._silent = addresses if isinstance(error, SilentError) else frozenset()
+        if isinstance(error, CheaterError):
+            self._liars |= addresses
+
 
 @dataclass
 class SharedRounds:
@@ -88,21 +130,56 @@ class SharedRounds:
     _round: int = field(init=False, default=0)
     _got: dict[tuple[int, str, int], Received] = field(init=False, default_factory=dict)
     _lines: dict[bytes, Signed] = field(init=False, default_factory=dict)
+    _others: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self._signer = MessageSigner(self.secret, self.parties.domain)
-        self._addresses = {j: curve.address(key) for j, key in self.parties.keys.items()}
+        self._addresses = self.parties.addresses
         if self._addresses.get(self.index) != self._signer.address:
             raise ValueError(f"the key given is not that of member {self.index}")
         self._members = {address: j for j, address in self._addresses.items()}
         self._others = sorted({*self.parties.keys} - {self.index})
 
+    def call_roll(self, left_out: Collection[int], most: int, *words: bytes) -> dict[int, list[bytes]]:
+        """The words of the members that answer, which are the same for all of them.
+
+        Args:
+            left_out: members that this one wants left out; more than `most` that do decide.
+            words: this member's.
+
+        Raises RefusedError if this member is left out, and as `run`.
+        """
+        own = [tuple(sorted(left_out)), *words]
+        told = self._exchanged(Sent(own), may_miss=True).public
+        kinds = [type(each) for each in own]
+        told = {j: each for j, each in told.items() if _kinds(each) == kinds}
+        named = Counter(j for names, *_ in told.values() for j in {*names})
+        out = {j for j, times in named.items() if times > most}
+        if self.index in out:
+            raise RefusedError("the others leave this member out of runs on shares: see their logs")
+        return {j: each[1:] for j, each in told.items() if j not in out}
+
+    def go_on_without(self, absent: Collection[int], needed: Collection[int], most: int) -> None:
+        """Sends messages to the other members alone from here on, of whom `most` of the needed are absent.
+
+        Raises QuorumError if more are, RefusedError if this member is among the absent.
+        """
+        if self.index in absent:
+            raise RefusedError("this member has other shares than the others, or none: they go on without it")
+        if len(missing := {*absent}.intersection(needed)) > most:
+            raise QuorumError(
+                f"member(s) {', '.join(map(str, sorted(missing)))} take no part in a run on shares, and "
+                f"{most} may be absent: start them, and repeat"
+            )
+        self._others = [j for j in self._others if j not in absent]
+
     def run(self, protocol: Protocol[T]) -> T:
         """The protocol's result.
 
         Raises:
-            CheaterError: members that sent two broadcasts in a round, one that encodes no message, a
-                malformed echo, or nothing.  Silence is what this member saw, and proves nothing to others.
+            CheaterError: members that sent two broadcasts in a round, one that encodes no message, or a
+                malformed echo.
+            SilentError: members that sent nothing, as this member saw, which proves nothing to others.
             CryptoError: members disagree whether one of them sent its broadcast.
         And as the protocol.
         """
@@ -116,7 +193,7 @@ class SharedRounds:
         finally:
             protocol.close()
 
-    def _exchanged(self, sent: Sent) -> Inbox:
+    def _exchanged(self, sent: Sent, may_miss: bool = False) -> Inbox:
         self._round += 1
         self._got = {key: each for key, each in self._got.items() if key[0] >= self._round}
         own = self._question(BROADCAST, NOBODY, encoded(sent.public))
@@ -130,7 +207,7 @@ class SharedRounds:
             self.post.send(member, self._question(ECHO, self._addresses[member], echo).envelope)
         heard = [j for j in self._others if j in broadcasts]
         self._wait([(ECHO, j) for j in heard], 2 * self.patience)
-        self._require_same(broadcasts, heard)
+        self._require_same(broadcasts, heard, () if may_miss else {*self._others} - {*heard})
         public, wrong = {}, []
         for j, each in broadcasts.items():
             try:
@@ -141,9 +218,11 @@ class SharedRounds:
             raise CheaterError(wrong, "a broadcast")
         return Inbox(public, self._opened(sent))
 
-    def _require_same(self, broadcasts: Mapping[int, Received], heard: Collection[int]) -> None:
+    def _require_same(
+        self, broadcasts: Mapping[int, Received], heard: Collection[int], missing: Collection[int]
+    ) -> None:
         hashes = {j: {each.message.body_hash} for j, each in broadcasts.items()}
-        malformed, doubted, silent = set(), set(), {*self._others} - {*heard}
+        malformed, doubted, silent = set(), set(), {*missing}
         for j in heard:
             if (echo := self._of(ECHO, j)) is None:
                 silent.add(j)
@@ -167,7 +246,7 @@ class SharedRounds:
                 "is wrong cannot be told: repeat the run."
             )
         if silent:
-            raise CheaterError(sorted(silent), f"no message in round {self._round}")
+            raise SilentError(sorted(silent), f"no message of round {self._round}")
 
     def _told(self, body: bytes) -> dict[int, Signed]:
         """Lines of an echo by sender.  Raises MessageError: one is no member's broadcast of this round."""
@@ -175,10 +254,15 @@ class SharedRounds:
         for line in codec.decode(Echo, body).lines:
             signed = self._lines.get(line) or open_line(self.parties.domain, first_line(line))
             key = self._key(signed)
-            if key is None or key[:2] != (self._round, BROADCAST) or key[2] in found:
+            wanted = (self._round, BROADCAST)
+            if key is None or key[:2] != wanted or key[2] in found or key[2] not in self._taking_part:
                 raise MessageError("an echo has a line that is no broadcast of its round.")
             found[key[2]] = signed
         return found
+
+    @property
+    def _taking_part(self) -> set[int]:
+        return {self.index, *self._others}
 
     def _wait(self, wanted: Collection[tuple[str, int]], seconds: float) -> None:
         """Receives until all wanted messages of this round are there, or the time is over."""
@@ -250,3 +334,7 @@ class SharedRounds:
     def _context(self, sender: int, recipient: int) -> bytes:
         place = (self.parties.epoch, self._round, sender, recipient)
         return self.parties.subject + b"".join(each.to_bytes(8, "big") for each in place)
+
+
+def _kinds(message: object) -> list[type]:
+    return [type(each) for each in message] if isinstance(message, list) else []

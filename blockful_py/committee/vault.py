@@ -102,13 +102,20 @@ class Vault:
 
         After a crash, a second call completes the work.  Raises KeystoreError when a key cannot be destroyed.
         """
+        return self.exchange({}, versions)
+
+    def exchange(self, keys: Mapping[bytes, bytes], versions: Collection[bytes]) -> frozenset[bytes]:
+        """Destroys the keys of `versions` and of those in `keys`, and stores `keys`, all at once.
+
+        Returns and raises as `destroy`.
+        """
         with self._changing() as generation:
-            gone = self._boxes.keys() & set(versions)
-            if not gone:
+            gone = self._boxes.keys() & {*versions, *keys}
+            if not gone and not keys:
                 return frozenset()
             kek, fresh = self._kek(generation), system_rng(secretbox.KEY_BYTES)
-            kept = sorted(self._boxes.keys() - gone)
-            records = b"".join(_record(fresh, version, self._decrypted(kek, version)) for version in kept)
+            left = {version: self._decrypted(kek, version) for version in self._boxes.keys() - gone}
+            records = b"".join(_record(fresh, *each) for each in sorted({**left, **keys}.items()))
             self._begin(generation + 1, fresh, records)
             self._clear_all_but(generation + 1)
             return frozenset(gone)

@@ -33,7 +33,11 @@ def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) 
 
     Raises InvalidKeyError if `recipient` is not on the curve.
     """
-    ephemeral = curve.random_scalar(rng)
+    return seal_under(curve.random_scalar(rng), recipient, context, plain)
+
+
+def seal_under(ephemeral: int, recipient: Point, context: bytes, plain: bytes) -> bytes:
+    """As `seal`, with e given, which must never seal anything else."""
     public = curve.multiply_base(ephemeral)
     cipher = _cipher(curve.shared_secret(ephemeral, recipient), public, recipient, context)
     return curve.compress(public) + cipher.encrypt(_NONCE, plain, context)
@@ -41,14 +45,27 @@ def seal(recipient: Point, context: bytes, plain: bytes, rng: Rng = system_rng) 
 
 def unseal(secret: int, context: bytes, box: bytes) -> bytes:
     """Decrypts a box.  Raises CryptoError for a damaged box, or one for another recipient or context."""
+    shared = curve.shared_secret(secret, ephemeral_key(box))
+    return unseal_shared(shared, curve.multiply_base(secret), context, box)
+
+
+def unseal_shared(shared: bytes, recipient: Point, context: bytes, box: bytes) -> bytes:
+    """Decrypts a box with SHA-256(eY).  Raises as `unseal`."""
+    try:
+        cipher = _cipher(shared, ephemeral_key(box), recipient, context)
+        return cipher.decrypt(_NONCE, box[33:], context)
+    except InvalidTag:
+        raise CryptoError("a sealed box is damaged, for another recipient or of another context.") from None
+
+
+def ephemeral_key(box: bytes) -> Point:
+    """R of a box.  Raises CryptoError if it has none."""
     if len(box) < OVERHEAD:
         raise CryptoError(f"a sealed box has {OVERHEAD} bytes or more, this has {len(box)}.")
     try:
-        public = curve.decompress(box[:33])
-        cipher = _cipher(curve.shared_secret(secret, public), public, curve.multiply_base(secret), context)
-        return cipher.decrypt(_NONCE, box[33:], context)
-    except (InvalidKeyError, InvalidTag):
-        raise CryptoError("a sealed box is damaged, for another recipient or of another context.") from None
+        return curve.decompress(box[:33])
+    except InvalidKeyError:
+        raise CryptoError("a sealed box is damaged: it begins with no key.") from None
 
 
 def _cipher(shared: bytes, public: Point, recipient: Point, context: bytes) -> AESGCM:

@@ -7,7 +7,8 @@ Each is a safetensors file of bytes, uint8, which its owner seals under a data k
     a class's   "1" to "n": to each member, sealed, its shares (k, E) of the class's sums
 
 So a member needs its own key and the file's to read a share.  Once the key of a class's file is destroyed,
-its shares cannot be read any more, and the others still can.
+its shares cannot be read any more, and the others still can.  A member whose shares are wrong shows them to
+the others, who have the file's key (`crypto.provable_box`): `PartComplaint`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from blockful_py.crypto import ecies
+from blockful_py.crypto import provable_box
+from blockful_py.crypto.provable_box import BoxProof
 from blockful_py.crypto.sharing.dealing import Dealing, DealingProof, DealtShares
 from blockful_py.crypto.sharing.encoding import decoded, encoded
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
-from blockful_py.errors import FormatError
+from blockful_py.errors import CheaterError, CryptoError, FormatError, MessageError
 from blockful_py.learning.shared_parts import SumOverSamples, numbers_of, part_dealing
 from blockful_py.types import Point, Rng
 
@@ -89,10 +91,10 @@ def deal_files(
     for j, key in enumerate(members, start=1):
         part, *others = shares[j].numbers
         for i, each in enumerate(part.reshape(FIELD.count, len(there), -1).transpose(1, 0, 2)):
-            box = ecies.seal(key, place.box_context(str(there[i])), encoded(each))
+            box = provable_box.seal(key, place.box_context(str(there[i])), encoded(each))
             by_class[i][str(j)] = box
         rest = replace(shares[j], numbers=(_NOTHING, *others))
-        checked[str(j)] = ecies.seal(key, place.box_context(PROOF), encoded(rest))
+        checked[str(j)] = provable_box.seal(key, place.box_context(PROOF), encoded(rest))
     labelled = [int(label) for label in there]
     return PartFiles(
         dict(zip(labelled, statement.counts, strict=True)),
@@ -101,42 +103,109 @@ def deal_files(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PartComplaint:
+    """A member's complaint of the shares dealt to it.
+
+    Attributes:
+        boxes: proofs of the content of its boxes, in PROOF and then by class in order; none if a box is
+            missing or not its sender's, which everybody sees.
+    """
+
+    boxes: tuple[BoxProof, ...]
+
+
+@dataclass(frozen=True)
+class DealtPart:
+    """The decrypted files of a part, which all members read alike.
+
+    Attributes:
+        samples: by class, as its owner states them.
+        members: keys of the members that it was dealt to.
+    """
+
+    place: SharedPlace
+    samples: Mapping[int, int]
+    proof: bytes
+    classes: Mapping[int, bytes]
+    members: Sequence[Point]
+
+    def complaint(self, member: int, secret: int) -> PartComplaint | None:
+        """The complaint of a member that cannot use its shares; None if they fit."""
+        boxes = self._boxes(member)
+        if boxes is None:
+            return PartComplaint(())
+        if self._fit(member, [_plain_or_none(secret, *each) for each in boxes]):
+            return None
+        return PartComplaint(tuple(provable_box.prove(secret, *each) for each in boxes))
+
+    def is_right(self, member: int, complaint: PartComplaint) -> bool:
+        """Whether a member complains of its owner with reason: otherwise the member lies."""
+        boxes = self._boxes(member)
+        if boxes is None:
+            return True
+        key = self.members[member - 1]
+        if len(complaint.boxes) != len(boxes) or not all(
+            provable_box.is_proof(key, *each, proof)
+            for each, proof in zip(boxes, complaint.boxes, strict=True)
+        ):
+            return False
+        shown = [
+            _proven_or_none(key, *each, proof) for each, proof in zip(boxes, complaint.boxes, strict=True)
+        ]
+        return not self._fit(member, shown)
+
+    def _boxes(self, member: int) -> list[tuple[bytes, bytes]] | None:
+        """Contexts and boxes to a member; None if one is missing, or not signed for its place."""
+        files = [(PROOF, self.proof), *((str(label), self.classes[label]) for label in sorted(self.samples))]
+        key = self.members[member - 1]
+        try:
+            found = [(self.place.box_context(what), _bytes(file, str(member))) for what, file in files]
+        except FormatError:
+            return None
+        return found if all(provable_box.is_signed(key, *each) for each in found) else None
+
+    def _fit(self, member: int, shown: Sequence[bytes | None]) -> bool:
+        """Whether a member's opened boxes hold shares of a part that is a sum over so many samples."""
+        labels = sorted(self.samples)
+        rules = self.place.rules([self.samples[label] for label in labels], len(self.members))
+        try:
+            proof = decoded(_bytes(self.proof, PROOF))
+            rest, *classes = [decoded(each or b"") for each in shown]
+            if not isinstance(proof, DealingProof) or not isinstance(rest, DealtShares):
+                return False
+            parts = [_share(self.place, label, each) for label, each in zip(labels, classes, strict=True)]
+            own = replace(rest, numbers=(np.concatenate(parts, 1), *rest.numbers[1:]))
+            return not rules.complaints(member, {self.place.user: proof}, {self.place.user: own})
+        except (MessageError, FormatError, CheaterError):
+            return False
+
+
 def share_in(place: SharedPlace, label: int, file: bytes, member: int, secret: int) -> Array:
     """A member's share (k, E) of a class's sums.  Raises FormatError, CryptoError or MessageError."""
-    found = decoded(ecies.unseal(secret, place.box_context(str(label)), _bytes(file, str(member))))
+    box = _bytes(file, str(member))
+    return _share(place, label, decoded(provable_box.unseal(secret, place.box_context(str(label)), box)))
+
+
+def _share(place: SharedPlace, label: int, found: object) -> Array:
     shape = (FIELD.count, place.features * (place.features + 1) // 2)
     if not isinstance(found, np.ndarray) or found.shape != shape or not (found < FIELD.primes(2)).all():
         raise FormatError(f"the share of class {label} of {place.name} is of another shape.")
     return found
 
 
-def proof_in(place: SharedPlace, file: bytes, member: int, secret: int) -> tuple[DealingProof, DealtShares]:
-    """The dealing's proof, and the member's shares of features, bits and masks.
-
-    Raises FormatError, CryptoError or MessageError.
-    """
-    proof = decoded(_bytes(file, PROOF))
-    rest = decoded(ecies.unseal(secret, place.box_context(PROOF), _bytes(file, str(member))))
-    if not isinstance(proof, DealingProof) or not isinstance(rest, DealtShares):
-        raise FormatError(f"the proof of the part of {place.name} is malformed.")
-    return proof, rest
+def _plain_or_none(secret: int, context: bytes, box: bytes) -> bytes | None:
+    try:
+        return provable_box.unseal(secret, context, box)
+    except CryptoError:
+        return None
 
 
-def is_dealt_well(
-    place: SharedPlace,
-    samples: Mapping[int, int],
-    member: int,
-    members: int,
-    shares: Mapping[int, Array],
-    proved: tuple[DealingProof, DealtShares],
-) -> bool:
-    """Whether a member's shares by class are of a part that is a sum over so many samples by class."""
-    labels = sorted(samples)
-    rules = place.rules([samples[label] for label in labels], members)
-    proof, rest = proved
-    part = np.stack([shares[label] for label in labels], 1).reshape(FIELD.count, -1)
-    own = replace(rest, numbers=(part, *rest.numbers[1:]))
-    return not rules.complaints(member, {place.user: proof}, {place.user: own})
+def _proven_or_none(key: Point, context: bytes, box: bytes, proof: BoxProof) -> bytes | None:
+    try:
+        return provable_box.unseal_proven(key, context, box, proof)
+    except CryptoError:
+        return None
 
 
 _NOTHING = np.zeros((1, 1), np.int64)

@@ -17,6 +17,7 @@ from blockful_py.keys.erasure import ReplacedVersion
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Uri
 
 
@@ -149,7 +150,8 @@ class CustodyDuty:
 
     def _fetch(self, view: MemberView, current: frozenset[Uri]) -> None:
         kept = self._folder.vault.versions()
-        missing = [uri for uri in current if uri.digest not in kept]
+        handed_on = {parse_cid(each) for part in view.earlier_parts().values() for each in part.files}
+        missing = [uri for uri in current - handed_on if uri.digest not in kept]
         view.keyring.find(missing).require(missing)
 
 

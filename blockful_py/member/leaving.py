@@ -10,6 +10,7 @@ from blockful_py.member.file_retention import kept_files
 from blockful_py.member.office import MemberView
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
+from blockful_py.storage.cid import parse_cid
 
 
 def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
@@ -29,7 +30,9 @@ def hand_on(view: MemberView, keys: MemberKeys, vault: Vault) -> bool:
             files = [uri for uri in named() if store.own.has(uri)]
             remote.push(files, store.own)
         own = vault.versions()
-        held = {uri: vault.get(uri.digest) for uri in view.versions.current() if uri.digest in own}
+        handed_on = {parse_cid(each) for part in view.earlier_parts().values() for each in part.files}
+        current = view.versions.current() - handed_on
+        held = {uri: vault.get(uri.digest) for uri in current if uri.digest in own}
         if held:
             RemoteKeyring(contracts, lambda: remote).deliver(held)
     except QuorumError as error:

@@ -23,6 +23,7 @@ from blockful_py.committee.service.key_custody import KeyCustody, encryption_key
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import (
     Empty,
+    HandOnRequest,
     HeadAnswer,
     HeadRequest,
     Identity,
@@ -31,6 +32,7 @@ from blockful_py.committee.service.messages import (
 )
 from blockful_py.committee.service.office import Seat
 from blockful_py.committee.service.shared_mail import Mailbox
+from blockful_py.committee.shared_rounds import LeftOut
 from blockful_py.committee.succession import MirrorVoter
 from blockful_py.committee.words import WORDS, HeardWords
 from blockful_py.crypto import curve, eip712, multisignature
@@ -40,17 +42,25 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.errors import BlockfulError, NodeError, RefusedError, RunError
 from blockful_py.keys.appointed_keyring import NO_KEYS, VaultKeyring
 from blockful_py.keys.erasure import ReplacedVersions
+from blockful_py.keys.handed_shares import HANDED, HandedShares
 from blockful_py.keys.sealing import Keyring, require_key
 from blockful_py.ledger.replay import SignedWord
 from blockful_py.member.endpoints import Urls, place_for, signer_of
 from blockful_py.pipeline.coordination.motions import AgreedMotions, FileChanges
-from blockful_py.pipeline.coordination.remote_committee import RemoteCommittee, remote_committee_of
+from blockful_py.pipeline.coordination.remote_committee import (
+    RemoteCommittee,
+    members_at,
+    remote_committee_of,
+)
 from blockful_py.pipeline.coordination.remote_keyring import PeerKeyring, RemoteKeyring
 from blockful_py.pipeline.coordination.sharers import sharers
 from blockful_py.pipeline.review.admission import RequestAdmission
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.fresh import FreshReviewer
+from blockful_py.pipeline.review.handing_on import ShareHander
 from blockful_py.pipeline.review.replays import Replays
+from blockful_py.pipeline.review.share_reader import same_members
+from blockful_py.pipeline.review.share_runs import ShareRuns
 from blockful_py.pipeline.review.shared_heads import HeadOpener
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.accounts import identities_in
@@ -62,6 +72,7 @@ from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.training_data import setup_of
 from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
+from blockful_py.record.statement_parts import SharedPart
 from blockful_py.settings import quorum_of
 from blockful_py.types import Address, Certificate, Uri
 
@@ -194,6 +205,24 @@ class MemberView(OpenedRun):
         return remote_committee_of(self.run, self.contracts, folder.voting_secret)
 
     @cached_property
+    def handed(self) -> HandedShares:
+        """Shares of sums that others handed on to this member.  Raises RefusedError without its folder."""
+        if self._folder is None:
+            raise RefusedError("only a member has shares")
+        return HandedShares(self._folder.path / HANDED, self._folder.vault)
+
+    def earlier_parts(self) -> dict[str, SharedPart]:
+        """Current parts of sums that were dealt to a committee of other members."""
+        committee = self.contracts.committee
+        if not (self.run.settings.learning.shares_sums and committee.current_epoch()):
+            return {}
+        nodes = {name: placed.node for name, placed in self.record.catalogue.read().models.items()}
+        found = {name: node.shared for name, node in nodes.items() if node.shared is not None}
+        since, epoch = min((part.epoch for part in found.values()), default=1), committee.current_epoch()
+        first = same_members(committee, epoch, since)[0]
+        return {name: part for name, part in found.items() if part.epoch < first}
+
+    @cached_property
     def versions(self) -> ReplacedVersions:
         """Replaced versions, as this member reads them from chains and stores."""
         return ReplacedVersions(self.record.catalogue, self.record.archive, self.stores.archive)
@@ -272,7 +301,7 @@ class MemberOffice:
         self._rosters: dict[int, Roster] = {}
         self._pending = PendingNonces(PENDING)
         self._seat: tuple[int, Seat] | None = None
-        self._mailbox = Mailbox()
+        self._mailbox, self._left_out = Mailbox(), LeftOut()
 
     def domain(self) -> eip712.Domain:
         return self.view().messages
@@ -355,17 +384,28 @@ class MemberOffice:
         view.require_standing()
         opener = HeadOpener(
             view.sources,
-            view.messages,
-            folder.voting_secret,
+            self._share_runs(view),
             sharers(view.led_by(folder), view.contracts),
-            self._mailbox,
-            view.run.settings.committee.round_seconds,
+            view.handed,
         )
         return opener.open(asking, asked)
 
+    def hand_on(self, asking: wire.Message, asked: HandOnRequest) -> Empty:
+        self._require_shared()
+        view = self.view()
+        view.require_standing()
+        there = members_at(view.led_by(self._folder).reachable())
+        clients = {each.client.address: each.client for each in there}
+        return ShareHander(view.sources, self._share_runs(view), view.handed, clients).hand_on(asking, asked)
+
+    def _share_runs(self, view: MemberView) -> ShareRuns:
+        patience, secret = view.run.settings.committee.round_seconds, self._folder.voting_secret
+        return ShareRuns(view.messages, secret, self._mailbox, self._left_out, patience)
+
     def carry_shares(self, carrying: wire.Message, data: bytes) -> Empty:
         self._require_shared()
-        if carrying.sender not in self.roster(carrying.epoch):
+        epoch = carrying.epoch
+        if carrying.sender not in {*self.roster(epoch), *self.roster(epoch - 1)}:
             raise RefusedError("only members run protocols on shares")
         self._mailbox.put(carrying.sender, carrying.subject, data)
         return Empty()

@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from blockful_py.committee.shared_rounds import BROADCAST, NOBODY, SharedRounds
+from blockful_py.committee.shared_rounds import BROADCAST, NOBODY, LeftOut, SharedRounds
 from blockful_py.committee.wire import MessageSigner
 from blockful_py.crypto.randomness import SeededRng
 from blockful_py.crypto.sharing.dealing import Dealing, Numbers
 from blockful_py.crypto.sharing.encoding import decoded, encoded
 from blockful_py.crypto.sharing.products import shared
 from blockful_py.crypto.sharing.rounds import Inbox, Protocol, Sent
-from blockful_py.errors import MessageError
+from blockful_py.errors import CheaterError, MessageError, SilentError
 from blockful_py.learning.models.ridge import head_of
 from blockful_py.learning.sums import SHIFT, total_of
 from tests.committee.shared_post import PARTIES, SECRETS, run_processes
@@ -109,8 +110,82 @@ def test_every_honest_member_names_the_liar(side: type[SharedRounds], what: str)
 def test_an_absent_member_is_named() -> None:
     sides = dict.fromkeys((1, 2, 3), SharedRounds)
     for (kind, members, message), _ in run_processes(greeting, sides, patience=5).values():
-        assert (kind, members) == ("CheaterError", (4,))
-        assert "no message in round 1" in message
+        assert (kind, members) == ("SilentError", (4,))
+        assert "no message of round 1" in message
+
+
+class Rolled(SharedRounds):
+    """Calls the roll first, and leaves out the members `wanted`."""
+
+    wanted: tuple[int, ...] = ()
+
+    def run(self, protocol: Protocol[Any]) -> Any:
+        absent = {*SECRETS} - {*self.call_roll(self.wanted, 1)}
+        self.go_on_without(absent, [*SECRETS], 1)
+        return sorted(absent), super().run(protocol)
+
+
+class Accuser(Rolled):
+    wanted = (3,)
+
+
+class HalfSilent(Rolled):
+    """Sends member 4 nothing."""
+
+    def run(self, protocol: Protocol[Any]) -> Any:
+        true_send = self.post.send
+
+        def send(j: int, *messages: bytes) -> None:
+            if j != 4:
+                true_send(j, *messages)
+
+        self.post.send = send  # type: ignore[method-assign]
+        return super().run(protocol)
+
+
+def test_a_run_goes_on_without_one_that_is_absent() -> None:
+    found = run_processes(greeting, dict.fromkeys((1, 2, 3), Rolled), patience=2)
+    for j, ((absent, (public, private)), _) in found.items():
+        assert absent == [4]
+        assert public == {i: (i,) for i in (1, 2, 3)}
+        assert private == {i: (10 * i + j,) for i in (1, 2, 3)}
+
+
+def test_too_few_members_do_not_go_on() -> None:
+    for (kind, _, message), _ in run_processes(greeting, dict.fromkeys((1, 2), Rolled), patience=1).values():
+        assert kind == "QuorumError" and "member(s) 3, 4 take no part" in message
+
+
+@pytest.mark.parametrize(("accusers", "absent"), [((2,), []), ((1, 2), [3]), ((1, 2, 4), [3])])
+def test_t_members_leave_one_out_and_fewer_cannot(accusers: tuple[int, ...], absent: list[int]) -> None:
+    found = run_processes(greeting, {j: Accuser if j in accusers else Rolled for j in SECRETS})
+    if absent:
+        (kind, _, message), _ = found.pop(3)
+        assert kind == "RefusedError" and "leave this member out" in message
+    for (out, (public, _)), _ in found.values():
+        assert out == absent and {*public} == {*SECRETS} - {*absent}
+
+
+def test_a_member_that_answers_some_alone_makes_no_two_sets() -> None:
+    found = run_processes(greeting, {**dict.fromkeys(SECRETS, Rolled), 2: HalfSilent}, patience=2)
+    for j in (1, 3, 4):
+        (kind, _, message), _ = found[j]
+        assert kind == "CryptoError" and "disagree whether a broadcast of round 1 was sent" in message
+        assert "about 2" in message
+
+
+def test_liars_of_an_epoch_and_the_last_runs_silent_are_left_out() -> None:
+    memory, later = LeftOut(), replace(PARTIES, epoch=2)
+    memory.note(PARTIES, CheaterError((2,), "a lie"))
+    memory.note(PARTIES, SilentError((3,), "no message"))
+    assert memory.among(PARTIES) == {2, 3}
+    few = replace(PARTIES, keys={1: PARTIES.keys[3], 2: PARTIES.keys[1]})
+    assert memory.among(few) == {1}
+    memory.note(PARTIES, None)
+    assert memory.among(PARTIES) == {2}
+    assert memory.among(later) == frozenset()
+    memory.note(later, SilentError((4,), "no message"))
+    assert (memory.among(later), memory.among(PARTIES)) == ({4}, frozenset())
 
 
 def test_a_message_of_a_wrong_kind_is_named() -> None:

@@ -268,12 +268,23 @@ class MessageKind(Enum):
         is_reviewed=True,
         is_concurrent=True,
     )
+    HAND_ON = MessageRow(
+        "hand-on-shares",
+        messages.HandOnRequest,
+        Empty,
+        Limits(512 * KIB),
+        lambda at, m, body: at.office.hand_on(m, body),
+        by_outgoing=True,
+        is_reviewed=True,
+        is_concurrent=True,
+    )
     CARRY_SHARES = MessageRow(
         "carry-shares",
         None,
         Empty,
         Limits(32 * MIB),
         lambda at, m, body: at.office.carry_shares(m, body),
+        by_outgoing=True,
         is_concurrent=True,
     )
 

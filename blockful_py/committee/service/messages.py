@@ -192,6 +192,14 @@ class HeadAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class HandOnRequest:
+    """Asks the members of an epoch to hand their shares of models' parts on to the current members."""
+
+    names: tuple[str, ...]
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class WordsRequest:
     """Asks for the auditors' words on the training with this commitment."""
 

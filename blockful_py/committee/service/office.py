@@ -15,6 +15,7 @@ from blockful_py.committee.service.key_custody import KeyCustody
 from blockful_py.committee.service.limits import Extent
 from blockful_py.committee.service.messages import (
     Empty,
+    HandOnRequest,
     HeadAnswer,
     HeadRequest,
     Identity,
@@ -84,6 +85,9 @@ class Office(Protocol):
 
         Raises RefusedError for a head that the sender may not have opened, and as `shared_rounds`.
         """
+
+    def hand_on(self, asking: Message, asked: HandOnRequest) -> Empty:
+        """Hands shares on with the other members.  Raises RefusedError, and as `shared_rounds`."""
 
     def carry_shares(self, carrying: Message, data: bytes) -> Empty:
         """Keeps another member's messages of a run on shares.  Raises RefusedError."""

@@ -24,13 +24,15 @@ DIMENSIONS = 4
 
 
 def encoded(message: Any) -> bytes:
-    """The bytes of None, residues, a proof, shares, complaints, shares by accuser, or a list of these.
+    """The bytes of None, bytes, residues, a proof, shares, complaints, shares by accuser, or a list of these.
 
     Raises TypeError for anything else.
     """
     match message:
         case None:
             return b"N"
+        case bytes():
+            return b"B" + message
         case np.ndarray():
             return b"A" + _array(message)
         case DealingProof():
@@ -66,6 +68,8 @@ def _decoded(data: bytes, may_list: bool) -> Any:
     found: Any
     if kind == b"N":
         found = None
+    elif kind == b"B":
+        found = reader.take(len(data) - 1)
     elif kind == b"A":
         found = reader.array()
     elif kind == b"P":

@@ -12,12 +12,13 @@ range of v, and g makes the polynomial that is opened uniform at the other place
 exceed D_s by `slack` bits, as far as its proof shows.  So v / D_s is right to `t 2^(slack + 1)`, though t - 1
 members lie: `error_bits`.
 
-n >= 3t - 2 members detect wrong shares of t - 1 of them in every opening.
+n >= 3t - 2 members detect wrong shares of t - 1 of them in every opening.  If k of them are absent, the rest
+detect t - 1 - k: absent and wrong ones together may be t - 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -37,7 +38,10 @@ T = TypeVar("T")
 class Shareholder:
     """A member's place: index 1 to n, threshold t, the field, the use, and the source of its secrets.
 
-    Raises ValueError: t is below 2, or n below 3t - 2, so that t - 1 liars could go undetected.
+    Attributes:
+        absent: members that take no part, the same for all who do.
+
+    Raises ValueError: t is below 2, n below 3t - 2, so that t - 1 liars could go undetected, or t absent.
     """
 
     index: int
@@ -46,8 +50,11 @@ class Shareholder:
     field: Residues
     context: bytes
     rng: Rng
+    absent: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        if len(self.absent) >= self.threshold:
+            raise ValueError(f"expected at most {self.threshold - 1} absent members, not {len(self.absent)}")
         if not (self.threshold >= 2 and 1 <= self.index <= self.size):
             raise ValueError(
                 f"expected a threshold from 2 and an index from 1 to {self.size}, not {self.threshold}, "
@@ -61,7 +68,12 @@ class Shareholder:
 
     @property
     def liars(self) -> int:
-        return self.threshold - 1
+        """Liars that openings must show."""
+        return self.threshold - 1 - len(self.absent)
+
+    @property
+    def present(self) -> list[int]:
+        return [j for j in range(1, self.size + 1) if j not in self.absent]
 
 
 def error_bits(size: int, threshold: int) -> int:
@@ -101,7 +113,7 @@ def divided(holder: Shareholder, local: Array, bits: int, primes: int, use: str)
         field.random_below((size,), primes, 0, holder.rng),
         field.random((size,), holder.rng),
     ]
-    dealers = [(sum(use.encode()) + i) % holder.size + 1 for i in range(holder.threshold)]
+    dealers = [holder.present[(sum(use.encode()) + i) % len(holder.present)] for i in range(holder.threshold)]
     h, lows, g = yield from shared(holder, rules, numbers if holder.index in dealers else None, dealers)
     base = scale(primes)
     raised = field.scaled(g, holder.index ** (holder.threshold - 1))
@@ -117,7 +129,8 @@ def shared(
     holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
 ) -> Protocol[tuple[Array, ...]]:
     """Shares (k, size) of the sums of all dealers' numbers, by kind.  Takes and raises as `dealt`."""
-    _, shares = yield from dealt(holder, rules, numbers, dealers)
+    places = {j: j for j in holder.present}
+    _, shares = yield from dealt(holder.index, rules, numbers, dealers, holder.rng, places)
     return tuple(
         rules.field.reduced(sum((each.numbers[i] for each in shares.values()), start=np.zeros(1, np.int64)))
         for i in range(len(rules.kinds))
@@ -125,29 +138,44 @@ def shared(
 
 
 def dealt(
-    holder: Shareholder, rules: Dealing, numbers: list[Array] | None, dealers: list[int]
+    index: int,
+    rules: Dealing,
+    numbers: list[Array] | None,
+    dealers: Sequence[int],
+    rng: Rng,
+    places: Mapping[int, int],
 ) -> Protocol[tuple[dict[int, DealingProof], dict[int, DealtShares]]]:
-    """Proofs and checked shares by dealer; `numbers` are the member's own, None if it is no dealer.
+    """Proofs and checked shares by dealer; no shares without a place.
+
+    Args:
+        index: the member's in the run.
+        numbers: its own; None if it is no dealer.
+        places: to which shares are dealt, by index in the run.
 
     Raises CheaterError: dealers whose messages fail verification.
     """
-    proof, shares = rules.deal(holder.index, numbers, holder.rng) if numbers is not None else (None, {})
-    got = yield Sent(proof, shares)
+    proof, shares = rules.deal(index, numbers, rng) if numbers is not None else (None, {})
+    to = {j: shares[place] for j, place in places.items()} if shares else {}
+    got = yield Sent(proof, to)
     _require_kind({each: got.public[each] for each in dealers}, DealingProof, "the proof of shares dealt")
     proofs: dict[int, DealingProof] = {each: got.public[each] for each in dealers}
     mine: dict[int, DealtShares] = {
         each: got.private[each] for each in dealers if isinstance(got.private.get(each), DealtShares)
     }
-    told = yield Sent(rules.complaints(holder.index, proofs, mine))
+    own = places.get(index)
+    told = yield Sent(rules.complaints(own, proofs, mine) if own is not None else ())
     _require_kind(told.public, tuple, "complaints of shares dealt")
-    complaints: Mapping[int, tuple[int, ...]] = told.public
+    complaints: Mapping[int, tuple[int, ...]] = {
+        place: told.public[j] for j, place in places.items() if j in told.public
+    }
     if any(complaints.values()):
-        accusers = [member for member, accused in complaints.items() if holder.index in accused]
-        heard = yield Sent({member: shares[member] for member in accusers if member in shares})
+        accusers = [place for place, accused in complaints.items() if index in accused]
+        heard = yield Sent({place: shares[place] for place in accusers if place in shares})
         _require_kind({each: heard.public[each] for each in dealers}, Mapping, "the shares dealt")
         rules.settle(proofs, complaints, heard.public)
-        mine |= {each: heard.public[each][holder.index] for each in complaints[holder.index]}
-    return proofs, {each: mine[each] for each in dealers}
+        if own is not None:
+            mine |= {each: heard.public[each][own] for each in complaints[own]}
+    return proofs, {each: mine[each] for each in dealers} if own is not None else {}
 
 
 def _require_kind(messages: Mapping[int, Any], kind: type, what: str) -> None:
@@ -163,7 +191,7 @@ def open_sums(holder: Shareholder, share: Array, degree: int) -> Protocol[Array]
         for member, each in got.public.items()
         if isinstance(each, np.ndarray) and each.shape == share.shape and each.dtype == np.int64
     }
-    if missing := sorted({*range(1, holder.size + 1)} - {*found}):
+    if missing := sorted({*holder.present} - {*found}):
         raise CheaterError(missing, "a share of a sum to open")
     value, wrong = opened(holder.field, found, degree, holder.liars)
     if wrong:

@@ -141,12 +141,13 @@ class RemoteCommittee:
         return url in self._settings.members or self._contracts.live.node.chain_id in DEVELOPMENT_CHAINS
 
     def _urls(self) -> tuple[str, ...]:
-        """The URLs of the settings, then others that members and elected members have announced."""
+        """The URLs of the settings, then others that members, the ones before and the elected announced."""
         if not self._announced:
             return self._settings.members
         committee, participants = self._contracts.elected, self._contracts.participants
         epoch = committee.current_epoch()
-        members = {*(committee.roster(epoch)[0].members if epoch else ()), *committee.elected()}
+        served = [committee.roster(each)[0].members for each in (epoch, epoch - 1) if each > 0]
+        members = {*committee.elected()}.union(*served)
         accounts = sorted(committee.registrant_of(member) for member in members)
         endpoints = filter(None, map(participants.endpoint, accounts))
         return tuple(dict.fromkeys((*self._settings.members, *(each.url for each in endpoints))))

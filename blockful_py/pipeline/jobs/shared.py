@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,11 +28,13 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.sharers import sharers
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.unstore import missing_files
-from blockful_py.pipeline.review.shared_heads import context_of
+from blockful_py.pipeline.review.share_reader import context_of
 from blockful_py.record.model_node import canonical_json
 from blockful_py.record.statement_parts import SharedClass, SharedPart
 from blockful_py.settings import quorum_of
 from blockful_py.storage.cid import cid_string
+
+_log = logging.getLogger(__name__)
 
 HEAD_BYTES, RUN_BYTES = 200, 1 << 24
 """Bytes of a message for each entry of a head's matrix, at most, and for all heads of one run."""
@@ -80,8 +83,7 @@ def deal(
     members, live = sharers(context.leader.remote(), context.contracts), context.contracts.live
     features = network.features(samples.x)
     place = SharedPlace(context_of(live.chain_id, live.address), name, user, features.shape[1])
-    keys = [each.identity.voting_key for each in members]
-    files = deal_files(place, features, samples.y.cpu().numpy(), keys, system_rng)
+    files = deal_files(place, features, samples.y.cpu().numpy(), members.keys, system_rng)
     proof = _sealed(files.proof)
     classes = {label: _sealed(file) for label, file in files.classes.items()}
     sealed = [proof, *classes.values()]
@@ -94,7 +96,7 @@ def deal(
     with context.journal.taking(keyed):  # auditors must not see shares
         context.keys.keyring.deliver({each.uri: each.key for each in sealed})
     return SharedPart(
-        epoch=context.contracts.committee.current_epoch(),
+        epoch=members.epoch,
         proof=cid_string(proof.uri),
         classes=tuple(
             SharedClass(label=label, samples=files.samples[label], shares=cid_string(file.uri))
@@ -107,30 +109,30 @@ def deal(
 def open_heads(context: FederationContext, asked: HeadRequest) -> list[Weights]:
     """Has the members open heads, in the order of the names; a quorum of them must give the same.
 
-    Raises QuorumError with the members' reasons, by whom members are named that lied or were silent.
+    Members leave out liars and silent ones.  Raises QuorumError with the members' reasons, which name them.
     """
     committee, form = context.leader.remote(), form_of(context.setup.architecture)
     reasons: list[str] = []
     for _ in range(ATTEMPTS):
         members = sharers(committee, context.contracts)
-        epoch, subject = context.contracts.committee.current_epoch(), system_rng(32)
-        clients = [IndexedClient(j, each.client) for j, each in enumerate(members, start=1)]
+        clients = [IndexedClient(j, client) for j, client in members.clients.items()]
+        about = (MessageKind.OPEN_HEADS, members.epoch, system_rng(32), asked)
         answers = at_once(
             clients,
-            lambda each, epoch=epoch, subject=subject: each.client.ask(  # type: ignore[misc]
-                MessageKind.OPEN_HEADS, epoch, subject, asked
-            ),
+            lambda each, about=about: each.client.ask(*about),  # type: ignore[misc]
             len(clients),
         )
+        reasons = [f"member {j}: {each.reason}" for j, each in answers.items() if isinstance(each, Refusal)]
         told = Counter(each.message.body for each in answers.values() if not isinstance(each, Refusal))
         for body, times in told.most_common(1):
-            if times >= quorum_of(len(members)):
+            if times >= quorum_of(len(members.keys)):
+                for reason in reasons:
+                    _log.warning("a run on shares went on without one: %s", reason)
                 heads = codec.decode(HeadAnswer, body).heads
                 return [
                     form.read((each,), f"the head of {name}")
                     for name, each in zip(asked.names, heads, strict=True)
                 ]
-        reasons = [f"member {j}: {each.reason}" for j, each in answers.items() if isinstance(each, Refusal)]
     names = ", ".join(asked.names)
     raise QuorumError(f"members did not open heads of {names} in {ATTEMPTS} runs: {'; '.join(reasons)}")
 

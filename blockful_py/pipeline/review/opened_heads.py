@@ -16,9 +16,13 @@ MOST_POOLS = 8
 
 
 class OpenedHeads:
-    """Heads by model and pool, of its newest version alone, and the pools that were opened, by version."""
+    """Heads by model and pool, of its newest version alone, and the pools that were opened, by version.
+
+    `checked`: proofs of the parts whose shares fit this member, by CID.
+    """
 
     def __init__(self) -> None:
+        self.checked: set[str] = set()
         self._lock = threading.Lock()
         self._heads: dict[str, tuple[int, dict[Bytes32, Weights]]] = {}
         self._begun: defaultdict[tuple[str, int], set[Bytes32]] = defaultdict(set)

@@ -6,37 +6,33 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from pydantic import ValidationError
 
-from blockful_py.committee import wire
+from blockful_py.committee import codec, wire
 from blockful_py.committee.service.messages import HeadAnswer, HeadRequest
-from blockful_py.committee.service.shared_mail import Mailbox, MemberPost
-from blockful_py.committee.shared_rounds import Parties, SharedRounds
-from blockful_py.crypto import curve, eip712
-from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.rounds import Protocol, Sent, side_by_side
-from blockful_py.errors import BlockfulError, RefusedError
-from blockful_py.keys.sealing import plain
-from blockful_py.keys.shared_files import (
-    FIELD,
-    SharedPlace,
-    is_dealt_well,
-    proof_in,
-    share_in,
-    threshold_of,
-)
+from blockful_py.errors import CheaterError, MessageError, RefusedError, RefutedError
+from blockful_py.keys.handed_shares import HandedShares
+from blockful_py.keys.shared_files import FIELD, DealtPart, PartComplaint, threshold_of
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.models.analytic import HEAD, head_weights
 from blockful_py.learning.models.ridge import Head
-from blockful_py.learning.shared_sums import Shared, SharedSums
-from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.shared_sums import SharedSums
 from blockful_py.learning.weights import to_bytes
-from blockful_py.pipeline.coordination.remote_committee import ReachableMember
+from blockful_py.pipeline.coordination.sharers import Sharers
 from blockful_py.pipeline.review.refusing import require
+from blockful_py.pipeline.review.share_reader import (
+    DEALT,
+    ShareReader,
+    agreed,
+    owner_of,
+    packed_names,
+    same_members,
+)
+from blockful_py.pipeline.review.share_runs import ShareRuns
 from blockful_py.pipeline.review.shared_pools import (
     SharedPool,
     pool_after,
@@ -50,11 +46,7 @@ from blockful_py.record.model_node import MAX_NODE_BYTES, parse_node
 from blockful_py.record.parts import announced
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
-from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Address, Position
-
-LIMIT = 1 << 25
-"""Most bytes of a message of a run."""
+from blockful_py.types import Address, Bytes32, Position
 
 
 @dataclass(frozen=True)
@@ -68,20 +60,12 @@ class _AskedHead:
 
 @dataclass(frozen=True)
 class HeadOpener:
-    """Opens heads for one member.
-
-    Attributes:
-        secret: of its voting key.
-        members: of the current epoch, in the order of their addresses.
-        patience: as in `SharedRounds`.
-    """
+    """Opens heads for one member; `handed` are the shares that others handed on to it."""
 
     sources: ReviewSources
-    messages: eip712.Domain
-    secret: int
-    members: list[ReachableMember]
-    mailbox: Mailbox
-    patience: float
+    runs: ShareRuns
+    members: Sharers
+    handed: HandedShares
 
     def open(self, asking: wire.Message, asked: HeadRequest) -> HeadAnswer:
         """The heads asked for, opened with the other members, and kept for the review of their versions.
@@ -107,13 +91,15 @@ class HeadOpener:
         if len({*asked.names}) != len(asked.names) or not asked.names:
             raise RefusedError("heads are asked for by model, each once")
         if not asked.part:
-            require(sender in self._addresses, "only members ask for heads without their owner's part")
+            require(sender in self.members.addresses, "only members ask for heads without their owner's part")
             status = self._status(asked)
             return [self._for_request(status, name, {}) for name in asked.names]
         require(len(asked.names) == 1, "a part is of one model")
         (name,), part = asked.names, parse_part(asked.part)
         self._require_owner(sender, name)
-        require(part.epoch == self._epoch, f"the part of {name} is dealt to members of an epoch before")
+        require(
+            part.epoch == self.members.epoch, f"the part of {name} is dealt to members of an epoch before"
+        )
         known = self.sources.setup.architecture.class_count
         strange = sorted(label for label in samples_of(part) if label >= known)
         require(not strange, f"the part of {name} has unknown classes {', '.join(map(str, strange))}")
@@ -167,135 +153,98 @@ class HeadOpener:
         user = owner_of(self.sources.setup, name)
         require(entry.since > 0 and entry.number == user, f"model {name} belongs to another participant")
 
-    @property
-    def _epoch(self) -> int:
-        return self.sources.contracts.committee.current_epoch()
-
-    @property
-    def _addresses(self) -> list[Address]:
-        return [each.client.address for each in self.members]
-
     def _run(self, asking: wire.Message, asked: Sequence[_AskedHead], features: int) -> list[Head | None]:
-        """Runs the protocols of all heads with the other members, in the order of their addresses."""
-        parts = {name: part for each in asked for name, part in each.pool.parts.items()}
-        for name, part in parts.items():
-            self._require_here(name, part)
-        index = self._addresses.index(curve.address(curve.multiply_base(self.secret))) + 1
-        subject = keccak(asking.subject + asking.sender + b"".join(each.pool.digest() for each in asked))
-        keys = {j: each.identity.voting_key for j, each in enumerate(self.members, start=1)}
-        parties = Parties(self.messages, self._epoch, subject, keys)
-        others = {j: each.client for j, each in enumerate(self.members, start=1) if j != index}
-        with self.mailbox.run(subject):
-            post = MemberPost(others, self._epoch, subject, self.mailbox)
-            try:
-                rounds = SharedRounds(parties, index, self.secret, post, LIMIT, self.patience)
-                protocols = [self._protocol(index, each, features, subject.hex()) for each in asked]
-                return rounds.run(side_by_side(protocols))
-            finally:
-                post.close()
-
-    def _require_here(self, name: str, part: SharedPart) -> None:
-        """Checks that a part was dealt to the members of the current epoch."""
-        roster = self.sources.contracts.committee.roster(part.epoch)[0].members
-        gone = sorted("0x" + each.hex() for each in {*roster} - {*self._addresses})
+        """Runs the protocols of all heads with the other members that are there and have the same shares."""
+        members, reader = self.members, ShareReader(self.sources, self.handed, self.runs.secret, features)
+        new = {each.pool.name for each in asked if each.new is not None}
+        parts = {name: part for each in asked for name, part in each.pool.parts.items() if part.classes}
+        first = min((part.epoch for part in parts.values()), default=members.epoch)
+        epochs = same_members(self.sources.contracts.committee, members.epoch, first)
+        own = {name: reader.names(part, epochs) for name, part in parts.items()}
+        lacking = sorted(name for name, each in own.items() if not each)
         require(
-            sorted(roster) == self._addresses,
-            f"the part of {name} is shared among the members of epoch {part.epoch}, and {', '.join(gone)} "
-            "left the committee with its shares: no head of it can be opened until all of them are back",
+            not lacking,
+            f"this member has no shares of the sums of {', '.join(lacking)}: they were dealt to members of "
+            "earlier epochs, who have not handed them on to it yet",
         )
+        index = members.addresses.index(self.runs.address) + 1
+        for name, part in parts.items():
+            if name not in new and DEALT in own[name]:
+                self._require_fitting(name, part, index, reader)
+        subject = keccak(asking.subject + asking.sender + b"".join(each.pool.digest() for each in asked))
+        with self.runs.begin(members.epoch, subject, members.keys, members.clients) as rounds:
+            left_out = self.runs.left_out.among(rounds.parties)
+            words = rounds.call_roll(left_out, members.most_absent, packed_names(own))
+            chosen, there = agreed(parts, {j: word for j, (word,) in words.items()})
+            everybody = range(1, len(members.keys) + 1)
+            absent = frozenset(everybody) - there
+            self.runs.go_on_without(rounds, absent, everybody, members.most_absent)
+            size = len(members.keys)
+            holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng, absent)
+            protocols = [self._protocol(holder, chosen, each, reader, subject.hex()) for each in asked]
+            return rounds.run(side_by_side(protocols))
 
-    def _protocol(self, index: int, asked: _AskedHead, features: int, use: str) -> Protocol[Head | None]:
+    def _require_fitting(self, name: str, part: SharedPart, index: int, reader: ShareReader) -> None:
+        """Checks a part that was dealt while this member was absent."""
+        if part.proof is None or part.proof in self.sources.heads.checked:
+            return
+        dealt = reader.dealt(name, part, self.members.keys)
+        require(
+            dealt.complaint(index, self.runs.secret) is None,
+            f"the owner of {name} dealt this member wrong shares while it was absent: it takes no part in "
+            "heads that follow from them",
+        )
+        self.sources.heads.checked.add(part.proof)
+
+    def _protocol(
+        self,
+        holder: Shareholder,
+        chosen: Mapping[str, Bytes32],
+        asked: _AskedHead,
+        reader: ShareReader,
+        use: str,
+    ) -> Protocol[Head | None]:
         """Checks a new part, and opens the head if the pool suffices."""
-        size, pool = len(self.members), asked.pool
-        reader = _ShareReader(self.sources, index, size, self.secret, features)
+        pool, features = asked.pool, reader.features
         if asked.new is not None:
-            complaint = reader.complaint(pool.name, asked.new)
-            told = yield Sent((1,) if complaint else ())
-            accusers = [str(j) for j, each in told.public.items() if each]
-            if accusers:
-                reason = complaint or "the shares dealt to others"
-                raise RefusedError(
-                    f"member(s) {', '.join(accusers)} cannot use the shares that the owner of {pool.name} "
-                    f"dealt to them, so it or they lie: {reason}"
-                )
+            dealt = reader.dealt(pool.name, asked.new, self.members.keys)
+            yield from self._settled(holder.index, dealt, asked.new.proof or "")
         if not pool.suffices(features):
             return None
         self.sources.heads.begin(pool, asked.version)
-        holder = Shareholder(index, threshold_of(size), size, FIELD, reader.context, system_rng)
         classes = self.sources.setup.architecture.class_count
         sums = SharedSums(holder, pool.graph, classes, features * (features + 1) // 2)
         for name, part in pool.parts.items():
-            sums.take(name, reader.share(name, part, classes))
+            of = chosen.get(name, DEALT)
+            sums.take(name, reader.share(name, part, of, holder.index, classes))
             sums.struck[name] = frozenset(part.struck)
         return (yield from sums.head(pool.name, use))
 
+    def _settled(self, index: int, part: DealtPart, proof: str) -> Protocol[None]:
+        """Checks a new part with the others.
 
-@dataclass(frozen=True)
-class _ShareReader:
-    """Reads a member's shares, with the data keys that it keeps and its own."""
-
-    sources: ReviewSources
-    index: int
-    members: int
-    secret: int
-    features: int
-
-    @property
-    def context(self) -> bytes:
-        return context_of(self.sources.contracts.live.chain_id, self.sources.contracts.live.address)
-
-    def share(self, name: str, part: SharedPart, classes: int) -> Shared:
-        """Its share of a part.  Raises as `SealedWeights.read_each` and `share_in`."""
-        found = self._by_class(name, part)
-        entries = self.features * (self.features + 1) // 2
-        total = np.zeros((FIELD.count, classes, entries), np.int64)
-        for label, share in found.items():
-            total[:, label] = share
-        samples = samples_of(part)
-        return Shared(total, tuple(samples.get(label, 0) for label in range(classes)))
-
-    def complaint(self, name: str, part: SharedPart) -> str | None:
-        """Why it cannot use the shares of a new part; None if they fit."""
-        try:
-            file = self._files([part.proof or ""])[part.proof or ""]
-            place = self._place(name)
-            proved = proof_in(place, file, self.index, self.secret)
-            shares = self._by_class(name, part)
-            if is_dealt_well(place, samples_of(part), self.index, self.members, shares, proved):
-                return None
-            return "its shares are not those of the proof"
-        except BlockfulError as error:
-            return str(error)
-
-    def _by_class(self, name: str, part: SharedPart) -> dict[int, np.ndarray]:
-        files, place = self._files([each.shares for each in part.classes]), self._place(name)
-        return {
-            each.label: share_in(place, each.label, files[each.shares], self.index, self.secret)
-            for each in part.classes
-        }
-
-    def _files(self, cids: list[str]) -> Mapping[str, bytes]:
-        uris = {cid: parse_cid(cid) for cid in cids}
-        keys, store = self.sources.keyring.find([*uris.values()]), self.sources.store
-        return {
-            cid: b"".join(plain(keys[uri], store.stream(uri, MAX_SEALED_BYTES), uri))
-            for cid, uri in uris.items()
-        }
-
-    def _place(self, name: str) -> SharedPlace:
-        return SharedPlace(self.context, name, owner_of(self.sources.setup, name), self.features)
+        Raises RefutedError if a member proves that its shares are wrong, CheaterError of members that
+        complain of right ones: all members come to the same.
+        """
+        own = part.complaint(index, self.runs.secret)
+        told = yield Sent(None if own is None else codec.encode(own))
+        complaints = {j: each for j, each in told.public.items() if each is not None}
+        right = sorted(j for j, each in complaints.items() if _is_right(part, j, each))
+        if right:
+            raise RefutedError(
+                f"the owner of {part.place.name} dealt member(s) {', '.join(map(str, right))} wrong shares, "
+                "which they proved: it is to deal anew"
+            )
+        if complaints:
+            raise CheaterError(sorted(complaints), "a complaint about right shares")
+        self.sources.heads.checked.add(proof)
 
 
-def owner_of(setup: TrainingSetup, name: str) -> int:
-    """The user whose model it is by plan.  Raises RefusedError."""
-    names, users = setup.federation.scenario.names, setup.federation.scenario.users
-    require(name in names, f"there is no model {name} in this federation")
-    return names.index(name) % users + 1
-
-
-def context_of(chain_id: int, contract: Address) -> bytes:
-    """Binds parts and their proofs to a federation."""
-    return keccak(b"BlockFUL shared sums" + chain_id.to_bytes(32, "big") + contract)
+def _is_right(part: DealtPart, member: int, complaint: object) -> bool:
+    try:
+        return isinstance(complaint, bytes) and part.is_right(member, codec.decode(PartComplaint, complaint))
+    except MessageError:
+        return False
 
 
 def parse_part(data: bytes) -> SharedPart:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pytest
@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.crypto.randomness import SeededRng
-from blockful_py.crypto.sharing.products import Shareholder
-from blockful_py.crypto.sharing.resharing import reshared
+from blockful_py.crypto.sharing.resharing import Circle, HandingOn
 from blockful_py.crypto.sharing.residues import Array, Residues
-from blockful_py.crypto.sharing.rounds import together
-from blockful_py.crypto.sharing.shamir import evaluate, opened, polynomial
+from blockful_py.crypto.sharing.rounds import Inbox, Protocol, Sent, together
+from blockful_py.crypto.sharing.shamir import evaluate, interpolate, opened, polynomial
 from blockful_py.errors import CheaterError, CryptoError
 
 FIELD = Residues(3)
@@ -28,17 +27,26 @@ def shares_of(secret: Array, seed: int = 0) -> dict[int, Array]:
     return {j: evaluate(FIELD, coefficients, j) for j in range(1, SIZE + 1)}
 
 
-def handed_on(shares: Mapping[int, Array], seed: int = 0) -> dict[int, Array]:
-    holders = [
-        Shareholder(j, THRESHOLD, SIZE, FIELD, b"tests", SeededRng(b"member", seed, j))
-        for j in range(1, SIZE + 1)
-    ]
-    return together(
+def handed_on(
+    shares: Mapping[int, Array],
+    seed: int = 0,
+    new: Circle | None = None,
+    there: Iterable[int] = range(1, SIZE + 1),
+) -> dict[int, Array]:
+    """New shares, by index in the run: the old members have their places, and `new` the others."""
+    old = Circle(THRESHOLD, SIZE, {j: j for j in shares})
+    after = new or Circle(THRESHOLD, SIZE, {j: j for j in there})
+    parties = {*old.places, *after.places}
+    found = together(
         {
-            each.index: reshared(each, shares.get(each.index), (2, 3), sorted(shares), "epoch 2")
-            for each in holders
+            j: HandingOn(j, old, after, FIELD, b"epoch 2", SeededRng(b"member", seed, j)).run(
+                shares[j].reshape(FIELD.count, -1) if j in shares else None, 6
+            )
+            for j in parties
         }
     )
+    assert len({name for _, name in found.values()}) == 1
+    return {j: share.reshape(-1, 2, 3) for j, (share, _) in found.items() if share is not None}
 
 
 @settings(max_examples=10, deadline=None)
@@ -64,7 +72,77 @@ def test_a_member_that_hands_on_another_share_is_named(liar: int) -> None:
     assert error.value.members == (liar,)
 
 
-def test_too_few_members_cannot_hand_on() -> None:
+def test_t_members_hand_on_and_fewer_cannot() -> None:
     old = shares_of(SECRET)
-    with pytest.raises(CryptoError, match="ask 3 members"):
-        handed_on({j: old[j] for j in (1, 2)})
+    new = handed_on({j: old[j] for j in (1, 2)})
+    assert np.array_equal(opened(FIELD, new, THRESHOLD - 1, THRESHOLD - 1)[0], SECRET)
+    with pytest.raises(CryptoError, match="1 members have old shares, 2 are needed"):
+        handed_on({1: old[1]})
+
+
+@pytest.mark.parametrize(("threshold", "size"), [(2, 4), (3, 7)])
+def test_a_newcomer_takes_a_leavers_place_and_the_degree_changes(threshold: int, size: int) -> None:
+    """Old members 2 to 4 stay, 1 leaves; the new committee is 2 to 4 and newcomers, in other places."""
+    old = shares_of(SECRET)
+    places = {j: size + 2 - j for j in range(2, size + 2)}
+    new = handed_on(old, new=Circle(threshold, size, places))
+    assert 1 not in new
+    shares = {places[j]: share for j, share in new.items()}
+    value, wrong = opened(FIELD, shares, threshold - 1, threshold - 1)
+    assert np.array_equal(value, SECRET) and not wrong
+    few = {place: shares[place] for place in [*shares][: threshold - 1]}
+    assert not np.array_equal(interpolate(FIELD, few), SECRET)
+    assert not np.array_equal(interpolate(FIELD, {**few, 1: old[1]}), SECRET)
+
+
+def test_an_absent_newcomer_stops_nobody() -> None:
+    new = handed_on(shares_of(SECRET), there=(1, 2, 4))
+    assert np.array_equal(opened(FIELD, new, THRESHOLD - 1, 0)[0], SECRET)
+
+
+@pytest.mark.parametrize("spoil", ["private", "public"])
+def test_a_newcomer_that_lies_is_named(spoil: str) -> None:
+    """It complains of right shares, which are shown, or tells wrong sums."""
+    old, newcomer = shares_of(SECRET), 5
+    circle, after = (
+        Circle(THRESHOLD, SIZE, {j: j for j in old}),
+        Circle(THRESHOLD, SIZE, {j: j - 1 for j in (2, 3, 4, 5)}),
+    )
+
+    def protocol(j: int) -> Protocol[tuple[Array | None, bytes]]:
+        share = old[j].reshape(FIELD.count, -1) if j in old else None
+        honest = HandingOn(j, circle, after, FIELD, b"epoch 2", SeededRng(b"member", j)).run(share, 6)
+        return Newcomer(honest, spoil) if j == newcomer else honest  # type: ignore[return-value]
+
+    run = {j: protocol(j) for j in range(1, 6)}
+    if spoil == "private":
+        found = {j - 1: share for j, (share, _) in together(run).items() if j > 1}
+        value, wrong = opened(FIELD, found, THRESHOLD - 1, THRESHOLD - 1)  # type: ignore[arg-type]
+        assert np.array_equal(value.reshape(-1, 2, 3), SECRET) and not wrong
+        return
+    with pytest.raises(CheaterError) as error:
+        together(run)
+    assert error.value.members == (newcomer,)
+
+
+class Newcomer:
+    """Complains of dealer 1 if `spoil` is private, else adds 1 to its sums."""
+
+    def __init__(self, protocol: Protocol[tuple[Array | None, bytes]], spoil: str) -> None:
+        self._protocol, self._spoil, self._sent = protocol, spoil, 0
+
+    def __next__(self) -> Sent:
+        return self.send(None)
+
+    def send(self, inbox: Inbox | None) -> Sent:
+        sent = self._protocol.send(inbox)  # type: ignore[arg-type]
+        self._sent += 1
+        if self._spoil == "private" and self._sent == 4:
+            assert sent.public == ()
+            return Sent((1,), sent.private)
+        if self._spoil == "public" and isinstance(sent.public, np.ndarray):
+            return Sent((sent.public + 1) % FIELD.primes(3), sent.private)
+        return sent
+
+    def close(self) -> None:
+        self._protocol.close()
