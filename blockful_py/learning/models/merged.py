@@ -27,7 +27,7 @@ from blockful_py.learning.models.frozen import Frozen, weights_in
 from blockful_py.learning.models.networks import GROUP, NETWORKS
 from blockful_py.learning.plugins import find
 from blockful_py.learning.sums import BITS, HALF, no_sums, require_bounds, total_of, with_part
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.weights import Weights, detached
 
 STEP = 2.0**-24
 """Unit of a change, the spacing of float32 below 1; changes are below 64."""
@@ -90,7 +90,7 @@ class Merged(nn.Module):
 
     def base_weights(self) -> Weights:
         """The base's state dict."""
-        return {name: each.detach().clone() for name, each in self.base.state_dict().items()}
+        return detached(self.base.state_dict())
 
     def learned(self, trained: Weights) -> dict[str, Tensor]:
         """State dict with the change from the base to trained weights as the own part.
