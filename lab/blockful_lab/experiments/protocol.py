@@ -151,9 +151,9 @@ def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
     users = partition(data, Division(federation, HOLDERS, (cell.label_in(data),)), cell.seed)
     network = "cnn" if len(data.input_shape) == 3 else "mlp"
-    options = {"network": network} if cell.model == MERGED else {}
+    base = {"network": network} if cell.model == MERGED else None
     settings = FederationSpec(
-        Architecture.of(cell.model or network, data, options),
+        Architecture.of(cell.model or network, data, base),
         federation,
         TrainingSettings(epochs=1, learning_rate=RATE),
         seed=cell.seed,

@@ -223,7 +223,7 @@ def test_exactness_reads_the_weights_of_a_frozen_network_and_no_other_file(
     task = federation(dataset, *REQUESTS[Level.SAMPLE], options)
     assert is_exact(task, Subtract(), draws=1)
     with pytest.raises(UnlearningError, match="read code alone"):
-        is_exact(task, Reading(str(path.with_suffix(".other"))), draws=1)
+        is_exact(task, Reading(path=str(path.with_suffix(".other"))), draws=1)
 
 
 @dataclass(frozen=True, slots=True)
