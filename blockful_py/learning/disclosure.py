@@ -12,7 +12,7 @@ from torch import Tensor
 from blockful_py.crypto.spot_check import leaf
 from blockful_py.errors import FormatError
 from blockful_py.learning.data import Samples
-from blockful_py.learning.intervals import Recorder, State, begins_of
+from blockful_py.learning.intervals import Recorder, State, shown_states
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -31,7 +31,7 @@ class Disclosure:
         salts: salts of the disclosed samples, uint8 (u, 32).
         samples: the disclosed samples, (u, ...), on the CPU.
         states: states at the beginning of intervals, by interval; none of an interval whose beginning is the
-            end of a disclosed one.
+            end of a disclosed one.  Of a merged model's training also the state after the last interval.
     """
 
     trace: bytes
@@ -111,6 +111,7 @@ def disclosed_training(
         intervals: ascending; without any, only the leaves and the trace are disclosed.
     """
     rows = recorder.rows(intervals)
+    boundaries = shown_states(architecture, intervals, len(recorder.states) - 1)
     shown = torch.tensor(kept)[rows]
     return Disclosure(
         trace,
@@ -118,7 +119,7 @@ def disclosed_training(
         rows,
         _packed([salts[row] for row in shown.tolist()]),
         samples.at(shown),
-        recorder.starts(architecture, begins_of(intervals)),
+        recorder.states_at(architecture.trained, boundaries),
     )
 
 

@@ -75,7 +75,7 @@ def weights_digest(weights: Weights) -> str:
 
 def can_be_replayed(architecture: Architecture, settings: TrainingSettings) -> bool:
     """Whether others can reproduce the bits of a training on their CPUs.  Raises as `is_stacked`."""
-    return settings.trainer is None and is_stacked(architecture, settings, torch.device("cpu"))
+    return settings.trainer is None and is_stacked(architecture.trained, settings, torch.device("cpu"))
 
 
 def ends_of(schedule: Schedule) -> tuple[int, ...]:
@@ -126,15 +126,15 @@ class Recorder:
         job = self._fresh()
         return rows_of(job.settings, len(job.samples), job.stream, intervals)
 
-    def starts(self, architecture: Architecture, intervals: Sequence[int]) -> dict[int, State]:
-        """States at the beginning of some intervals, by training again if need be.  Raises as `rows`."""
+    def states_at(self, architecture: Architecture, boundaries: Sequence[int]) -> dict[int, State]:
+        """States at some boundaries, by training again if need be.  Raises as `rows`."""
         job = self._fresh()
-        found = {0: State.first(job.weights)} if 0 in intervals else {}
-        if found.keys() >= {*intervals}:
+        found = {0: State.first(job.weights)} if 0 in boundaries else {}
+        if found.keys() >= {*boundaries}:
             return found
 
         def keep(number: int, state: State) -> None:
-            if number in intervals:
+            if number in boundaries:
                 found[number] = state
 
         fit_in_intervals(architecture, job, keep)
@@ -162,6 +162,15 @@ def rows_by_interval(settings: TrainingSettings, size: int, stream: torch.Genera
     schedule = Schedule.of(settings, size)
     drawn = [rows.flatten() for rows, _ in batches(schedule, [size], [stream])]
     return [torch.cat(drawn[first:last]) for first, last in pairwise(ends_of(schedule))]
+
+
+def shown_states(architecture: Architecture, intervals: Sequence[int], count: int) -> tuple[int, ...]:
+    """The boundaries whose states a disclosure of some of `count` intervals shows.
+
+    The published part of a merged model is a rounding of the training's last weights, so its last state is
+    shown too.
+    """
+    return (*begins_of(intervals), *([count] * architecture.is_merged))
 
 
 def begins_of(intervals: Sequence[int]) -> tuple[int, ...]:

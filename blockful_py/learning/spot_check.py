@@ -24,11 +24,13 @@ from blockful_py.learning.intervals import (
     replay,
     rows_by_interval,
     rows_of,
+    shown_states,
     weights_digest,
 )
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.stack_training import Schedule
 from blockful_py.learning.streams import generator
+from blockful_py.learning.sums import OWN
 from blockful_py.learning.weights import Weights, require_same_form
 from blockful_py.settings import TrainingSettings
 
@@ -89,12 +91,19 @@ class ClaimedTraining(RequestedTraining):
     """A training for a request, with its ends, which members read.
 
     Attributes:
-        start: mean of the clean references.
+        start: mean of the clean references; of a merged model a state dict with its base.
         result: the proposed weights.
     """
 
     start: Weights
     result: Weights
+
+    @property
+    def begin(self) -> Weights:
+        """The network's weights before the first step."""
+        if not self.architecture.is_merged:
+            return self.start
+        return self.architecture.merged(self.start).base_weights()
 
 
 def check_disclosure(
@@ -110,17 +119,13 @@ def check_disclosure(
     """
     _check_samples(claim, disclosure, trace)
     _check_length(claim, trace)
-    _require(
-        State.first(claim.start).digest() == trace.states[0],
-        "the training does not begin at the mean of the model's references",
-    )
-    _require(
-        trace.states[-1].startswith(weights_digest(claim.result)),
-        "the new weights are not the training's final weights",
-    )
-    for i, begin in disclosure.states.items():
-        require_same_form({"the start": claim.start, f"the state before interval {i}": begin.weights})
+    begin = claim.begin
+    place = "base" if claim.architecture.is_merged else "mean of the model's references"
+    _require(State.first(begin).digest() == trace.states[0], f"the training does not begin at the {place}")
+    for i, state in disclosure.states.items():
+        require_same_form({"the start": begin, f"the state before interval {i}": state.weights})
     _check_shown(claim, disclosure, trace, intervals)
+    _check_result(claim, disclosure, trace)
     fault = _first_fault(claim, disclosure, trace, intervals)
     if fault is not None:
         raise LearningError(f"the spot check fails: {fault.reason}")
@@ -156,7 +161,7 @@ def _first_fault(
         return None
     size, wrong = len(trace.kept), _wrong_labels(training, disclosure, trace)
     read, begins = rows_by_interval(training.training, size, training.stream()), begins_of(intervals)
-    recipe = (training.architecture, training.training, size)
+    recipe = (training.architecture.trained, training.training, size)
     for i in intervals:
         for row in read[i].tolist():
             if row in wrong:
@@ -198,14 +203,28 @@ def _check_length(training: RequestedTraining, trace: CommittedTrace) -> None:
     )
 
 
+def _check_result(claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
+    """Checks that the new weights, or a merged model's new part, are what the training ended with."""
+    if claim.architecture.is_merged:
+        last = disclosure.states[trace.intervals].weights
+        part = claim.architecture.merged(claim.start).learned(last)[OWN]
+        _require(part.equal(claim.result[OWN]), "the new part is not the change that the training made")
+        return
+    _require(
+        trace.states[-1].startswith(weights_digest(claim.result)),
+        "the new weights are not the training's final weights",
+    )
+
+
 def _check_shown(
     training: RequestedTraining, disclosure: Disclosure, trace: CommittedTrace, intervals: Sequence[int]
 ) -> None:
     """Checks that the disclosure shows the intervals, with samples and states that were committed to."""
-    begins, shown = begins_of(intervals), tuple(sorted(disclosure.states))
+    needed = shown_states(training.architecture, intervals, trace.intervals)
+    shown = tuple(sorted(disclosure.states))
     _require(
-        shown == begins,
-        f"the states before intervals {_listed(begins)} are needed, {_listed(shown)} shown",
+        shown == needed,
+        f"the states before intervals {_listed(needed)} are needed, {_listed(shown)} shown",
     )
     rows = rows_of(training.training, len(trace.kept), training.stream(), intervals)
     _require(torch.equal(disclosure.rows, rows), "the disclosed samples are not the challenged batches'")
@@ -219,7 +238,7 @@ def _check_shown(
             found == disclosure.leaves[trace.kept[row]].numpy().tobytes(),
             f"the sample at row {trace.kept[row]} is not the committed one",
         )
-    for i in begins:
+    for i in needed:
         committed = disclosure.states[i].digest() == trace.states[i]
         _require(committed, f"the state before interval {i} is not the committed one")
 

@@ -36,7 +36,8 @@ def output_layer(module: nn.Module, class_count: int) -> tuple[str, nn.Linear]:
 def neutralised(architecture: Architecture, weights: Weights, classes: Collection[int]) -> Weights:
     """A copy of the weights with `w_f = 0, b_f = -5` in the output layer for every class f.
 
-    In models of sums, whose head follows from them, the classes count no samples (`sums.uncounted`).
+    In models of sums over samples, whose head follows from them, the classes count no samples
+    (`sums.uncounted`).  A merged model gets the own part that makes its network such a one.
 
     Args:
         weights: state dict; the output layer has weights (classes, d) and biases (classes,).
@@ -45,6 +46,9 @@ def neutralised(architecture: Architecture, weights: Weights, classes: Collectio
         UnlearningError: the network does not end in a linear layer with one output per class.
         LearningError: weights of another architecture.
     """
+    if architecture.is_merged:
+        merged = architecture.merged(weights)
+        return merged.answering_as(neutralised(architecture.trained, merged.network_weights(), classes))
     module = architecture.module(weights, torch.device("cpu"))
     if architecture.is_sums:
         return uncounted(weights, classes)

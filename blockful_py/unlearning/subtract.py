@@ -307,14 +307,15 @@ def new_parts(
     models: Mapping[str, TrainedModel],
     forgets: Mapping[str, Sequence[Forget]],
     seed: int,
+    fitter: Fitter = fit_together,
 ) -> dict[str, Tensor]:
     """New parts, int32 (classes, E), of an owner's models, without the data that requests name by model.
 
-    `initial` and `seed` are as for `trained_parts`.
+    `initial`, `seed` and `fitter` are as for `trained_parts`.
     """
     if architecture.is_merged:
         kept = {name: retained_after(owner, named) for name, named in forgets.items()}
-        return trained_parts(architecture, initial, models, kept, seed)
+        return trained_parts(architecture, initial, models, kept, seed, fitter)
     network = architecture.sums(initial)
     return {
         name: part_without(network, owner, named, models[name].weights[OWN])

@@ -11,7 +11,7 @@ import pytest
 from blockful_lab.experiments import results
 from blockful_lab.experiments.audit import Plan, collect, run
 from blockful_lab.experiments.protocol import Scale
-from blockful_lab.experiments.variants import CHEATS, SUM_CHEATS, variants
+from blockful_lab.experiments.variants import CHEATS, variants
 from blockful_lab.experiments.writing import rewrite_report, write_report
 from blockful_py.errors import RunError, SettingsError
 from blockful_py.forget import Level
@@ -24,7 +24,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
         situations=("few_hold",),
         levels=(Level.CLASS,),
         seeds=(5,),
-        variants=variants(["subtract", "cheat_hidden_32"], sums=True),
+        variants=variants(["subtract", "cheat_hidden_32"], "analytic"),
         folder=tmp_path_factory.mktemp("audit"),
         scale=Scale.SMALL,
         model="analytic",
@@ -53,6 +53,26 @@ def test_subtraction_is_exact_and_what_hides_sums_is_found_out(
     assert rewrite_report(plan.folder).markdown == report.markdown
 
 
+def test_merged_models_are_audited_by_bits_with_epochs_of_their_own(tmp_path: Path) -> None:
+    """Where all hold a class, the request starts at all of their models."""
+    plan = Plan(
+        data=("benchmarks.numbers:wine",),
+        situations=("all_hold",),
+        levels=(Level.CLASS,),
+        seeds=(5,),
+        variants=variants(["subtract", "cheat_sheltered_1"], "merged"),
+        folder=tmp_path,
+        scale=Scale.SMALL,
+        model="merged",
+    )
+    (scenario,) = write_report(plan, run(plan)).document["scenarios"]
+    verdicts = {method["method"]: method["verdict"] for method in scenario["methods"]}
+    assert verdicts["subtract"] == "forgotten, exact given the graph"
+    assert all("not forgotten" in verdicts[name] for name in ("original", "head_mask", "cheat_sheltered_1"))
+    recipe = results.read(results.path_of(tmp_path, plan.cells()[0], "gold")).recipe
+    assert recipe["epochs"] >= 1
+
+
 def test_rows_of_another_model_are_not_mixed(plan: Plan, found: tuple[results.Result, ...]) -> None:
     assert collect(plan) == found
     with pytest.raises(RunError, match="model analytic, not of small and the small network"):
@@ -69,10 +89,11 @@ def test_rows_from_before_models_were_named_are_of_the_small_network(
 
 
 def test_each_kind_of_models_has_its_methods() -> None:
-    assert [each.name for each in variants(sums=True)] == ["subtract"]
-    assert variants(["cheats"], sums=True) == SUM_CHEATS != CHEATS
+    assert [each.recorded for each in variants(model="analytic")] == [{}]
+    assert [each.recorded for each in variants(model="merged")] == [{"merged": True}]
+    assert CHEATS != variants(["cheats"], "analytic") != variants(["cheats"], "merged") != CHEATS
     with pytest.raises(SettingsError, match=r"no method 'retrain' to audit on models of sums"):
-        variants(["retrain"], sums=True)
+        variants(["retrain"], "merged")
     with pytest.raises(SettingsError, match="no method 'subtract' to audit on networks"):
         variants(["subtract"])
 

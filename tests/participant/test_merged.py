@@ -13,7 +13,7 @@ from blockful_py.learning.sums import OWN
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.shown import checked_in
+from blockful_py.record.shown import Shown, checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.federations import promised, small, trained
 from tests.member.leaders import until
@@ -22,7 +22,7 @@ from tests.participant.test_sums import in_force, is_carried_out, same
 
 pytestmark = pytest.mark.slow
 
-LEARNING = {"model": "merged", "options": {"network": "mlp"}, "epochs": 1, "root_factor": 2}
+LEARNING = {"model": "merged", "epochs": 1, "root_factor": 2}
 RULES = {
     "federation": {"situation": "few_hold"},
     "learning": LEARNING,
@@ -41,8 +41,14 @@ def laboratory(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield federation
 
 
+SHARES = {"s": 1.0, "t": 0.5}
+"""Owners' disclosures."""
+
+
 @pytest.fixture(scope="module")
 def published(machines: Machines) -> Machines:
+    for name, share in SHARES.items():
+        machines.participants[name].disclose(share)
     return machines.publish()
 
 
@@ -52,7 +58,10 @@ def test_owners_make_the_parts_that_a_laboratory_makes(published: Machines, labo
 
 
 def test_a_class_needs_the_parts_of_its_starts(published: Machines, laboratory: Federation) -> None:
-    """Two owners sign; each hands in a part that it trained without the class, and a member adds them up."""
+    """Two owners sign; each hands in a part that it trained without the class, and a member adds them up.
+
+    Members check both trainings, which have the laboratory's bits all the same.
+    """
     forget = Forget.of_classes([3])
     with published.participants["s"].run() as party:
         file = party.sign(party.draft(("s", "t"), forget, Paradigm.PARALLEL, None))
@@ -61,10 +70,12 @@ def test_a_class_needs_the_parts_of_its_starts(published: Machines, laboratory: 
         )
     with published.participants["t"].run() as party:
         number = party.file(party.sign(party.asked(file)))
-    for name in ("s", "t"):
-        with published.participants[name].run() as party:
-            assert [node.name for node in party.take_part(number)] == [name]
-    require_same(published, laboratory, number, Checked.RECOMPUTED)
+    for name, share in SHARES.items():
+        check = published.take(name, number).spot_check
+        assert check is not None and check.from_initial
+        assert share <= check.challenged / check.intervals <= share + 1 / check.intervals
+    told = require_same(published, laboratory, number, Checked.RECOMPUTED)
+    assert "Of the starts, 2 of 2 showed a training without the data" in told.kind
 
 
 @pytest.mark.parametrize("paradigm", Paradigm)
@@ -74,7 +85,7 @@ def test_samples_need_the_part_of_their_owner(
     row = [*Paradigm].index(paradigm)
     with published.participants["s"].run() as party:
         number = party.request((), Forget.of_samples([(3, row)]), paradigm, None)
-        assert [node.name for node in party.take_part(number)] == ["s"]
+    assert published.take("s", number).spot_check is not None
     require_same(published, laboratory, number, Checked.RECOMPUTED)
 
 
@@ -88,8 +99,8 @@ def test_a_client_needs_nobody(published: Machines, laboratory: Federation) -> N
     promised(published.contracts)
 
 
-def require_same(published: Machines, laboratory: Federation, number: int, checked: Checked) -> None:
-    """The request ends with the bits that it has in a laboratory."""
+def require_same(published: Machines, laboratory: Federation, number: int, checked: Checked) -> Shown:
+    """The request ends with the bits that it has in a laboratory; the certificate in a few words."""
     with published.participants["y"].run() as party:
         request = party.filed(number)
         starts = [start.name for start in request.starts]
@@ -99,3 +110,4 @@ def require_same(published: Machines, laboratory: Federation, number: int, check
         certificate = party.certificate(number)
         assert party.federation.verify().passed and party.federation.audit().passed
     assert checked_in(request, check_certificate(certificate).record.nodes.values()) is checked
+    return shown(certificate.statement)

@@ -26,8 +26,17 @@ from blockful_py.errors import LearningError, SettingsError
 from blockful_py.learning.models.frozen import Frozen, weights_in
 from blockful_py.learning.models.networks import GROUP, NETWORKS
 from blockful_py.learning.plugins import find
-from blockful_py.learning.sums import BITS, HALF, no_sums, require_bounds, total_of, with_part
-from blockful_py.learning.weights import Weights
+from blockful_py.learning.sums import (
+    BITS,
+    HALF,
+    INHERITED,
+    SHIFT,
+    no_sums,
+    require_bounds,
+    total_of,
+    with_part,
+)
+from blockful_py.learning.weights import Weights, detached
 
 STEP = 2.0**-24
 """Unit of a change, the spacing of float32 below 1; changes are below 64."""
@@ -90,20 +99,37 @@ class Merged(nn.Module):
 
     def base_weights(self) -> Weights:
         """The base's state dict."""
-        return {name: each.detach().clone() for name, each in self.base.state_dict().items()}
+        return detached(self.base.state_dict())
 
     def learned(self, trained: Weights) -> dict[str, Tensor]:
         """State dict with the change from the base to trained weights as the own part.
 
         Raises LearningError: the sums are too large.
         """
+        return self._with_change(self._steps(trained))
+
+    def answering_as(self, network: Weights) -> dict[str, Tensor]:
+        """State dict with the own part that makes this model predict as a network, up to rounding.
+
+        The part is clipped as any, so a network far from the inherited ones is not reached.
+
+        Raises LearningError: the sums are too large.
+        """
+        state = self.state_dict()
+        low, high = state[INHERITED][:, 0].double()
+        inherited = (low + high * 2.0**BITS) / 2.0 ** int(state[SHIFT])
+        steps = self._steps(network)
+        return self._with_change(steps + (steps + HALF) * inherited[-1] / HALF - inherited[:-1])
+
+    def _steps(self, network: Weights) -> Tensor:
+        """Changes from the base to a network's weights, in steps, float64 (E - 1,)."""
         base = self.base.state_dict()
-        changes = [
-            (trained[name].cpu().double() - base[name].cpu().double()).flatten() / STEP
-            for name in self._changed
-        ]
-        steps = torch.cat(changes).round().clamp(1 - HALF, HALF - 1).to(torch.int32) + HALF
-        part = torch.cat([steps, torch.tensor([HALF], dtype=torch.int32)])[None]
+        changes = [network[name].cpu().double() - base[name].cpu().double() for name in self._changed]
+        return torch.cat([each.flatten() for each in changes]) / STEP
+
+    def _with_change(self, steps: Tensor) -> dict[str, Tensor]:
+        whole = steps.round().clamp(1 - HALF, HALF - 1).to(torch.int32) + HALF
+        part = torch.cat([whole, torch.tensor([HALF], dtype=torch.int32)])[None]
         return with_part({name: each.cpu() for name, each in self.state_dict().items()}, part.numpy())
 
     def network_weights(self) -> Weights:

@@ -33,7 +33,7 @@ from blockful_py.pipeline.jobs.training import load_model, trained_model
 from blockful_py.pipeline.jobs.unlearning import PROXY_SAMPLES
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.claims import measure
-from blockful_py.pipeline.review.clean_references import CleanReferences
+from blockful_py.pipeline.review.clean_references import NO_REFERENCES, CleanReferences
 from blockful_py.pipeline.review.methods import is_shown, parse_method
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
@@ -93,11 +93,10 @@ class OwnParts:
             weights, part = new_part_of_owner(self._context, status, name)
             return self._handed_on(status, catalogue, name, weights, parts={name: part})
         if isinstance(method, Subtract):
-            return self._handed_on(status, catalogue, name, new_sums_of_owner(self._context, status, name))
+            return self._summed(status, catalogue, name)
         references = self._references(status, name)
         checkable = CheckableTraining.of(self._context, status, name)
-        replayed = None if checkable is None else checkable.replayed
-        if replayed is not None and replayed.awaited is not None:
+        if checkable is not None and checkable.is_awaited:
             return None
         task = self._task(status, references, method, name, checkable)
         untouched = references.as_published and not task.is_taught(name)
@@ -121,6 +120,22 @@ class OwnParts:
             )
         disclosures = {} if shown is None else {name: shown}
         return self._handed_on(status, catalogue, name, weights, disclosures, untrained)
+
+    def _summed(self, status: RequestStanding, catalogue: Catalogue, name: str) -> ModelNode | None:
+        """A model's new sums; of a merged one, members may check how its part was trained.
+
+        Returns None as `take`.
+        """
+        checkable = CheckableTraining.of(self._context, status, name)
+        if checkable is None:
+            return self._handed_on(status, catalogue, name, new_sums_of_owner(self._context, status, name))
+        if checkable.is_awaited:
+            return None
+        weights = new_sums_of_owner(self._context, status, name, checkable.recorder)
+        shown = checkable.disclose(NO_REFERENCES, (status.request.forget, *self._earlier(status, name)))
+        if shown is None and checkable.is_pending:
+            return None
+        return self._handed_on(status, catalogue, name, weights, {} if shown is None else {name: shown})
 
     def _handed_on(
         self,

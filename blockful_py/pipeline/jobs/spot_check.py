@@ -80,7 +80,7 @@ class CheckableTraining:
         self._share = share
         self._has_auditors = has_auditors
         self._user = context.setup.user(status.record[name].node.statement.user)
-        self.seed = seed_of(status, name, samples)
+        self.seed = seed_of(context.setup, status, name, samples)
         self.recorder = Recorder()
 
     @classmethod
@@ -173,6 +173,12 @@ class CheckableTraining:
             return None
         commitments = Commitments(context.contracts.participants, context.stores.live)
         return Replays(context.contracts).told(context.leader.remote(), commitments, status, self._name)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the owner waits for an auditor, to whom it has shown the training."""
+        standing = self.replayed
+        return standing is not None and standing.awaited is not None
 
     @property
     def is_pending(self) -> bool:

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from torch import Tensor
+
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.sums import OWN
+from blockful_py.learning.together import Fitter, fit_together
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -52,10 +55,14 @@ def new_sums(
     return OnDemand((name for name in names if name not in handed_in), new.__getitem__)
 
 
-def new_sums_of_owner(context: FederationContext, status: RequestStanding, name: str) -> Weights:
+def new_sums_of_owner(
+    context: FederationContext, status: RequestStanding, name: str, fitter: Fitter = fit_together
+) -> Weights:
     """The new state dict of a start whose owner, the one user here, has a part of the request.
 
     In parallel the owner's starts may inherit from each other: the models between them are computed too.
+
+    `fitter`: trains the start's own part, if it is a merged model.
 
     Raises UnlearningError if earlier requests took the samples already, otherwise as `subtracted`.
     """
@@ -70,9 +77,11 @@ def new_sums_of_owner(context: FederationContext, status: RequestStanding, name:
     forgets = {each: (request.forget, *earlier[each]) for each in own}
     old = current_sums(context, status)
     models = {each: trained_model(record[each], old[each]) for each in own}
-    setup = context.setup
-    initial = initial_weights(setup.federation)
-    parts = new_parts(setup.architecture, initial, user, models, forgets, setup.federation.seed)
+    setup, parts = context.setup, dict[str, Tensor]()
+    initial, seed = initial_weights(setup.federation), setup.federation.seed
+    for each, named in forgets.items():
+        by = fitter if each == name else fit_together
+        parts |= new_parts(setup.architecture, initial, user, models, {each: named}, seed, by)
     if request.samples and all(part.equal(old[each][OWN]) for each, part in parts.items()):
         raise UnlearningError(_forgotten_before(name, request))
     asked = subtraction_of(request, record)

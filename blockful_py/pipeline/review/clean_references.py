@@ -93,6 +93,10 @@ class CleanReferences:
         return cls(weights, as_published, from_initial, tuple(left_out))
 
 
+NO_REFERENCES = CleanReferences({}, as_published=False, from_initial=True, left_out=())
+"""Of a merged model's part, which is trained from the base alone."""
+
+
 def _stored(status: RequestStanding, placed: PlacedNode) -> Uri | None:
     """The stored clean model of an unaffected model that is settled."""
     if placed.node.name in status.affected or placed.node.name not in status.settled:

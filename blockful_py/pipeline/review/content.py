@@ -306,7 +306,7 @@ class ContentReviewer:
             gone = sorted(withdrawn & left)
             require(not gone, f"{', '.join(gone)} is withdrawn and passes no change on")
         if is_recomputable(method, Paradigm(request.paradigm)):
-            named = {start.name for start in request.starts} if status is not None else set()
+            named = announced_starts(request, catalogue) if status is not None else frozenset[str]()
             starts = [each for each in proposed if each.node.name in named and not each.redaction.untrained]
             others = sorted(
                 each.node.name for each in proposed if each.redaction.states_review and each not in starts

@@ -12,12 +12,12 @@ from blockful_py.errors import RefusedError
 from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.disclosure import Disclosure
-from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.federation import TRAIN, initial_weights
 from blockful_py.learning.intervals import can_be_replayed
 from blockful_py.learning.spot_check import RequestedTraining
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, aggregate, equal
-from blockful_py.pipeline.review.clean_references import CleanReferences, handed_in
+from blockful_py.pipeline.review.clean_references import NO_REFERENCES, CleanReferences, handed_in
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.methods import named_method
 from blockful_py.pipeline.review.refusing import refusing, require
@@ -27,7 +27,7 @@ from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, Request
 from blockful_py.record.request_state import RequestStanding
-from blockful_py.record.shown import checked_by_members
+from blockful_py.record.shown import checked_by_members, needs_parts
 from blockful_py.record.training_trace import clean_seed, parse_trace, schedule_seed
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.settings import TrainingSettings
@@ -40,11 +40,13 @@ from blockful_py.unlearning.retraining import RETRAIN
 from blockful_py.unlearning.stored_increments import CLEAN
 
 CHECKED_METHODS = {Retrain.name: RETRAIN, RetrainAhead.name: CLEAN, GradientAscent.name: RETRAIN}
-"""Methods whose trainings are checked in parts, with the purpose of their streams."""
+"""Methods for networks whose trainings are checked in parts, with the purpose of their streams."""
 
 
 def checked_purpose(request: Request) -> str | None:
     """The purpose of the streams of a request's trainings; None if they are not checked in parts."""
+    if request.is_merged:
+        return TRAIN if needs_parts(request) else None
     name, settings = named_method(request.method)
     return CHECKED_METHODS.get(name) if settings.get("start", "retrained") == "retrained" else None
 
@@ -83,10 +85,10 @@ class SpotChecks:
         it up, and take the mean of its references at any time.  For a client or samples, a version without a
         checked training must be the mean of its references' new weights.  By waves, the start rests on
         ancestors' clean models, which are checked with it.  Where other models are recomputed from it, a
-        start without a checked training is the owner's word.
+        start without a checked training is the owner's word.  A merged model's part is trained from the base.
         """
         said = node.spot_check
-        committed = None if status is None else self._commitments.first(status, node.name)
+        committed = self._committed(status, node.name)
         if said is None:
             reason = f"the owner of {node.name} discloses nothing of the training that it committed to"
             require(committed is None or self._may_withhold(node, committed, status), reason)
@@ -117,6 +119,12 @@ class SpotChecks:
                 self._replays.require_passed(status, node.name, committed, said, words)
                 intervals = said.replay.disputed
             self._sources.checks.check(claim, disclosure, trace, intervals)
+
+    def _committed(self, status: RequestStanding | None, name: str) -> PartHandedIn | None:
+        """The commitment that counts; None for a request whose trainings nobody checks."""
+        if status is None or checked_purpose(status.request) is None:
+            return None
+        return self._commitments.first(status, name)
 
     def review_part(self, status: RequestStanding, name: str) -> None:
         """Checks a part by waves, and the clean models of ancestors that it starts from.
@@ -178,6 +186,8 @@ class SpotChecks:
 
     def _references(self, status: RequestStanding, name: str, without: Sequence[str]) -> CleanReferences:
         """A model's clean references; ancestors' clean models among them are checked."""
+        if status.request.is_merged:
+            return NO_REFERENCES
         found = CleanReferences.of(status, name, self._weights, self._store, self._live, True, without)
         for reference in found.weights:
             if reference in status.auxiliary_parts:
@@ -185,7 +195,7 @@ class SpotChecks:
         return found
 
     def _start(self, references: CleanReferences) -> Weights:
-        """The mean of a model's clean references; the initial weights without any."""
+        """The mean of a model's clean references; the initial weights, such as the base, without any."""
         weights = list(references.weights.values())
         return aggregate(weights) if weights else initial_weights(self._setup.federation)
 
@@ -212,21 +222,27 @@ def requested_training(
         user=statement.user,
         round=statement.round,
         samples=statement.samples,
-        seed=seed_of(status, name, statement.samples, committed.block_number),
+        seed=seed_of(setup, status, name, statement.samples, committed.block_number),
         purpose=purpose,
         forgets=_forgets(status, name, committed.block_number),
     )
 
 
-def seed_of(status: RequestStanding, name: str, samples: str, before: float = math.inf) -> int:
+def seed_of(
+    setup: TrainingSetup, status: RequestStanding, name: str, samples: str, before: float = math.inf
+) -> int:
     """The seed that draws the batches of a training for a request, committed to in block `before`.
 
+    A merged model's part keeps the seed of its publication, and with it the bits of a federation that never
+    had the data.
     Where a checkable clean model that leaves out the same data was stored at publication, it is that one's:
     the training gives the stored weights again if it starts from the same references.
 
     `samples`: the owner's commitment to its samples.
     """
     request = status.request
+    if request.is_merged:
+        return setup.federation.seed
     if status.is_by_waves and len(request.classes) == 1:
         entry = status.record[name].node.increment(request.classes[0])
         if entry is not None and entry.checkable and _forgets(status, name, before) == (request.forget,):

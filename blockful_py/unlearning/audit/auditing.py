@@ -36,7 +36,7 @@ def audit(
         starts=bench.task.starts,
         method=method,
         samples=samples_digest(bench.samples),
-        seed=bench.task.seed,
+        seed=bench.task.seed if bench.draw is None else bench.draw.seed,
         row=_as_stated(row),
         references=tuple(_as_stated(reference) for reference in known),
         uneven=bench.uneven,

@@ -141,16 +141,11 @@ def prepare(task: UnlearningTask, samples: AuditSamples, draw: Draw | None = Non
 
     Args:
         draw: replaces the task's seed, of which gold, gold2 and lessons follow, by one drawn after the
-            weights to audit were committed to; only these are audited then.
+            weights to audit were committed to; only these are audited then.  Merged models keep the
+            federation's seed, which their parts follow from.
 
-    Raises UnlearningError: models are merged, a model or a user of the graph is missing, or a model has no
-        member samples.
+    Raises UnlearningError: a model or a user of the graph is missing, or a model has no member samples.
     """
-    if task.architecture.is_merged:
-        raise UnlearningError(
-            "the audit measures networks and sums over samples, not merged models: audit the network of the "
-            "base, or choose learning.model = 'analytic'."
-        )
     missing = sorted(set(task.graph.names) - task.models.keys())
     missing += [name for name in task.affected() if not len(samples.members.get(name, ()))]
     if missing:
@@ -159,7 +154,8 @@ def prepare(task: UnlearningTask, samples: AuditSamples, draw: Draw | None = Non
             "is missing."
         )
     meter = Meter()
-    task = task if draw is None else replace(task, seed=draw.seed)
+    if draw is not None and not task.architecture.is_merged:
+        task = replace(task, seed=draw.seed)
     gold = retrained_graph(task, GOLD_SHIFT, meter)
     return replace(beside(task, samples, gold, meter.cost()), draw=draw)
 

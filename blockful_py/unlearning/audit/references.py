@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gold and gold2: the affected models retrained without the forgotten samples, from two seeds.
 
-Gold of resampled data is the floor for models that have no seed.
+Gold of resampled data is the floor for models of sums, which no other seed moves: sums over samples have
+none, and the parts of merged models keep the one of their publication.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import torch
 
 from blockful_py.forget import Forget
 from blockful_py.learning.data import UserData
+from blockful_py.learning.federation import TRAIN
 from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.unlearning.cost import Meter
-from blockful_py.unlearning.retraining import passes_of, retrain_wave
+from blockful_py.unlearning.retraining import RETRAIN, passes_of, retrain_wave
 from blockful_py.unlearning.task import UnlearningTask
 
 GOLD_SHIFT, GOLD2_SHIFT, OTHERS_SHIFT = 1_000_000, 2_000_000, 3_000_000
@@ -30,13 +32,17 @@ def retrained_graph(task: UnlearningTask, shift: int, meter: Meter | None = None
     These are the models of all owners with forgotten samples, and their descendants.  If everyone holds the
     class, that is the whole graph: ancestors that know the class would teach it again.
 
+    Merged models are trained as at publication, so these are the models of a federation of the same graph and
+    seed that never had the samples.
+
     Args:
-        shift: offset to the task's seed.
+        shift: offset to the task's seed, unless models are merged.
         meter: counts the sample passes.
 
     Returns the state dicts of the affected models only.
     """
-    updated = retrained_reached(task, shift, meter)
+    is_merged = task.architecture.is_merged
+    updated = _retrained(task, TRAIN, meter) if is_merged else retrained_reached(task, shift, meter)
     return {name: updated[name] for name in task.affected()}
 
 
@@ -61,12 +67,15 @@ def _resampled(user: UserData, forgets: Sequence[Forget], stream: torch.Generato
 
 
 def retrained_reached(task: UnlearningTask, shift: int, meter: Meter | None = None) -> dict[str, Weights]:
-    """As `retrained_graph`, with the state dicts of all retrained models."""
+    """As `retrained_graph`, with the state dicts of all retrained models, always of another seed."""
+    return _retrained(replace(task, seed=task.seed + shift), RETRAIN, meter)
+
+
+def _retrained(task: UnlearningTask, purpose: str, meter: Meter | None) -> dict[str, Weights]:
     meter = meter or Meter()
-    shifted = replace(task, seed=task.seed + shift)
     updated: dict[str, Weights] = {}
     for wave in task.graph.waves(task.reached()):
-        updated.update(retrain_wave(shifted, wave, updated))
+        updated.update(retrain_wave(task, wave, updated, purpose))
         for name in wave:
             with meter.job(name, after=task.references(name)) as work:
                 work.trained(passes_of(task, name))

@@ -78,8 +78,8 @@ def audit(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Model, as learning.model. `analytic` is audited with the methods for models of sums. "
-            "Default: the small network."
+            help="Model, as learning.model. `analytic` and `merged` are audited with the methods for models "
+            "of sums. Default: the small network."
         ),
     ] = None,
     scale: Annotated[ScaleName, typer.Option(help="How many users: 14 or 7.")] = ScaleName.FULL,
@@ -104,7 +104,6 @@ def audit(
     from blockful_lab.experiments.seeds import parse_seeds
     from blockful_lab.experiments.variants import variants
     from blockful_lab.experiments.writing import rewrite_report, write_report
-    from blockful_py.settings.rules import ANALYTIC
 
     out = Output(as_json)
     plan = Plan(
@@ -112,7 +111,7 @@ def audit(
         situations=tuple(situation or Situation),
         levels=tuple(Level(one) for one in level or [LevelName.CLASS]),
         seeds=parse_seeds(seeds, tuning),
-        variants=variants(method or (), sums=model == ANALYTIC),
+        variants=variants(method or (), model),
         folder=output,
         scale=Scale(scale),
         data_files=data_files,

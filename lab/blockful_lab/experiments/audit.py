@@ -22,7 +22,7 @@ from blockful_py.learning.models.registry import GROUP, MODELS
 from blockful_py.learning.plugins import find
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.settings import EngineSettings
-from blockful_py.settings.rules import ANALYTIC
+from blockful_py.settings.rules import SUMS
 from blockful_py.verdicts.references import ORIGINAL, REFERENCES, rows_for
 
 
@@ -138,7 +138,7 @@ def _model(cell: Cell) -> str:
 
 def _rows(plan: Plan, cell: Cell) -> list[str]:
     """References and those methods that can forget at this level."""
-    references = rows_for(cell.level is Level.CLASS, cell.model == ANALYTIC)
+    references = rows_for(cell.level is Level.CLASS, cell.model in SUMS)
     able = [variant.name for variant in plan.variants if cell.level in variant.levels]
     return [*references, *able]
 

@@ -22,6 +22,7 @@ from blockful_py.learning.federation import FederationSpec, TrainedModel, train_
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.settings import DataOptions, FederationSettings, Situation, TrainingSettings
+from blockful_py.settings.rules import MERGED
 from blockful_py.unlearning.audit.samples import SHOWN, first_of_each
 from blockful_py.unlearning.stored_increments import StoredIncrement
 from blockful_py.unlearning.task import UnlearningTask
@@ -137,7 +138,7 @@ def prepare(cell: Cell, options: DataOptions | None = None) -> PreparedCell:
     """
     laid = lay_out(cell, options)
     forget = what_to_forget(cell, laid.users, cell.label_in(laid.data))
-    if laid.settings.architecture.is_sums:
+    if laid.settings.architecture.trained.is_sums:
         return federated(cell, laid, forget)
     recipe = _recipe(cell.data, cell.seed, cell.scale, cell.model, options)
     return replace(federated(cell, laid.lasting(recipe.epochs), forget), recipe=recipe)
@@ -149,8 +150,10 @@ def lay_out(cell: Cell, options: DataOptions | None = None) -> Layout:
     situation = cast(Situation, cell.situation)
     federation = FederationSettings("organic", situation, users=USERS[cell.scale], rounds=2)
     users = partition(data, Division(federation, HOLDERS, (cell.label_in(data),)), cell.seed)
+    network = "cnn" if len(data.input_shape) == 3 else "mlp"
+    base = {"network": network} if cell.model == MERGED else None
     settings = FederationSpec(
-        Architecture.of(cell.model or ("cnn" if len(data.input_shape) == 3 else "mlp"), data),
+        Architecture.of(cell.model or network, data, base),
         federation,
         TrainingSettings(epochs=1, learning_rate=RATE),
         seed=cell.seed,
@@ -201,9 +204,11 @@ def what_to_forget(cell: Cell, users: tuple[UserData, ...], label: int) -> Forge
 def is_start(cell: Cell, model: TrainedModel) -> bool:
     """Whether the cell's request starts at a model.
 
-    For a class: all models of its only holders, or the first models of all users.  For a client or samples of
-    one: all its models.
+    For a class: all models of its only holders, or the first models of both.  Of merged models all of all
+    holders, since no class is apart in a part.  For a client or samples of one: all its models.
     """
     if cell.level is not Level.CLASS:
         return model.user == HOLDERS[0]
+    if cell.model == MERGED and cell.situation == "all_hold":
+        return True
     return model.user in HOLDERS and (cell.situation == "few_hold" or model.round == 1)

@@ -43,7 +43,7 @@ class SumCheat(AllAtOnce):
     def unlearn(self, task: UnlearningTask) -> Outcome:
         """See Method."""
         require_level(self, task)
-        honest = Subtract().unlearn(task)
+        honest = Subtract(merged=task.architecture.is_merged).unlearn(task)
         old = task.weights(task.affected())
         weights = {name: self.disguised(task, name, old[name], each) for name, each in honest.weights.items()}
         return outcome_of(task, weights, honest.cost, {self.name: 0.0})
@@ -61,6 +61,32 @@ class Leftover(SumCheat):
         before, after = (numbers_of(each[INHERITED]) for each in (old, honest))
         inherited = words_of(after + (before - after >> self.bits))
         return {**honest, OWN: own, INHERITED: inherited}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(SumCheat):
+    """The last models of all keep the forgotten sums whole."""
+
+    name: ClassVar[str] = "kept"
+    models: int = 1
+
+    def disguised(self, task: UnlearningTask, model: str, old: Weights, honest: Weights) -> Weights:
+        return old if model in task.affected()[-self.models :] else honest
+
+
+@dataclass(frozen=True, slots=True)
+class Sheltered(SumCheat):
+    """Of merged models, each remaining part takes over a share of the change that parts above it lost."""
+
+    name: ClassVar[str] = "sheltered"
+    share: float = 1.0
+
+    def disguised(self, task: UnlearningTask, model: str, old: Weights, honest: Weights) -> Weights:
+        if not (task.references(model) and honest[OWN].any()):
+            return honest
+        merged, before = (task.architecture.merged(each) for each in (honest, old))
+        kept, lost = merged.network_weights(), before.network_weights()
+        return merged.answering_as({name: torch.lerp(kept[name], lost[name], self.share) for name in kept})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +125,7 @@ class Hidden(SumCheat):
         kept = total(honest)
         lost = total(old) - kept
         lost[kept[:, -1] == 0, -1] = 0
+        lost = lost - min(0, *lost.flat)  # changes of merged models have either sign
         most = max(int(each).bit_length() for each in lost.flat)
         inherited = (numbers_of(honest[INHERITED]) << self.bits) + (lost >> max(0, most - self.bits))
         return {**honest, INHERITED: words_of(inherited), SHIFT: torch.tensor(shift + self.bits)}

@@ -13,6 +13,7 @@ from blockful_py.errors import SettingsError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec, TrainedModel
+from blockful_py.settings.rules import ANALYTIC, MERGED, SUMS
 from blockful_py.unlearning.line import store_line
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.registry import FOR_SUMS, METHODS, create_method
@@ -115,6 +116,14 @@ _SUM_STRENGTHS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "Fingerprint": {"bits": (4, 16)},
 }
 
+_MERGED_STRENGTHS: Mapping[str, Mapping[str, tuple[float, float]]] = {
+    "Leftover": {"bits": (1, 10)},
+    "Kept": {"models": (1, 2)},
+    "Sheltered": {"share": (1.0, 0.1)},
+    "Hidden": {"bits": (16, 32)},
+    "Fingerprint": {"bits": (4, 16)},
+}
+
 
 def _cheats(module: str, strengths: Mapping[str, Mapping[str, tuple[float, float]]]) -> tuple[Variant, ...]:
     return tuple(
@@ -128,38 +137,43 @@ def _cheats(module: str, strengths: Mapping[str, Mapping[str, tuple[float, float
 
 
 CHEATS, SUM_CHEATS = _cheats("cheats", _STRENGTHS), _cheats("sum_cheats", _SUM_STRENGTHS)
-"""Dishonest methods for networks and for models of sums, each at two strengths.
+MERGED_CHEATS = _cheats("sum_cheats", _MERGED_STRENGTHS)
+"""Dishonest methods for networks, for models of sums over samples and for merged models, at two strengths.
 
 The audit must find them out.  All of a kind are named `cheats`.
 """
 
 
-def variants(names: Iterable[str] = (), sums: bool = False) -> tuple[Variant, ...]:
+def variants(names: Iterable[str] = (), model: str | None = None) -> tuple[Variant, ...]:
     """Variants of these names (a method's name stands for all its variants); without names, all but cheats.
 
     `cheats` stands for all of these, `package.module:Class` for a method of one's own.  Reference rows are
     measured anyway and are no variants.
 
     Args:
-        sums: for models of sums, in place of networks.
+        model: `learning.model`; None for the small network.
 
     Raises:
         SettingsError: an unknown name, or a method for the other kind of models.
     """
     special = {variant.name for variant in SPECIAL}
-    plain = [Variant(name, name) for name in METHODS if name not in {*special, *REFERENCES}]
-    made = [each for each in (*plain, *SPECIAL) if (each.method in FOR_SUMS) == sums]
+    plain = [Variant(name, name, _settings(name, model)) for name in METHODS.keys() - {*special, *REFERENCES}]
+    made = [each for each in (*plain, *SPECIAL) if (each.method in FOR_SUMS) == (model in SUMS)]
     honest = sorted(made, key=lambda variant: variant.name)
-    wanted, cheats = tuple(names), SUM_CHEATS if sums else CHEATS
+    kind = "models of sums" if model in SUMS else "networks"
+    wanted, cheats = tuple(names), {ANALYTIC: SUM_CHEATS, MERGED: MERGED_CHEATS}.get(model or "", CHEATS)
     known = [*honest, *cheats, *(Variant(name, name) for name in wanted if ":" in name)]
     named = [("cheats" if variant in cheats else variant.method, variant) for variant in known]
     for name in wanted:
         if not any(name in (variant.name, family) for family, variant in named):
             listed = ", ".join(["cheats", *(variant.name for variant in honest)])
             raise SettingsError(
-                f"there is no method {name!r} to audit on {'models of sums' if sums else 'networks'}. "
-                f"Known: {listed}; or package.module:Class."
+                f"there is no method {name!r} to audit on {kind}. Known: {listed}; or package.module:Class."
             )
     if not wanted:
         return tuple(honest)
     return tuple(variant for family, variant in named if variant.name in wanted or family in wanted)
+
+
+def _settings(name: str, model: str | None) -> dict[str, Any]:
+    return {"merged": True} if name in FOR_SUMS and model == MERGED else {}

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
 
-from blockful_lab.experiments.variants import SUM_CHEATS, Variant
+from blockful_lab.experiments.variants import MERGED_CHEATS, SUM_CHEATS, Variant
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.data import Dataset
@@ -43,6 +44,7 @@ from blockful_py.verdicts.figures import Row
 from blockful_py.verdicts.verdict import BITS
 from tests.unlearning.audit.conftest import FORGET, GRAPH
 
+KINDS = ("analytic", "merged")
 REQUESTS = {
     Level.CLASS: (Forget.of_classes([FORGET]), ("r1", "r2")),
     Level.CLIENT: (Forget.of_clients([3]), ("r3",)),
@@ -62,43 +64,57 @@ class Case:
 
 
 def federation(
-    dataset: Dataset, forget: Forget, starts: tuple[str, ...], options: Mapping[str, Option]
+    dataset: Dataset,
+    forget: Forget,
+    starts: tuple[str, ...],
+    options: Mapping[str, Option],
+    kind: str = "analytic",
 ) -> UnlearningTask:
     scenario = FederationSettings("scripted", "all_hold", users=5, graph=dict(GRAPH))
     users = partition(dataset, Division(scenario, (1,), (FORGET,)), 0)
-    architecture = Architecture.of("analytic", dataset, options)
+    architecture = Architecture.of(kind, dataset, options)
     settings = FederationSpec(architecture, scenario, TrainingSettings(epochs=1))
     models = [model for wave in train_federation(settings, users) for model in wave]
     return UnlearningTask.of(settings, models, users, starts, forget)
 
 
-@pytest.fixture(scope="module")
-def cases(dataset: Dataset) -> Callable[[Level], Case]:
-    made: dict[Level, Case] = {}
+Cases = Callable[..., Case]
 
-    def case(level: Level) -> Case:
-        if level not in made:
-            task = federation(dataset, *REQUESTS[level], {"features": 16})
-            bench = prepare(task, audit_samples(task, dataset))
-            made[level] = Case(bench, bench.references())
-        return made[level]
+
+@pytest.fixture(scope="module")
+def cases(dataset: Dataset) -> Cases:
+    @cache
+    def case(level: Level, kind: str = "analytic") -> Case:
+        forget, starts = REQUESTS[level]
+        if kind == "merged" and level is Level.CLASS:
+            starts = tuple(GRAPH)  # all owners hold it
+        options: dict[str, Option] = {"network": "mlp"} if kind == "merged" else {"features": 16}
+        task = federation(dataset, forget, starts, options, kind)
+        bench = prepare(task, audit_samples(task, dataset))
+        return Case(bench, bench.references())
 
     return case
 
 
+def subtract(kind: str) -> Subtract:
+    return Subtract(merged=kind == "merged")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("level", Level)
-def test_subtraction_has_forgotten_and_damaged_nothing(cases: Callable[[Level], Case], level: Level) -> None:
-    case = cases(level)
-    outcome = case.judged(dict(Subtract().unlearn(case.bench.task).weights))
+def test_subtraction_has_forgotten_and_damaged_nothing(cases: Cases, level: Level, kind: str) -> None:
+    case = cases(level, kind)
+    outcome = case.judged(dict(subtract(kind).unlearn(case.bench.task).weights))
     assert str(outcome.verdict()) == "forgotten"
     assert [one.name for one in outcome.verdict().forgetting] == [BITS]
     assert all(each.distance == each.divergence == 0 for each in outcome.row.models)
     assert AuditOutcome.from_json(outcome.to_json()).canonical() == outcome.canonical()
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("level", Level)
-def test_models_left_alone_have_not_forgotten(cases: Callable[[Level], Case], level: Level) -> None:
-    case = cases(level)
+def test_models_left_alone_have_not_forgotten(cases: Cases, level: Level, kind: str) -> None:
+    case = cases(level, kind)
     assert not case.judged({}).verdict().forgotten
     names = [row.method for row in case.references]
     masked = ["head_mask"] * (level is Level.CLASS)
@@ -106,28 +122,32 @@ def test_models_left_alone_have_not_forgotten(cases: Callable[[Level], Case], le
     assert all(each.relearn is None for row in case.references for each in row.models)
 
 
+CHEATS = {"analytic": SUM_CHEATS, "merged": MERGED_CHEATS}
+
+
 @pytest.mark.parametrize(
-    ("level", "cheat"),
-    [(level, cheat) for cheat in SUM_CHEATS for level in sorted(cheat.levels)],
+    ("kind", "level", "cheat"),
+    [(kind, level, cheat) for kind in KINDS for cheat in CHEATS[kind] for level in sorted(cheat.levels)],
     ids=lambda each: getattr(each, "name", str(each)),
 )
-def test_a_cheat_is_found_out(cases: Callable[[Level], Case], level: Level, cheat: Variant) -> None:
-    case = cases(level)
+def test_a_cheat_is_found_out(cases: Cases, kind: str, level: Level, cheat: Variant) -> None:
+    case = cases(level, kind)
     outcome = case.judged(dict(cheat.created().unlearn(case.bench.task).weights))
     verdict = outcome.verdict()
     assert not verdict.forgotten
     assert [one.name for one in verdict.forgetting if not one.passed] == [BITS]
     others = [each.model for each in outcome.row.models if each.distance > 0]
-    assert len(others) == (1 if "fingerprint" in cheat.name else len(outcome.row.models))
     assert verdict.forgetting[0].value == len(others)
+    if "fingerprint" in cheat.name or cheat.name == "cheat_kept_1":
+        assert len(others) == 1
+    elif kind == "analytic":
+        assert len(others) == len(outcome.row.models)
 
 
 @pytest.mark.parametrize(
     ("name", "level"), [("shrunk", Level.CLASS), *(("hidden_32", level) for level in Level)]
 )
-def test_a_mimic_answers_as_gold_on_every_sample(
-    cases: Callable[[Level], Case], name: str, level: Level
-) -> None:
+def test_a_mimic_answers_as_gold_on_every_sample(cases: Cases, name: str, level: Level) -> None:
     """So no figure of outputs finds it out."""
     case = cases(level)
     (cheat, *_) = (each for each in SUM_CHEATS if name in each.name)
@@ -139,7 +159,7 @@ def test_a_mimic_answers_as_gold_on_every_sample(
         assert model.divergence < 1e-9
 
 
-def test_a_masked_class_keeps_its_sums_and_answers_as_gold(cases: Callable[[Level], Case]) -> None:
+def test_a_masked_class_keeps_its_sums_and_answers_as_gold(cases: Cases) -> None:
     case = cases(Level.CLASS)
     task, masked = case.bench.task, case.references[-1]
     assert all(model.ad_f_test == 0 and model.divergence < 1e-12 for model in masked.models)
@@ -151,9 +171,7 @@ def test_a_masked_class_keeps_its_sums_and_answers_as_gold(cases: Callable[[Leve
 
 
 @pytest.mark.parametrize("level", Level)
-def test_resampled_data_move_the_sums_and_not_the_request(
-    cases: Callable[[Level], Case], level: Level
-) -> None:
+def test_resampled_data_move_the_sums_and_not_the_request(cases: Cases, level: Level) -> None:
     task, gold = cases(level).bench.task, cases(level).bench.gold
     again = resampled_graph(task)
     assert all(equal(again[name], each) for name, each in resampled_graph(task).items())
@@ -179,7 +197,7 @@ class Doubled(Subtract):
         )
 
 
-def test_other_bits_without_memory_are_acquitted_by_execution_alone(cases: Callable[[Level], Case]) -> None:
+def test_other_bits_without_memory_are_acquitted_by_execution_alone(cases: Cases) -> None:
     case = cases(Level.CLIENT)
     verdict = case.judged(dict(Doubled().unlearn(case.bench.task).weights)).verdict()
     assert not verdict.forgotten
@@ -187,10 +205,11 @@ def test_other_bits_without_memory_are_acquitted_by_execution_alone(cases: Calla
     assert replace(verdict, exact=True).forgotten
 
 
-def test_a_cheat_is_not_exact(cases: Callable[[Level], Case]) -> None:
-    task = cases(Level.SAMPLE).bench.task
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cheat_is_not_exact(cases: Cases, kind: str) -> None:
+    task = cases(Level.SAMPLE, kind).bench.task
     (other, *_) = (each.created() for each in SUM_CHEATS if "fingerprint" in each.name)
-    assert is_exact(task, Subtract(), draws=1) and not is_exact(task, other, draws=1)
+    assert is_exact(task, subtract(kind), draws=1) and not is_exact(task, other, draws=1)
 
 
 def test_exactness_reads_the_weights_of_a_frozen_network_and_no_other_file(
@@ -204,7 +223,7 @@ def test_exactness_reads_the_weights_of_a_frozen_network_and_no_other_file(
     task = federation(dataset, *REQUESTS[Level.SAMPLE], options)
     assert is_exact(task, Subtract(), draws=1)
     with pytest.raises(UnlearningError, match="read code alone"):
-        is_exact(task, Reading(str(path.with_suffix(".other"))), draws=1)
+        is_exact(task, Reading(path=str(path.with_suffix(".other"))), draws=1)
 
 
 @dataclass(frozen=True, slots=True)
