@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from blockful_py.graph.inheritance import InheritanceGraph
@@ -25,39 +25,44 @@ class EdgeKind(StrEnum):
     """The same weights in fewer bits, without data."""
 
 
+COMPUTED = frozenset({EdgeKind.MERGE, EdgeKind.QUANTISE})
+"""Kinds that need no data, so that anybody repeats them."""
+
+
 class Remedy(StrEnum):
-    """What a request leaves to be done for a withdrawn model."""
+    """What is left to do for a model that a request withdraws."""
 
     RECOMPUTED = "recomputed"
-    """Anybody who has the clean parents computes it again, without data."""
+    """Anybody computes it again, without data, from the clean parents that are left."""
     MADE_AGAIN = "made again by its owner"
-    """Only its owner has the data to train it again, from clean parents."""
+    """Only its owner has the data to train it again."""
     WITHDRAWN = "withdrawn"
-    """Nothing clean is left to make it from."""
+    """Nothing: an adapter is dropped and its base stays, or no parent is left to make it from."""
 
 
 def remedies(
-    graph: InheritanceGraph,
-    kinds: Mapping[str, Collection[EdgeKind]],
-    starts: Collection[str],
+    graph: InheritanceGraph, kinds: Mapping[str, Collection[EdgeKind]], starts: Collection[str]
 ) -> dict[str, Remedy]:
     """The remedy of every model that `starts` reach, in topological order.
-
-    A start was itself made with the data, so that it is made again by its owner.  A merge that is a start, or
-    no parent of which is left, is withdrawn: it has no data of its own to leave out.
 
     `kinds`: kinds of the edges to a model's parents, by model.
     """
     reached = {*starts, *graph.descendants(starts)}
     found: dict[str, Remedy] = {}
     for name in graph.topological_order():
-        if name not in reached:
-            continue
-        parents, own = graph.references(name), set(kinds.get(name, ()))
-        by_computing = bool(own) and own <= {EdgeKind.MERGE, EdgeKind.QUANTISE}
-        gone = bool(parents) and all(found.get(parent) is Remedy.WITHDRAWN for parent in parents)
-        if gone or (by_computing and name in starts):
-            found[name] = Remedy.WITHDRAWN
-        else:
-            found[name] = Remedy.RECOMPUTED if by_computing else Remedy.MADE_AGAIN
+        if name in reached:
+            parents = [found.get(parent) for parent in graph.references(name)]
+            found[name] = _remedy(set(kinds.get(name, ())), parents)
     return found
+
+
+def _remedy(kinds: Collection[EdgeKind], parents: Sequence[Remedy | None]) -> Remedy:
+    """The remedy of a reached model; `parents` have None where they are not reached."""
+    is_reached = any(parent is not None for parent in parents)
+    if parents and all(parent is Remedy.WITHDRAWN for parent in parents):
+        return Remedy.WITHDRAWN
+    if not is_reached and set(kinds) == {EdgeKind.ADAPTER}:
+        return Remedy.WITHDRAWN
+    if is_reached and set(kinds) <= COMPUTED:
+        return Remedy.RECOMPUTED
+    return Remedy.MADE_AGAIN

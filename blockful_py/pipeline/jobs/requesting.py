@@ -26,6 +26,7 @@ from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.pipeline.run.lease import asks_the_same
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request, Start
+from blockful_py.record.reach import starts_of
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import AUTO, Advice, Circumstances, advise, choose
 from blockful_py.unlearning.clean_line import CleanLine
@@ -59,10 +60,12 @@ def draft_request(
     settings = context.run.settings.unlearning
     if under_way is not None:
         context.clock.wait_until(under_way.created)
-    wanted = tuple(settings.starts if starts is None else starts)
     forgotten = forget or forget_of(settings)
+    usual = starts_of(catalogue, forgotten.datasets) if forgotten.datasets else settings.starts
+    wanted = tuple(usual if starts is None else starts)
     if not wanted:
-        raise UnlearningError("a request needs a start: name at least one.")
+        names_none = f": no model of this record names {forgotten}" if forgotten.datasets else ""
+        raise UnlearningError(f"a request needs a start{names_none}: name at least one.")
     if not context.setup.is_adopted:
         _require_weights(catalogue, wanted, paradigm)
     model = context.setup.architecture.name

@@ -271,7 +271,7 @@ class ContentReviewer:
         if withdrawn:
             require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
             if self._sources.setup.is_adopted:
-                review_withdrawal_of_adopted(withdrawn, affected, catalogue)
+                review_withdrawal_of_adopted(withdrawn, request, affected, catalogue)
             else:
                 review_withdrawal(withdrawn, status)
             return

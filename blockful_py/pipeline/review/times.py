@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.errors import EarlyError, RefusedError
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.reach import starts_of
 from blockful_py.record.request_state import RequestStanding
 
 MAX_DRIFT = 15 * 60
@@ -45,13 +46,14 @@ def _shown(seconds: int) -> str:
 
 
 def review_withdrawal_of_adopted(
-    nodes: Sequence[ModelNode], affected: AbstractSet[str], catalogue: Catalogue
+    nodes: Sequence[ModelNode], request: Request, affected: AbstractSet[str], catalogue: Catalogue
 ) -> None:
-    """Checks that a request withdraws every adopted model that it reaches, and changes no statement.
+    """Checks that a request withdraws every adopted model that its data sets reached, and changes no statement.
 
     Raises RefusedError.
     """
-    left = sorted((affected & catalogue.with_weights.keys()) - {node.name for node in nodes})
+    reached = affected | {*starts_of(catalogue, request.datasets)}
+    left = sorted((reached & catalogue.with_weights.keys()) - {node.name for node in nodes})
     if left:
         raise RefusedError(f"{', '.join(left)} would not be withdrawn")
     for node in nodes:
