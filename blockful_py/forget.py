@@ -94,4 +94,6 @@ class Forget:
     def __str__(self) -> str:
         """For example `class 3, 8`, `client 5` or `sample 5:17` (user 5, row 17)."""
         pairs = (f"{user}:{row}" for user, row in self.samples)
-        return f"{self.level} {', '.join((*map(str, (*self.classes, *self.clients)), *pairs, *self.datasets))}"
+        return (
+            f"{self.level} {', '.join((*map(str, (*self.classes, *self.clients)), *pairs, *self.datasets))}"
+        )

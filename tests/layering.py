@@ -49,7 +49,9 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "built_on_old", "docket", "file_change", "reach", "request_file", "training_trace"}),
+        frozenset(
+            {"audit", "built_on_old", "docket", "file_change", "reach", "request_file", "training_trace"}
+        ),
         frozenset({"request_state"}),
         frozenset({"commitments", "parts"}),
         frozenset({"archive_memory", "checkpoint"}),

@@ -19,6 +19,8 @@ from blockful_py.graph.kinds import EdgeKind
 MAX_TEXT_BYTES = 1 << 20
 """Maximum size of a card, a configuration or a recipe."""
 MAX_YAML_DEPTH = 32
+HUGE = 1e300
+"""Exclusive bound of a weight in a merge."""
 RELATIONS: Mapping[str, EdgeKind] = {
     "finetune": EdgeKind.FINE_TUNE,
     "adapter": EdgeKind.ADAPTER,
@@ -133,8 +135,9 @@ def _sources(document: Mapping[str, Any], name: str) -> Iterator[tuple[str, floa
         if not isinstance(entry, dict):
             raise FormatError(f"{name} has a model that is no mapping.")
         parameters = entry.get("parameters")
-        weight = parameters.get("weight") if isinstance(parameters, dict) else None
-        number = float(weight) if type(weight) in (int, float) and abs(weight) < 1e300 else None
+        weight: Any = parameters.get("weight") if isinstance(parameters, dict) else None
+        is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        number = float(weight) if is_number and abs(weight) < HUGE else None
         for model in _model_names(entry.get("model"), name):
             yield model, number
 

@@ -7,6 +7,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from blockful_py.adopt.cards import HUGE
 from blockful_py.adopt.found import Found, FoundModel, datasets_of, edges_of, require_short
 from blockful_py.errors import FormatError
 from blockful_py.graph.kinds import EdgeKind
@@ -59,7 +60,7 @@ def _parent(row: dict[str, str | None]) -> tuple[str, EdgeKind, float | None]:
             number = float(weight)
         except ValueError:
             raise FormatError(f"weight {weight[:40]!r} is no number.") from None
-        if not abs(number) < 1e300:
+        if not abs(number) < HUGE:
             raise FormatError(f"weight {weight[:40]!r} is not finite.")
     return require_short(row["parent"] or "", "parent"), EdgeKind(kind), number
 

@@ -62,9 +62,7 @@ def read_folder(root: Path, each: Callable[[int], object] = lambda done: None) -
 
 def _model_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[str]]]:
     """Folders of models with the names of their files, in order of their paths."""
-    visited = 0
-    for at, folders, files in os.walk(root):
-        visited += 1
+    for visited, (at, folders, files) in enumerate(os.walk(root), start=1):
         if visited > MAX_FOLDERS:
             raise FormatError(f"{root} has more than {MAX_FOLDERS} folders: name one with fewer.")
         folder = Path(at)
@@ -95,7 +93,7 @@ def _is_weights(name: str) -> bool:
 
 
 def _has_weights(folder: Path) -> bool:
-    return any(_is_weights(name) for name in os.listdir(folder)) if folder.is_dir() else False
+    return folder.is_dir() and any(_is_weights(path.name) for path in folder.iterdir())
 
 
 class _ModelFolder:
@@ -129,9 +127,7 @@ class _ModelFolder:
             raise FormatError(f"{name} is a link that leads out of the folder: copy the file.")
         return path.is_file()
 
-    def _parents(
-        self, card: dict[str, Any]
-    ) -> tuple[str | None, list[tuple[str, EdgeKind, float | None]]]:
+    def _parents(self, card: dict[str, Any]) -> tuple[str | None, list[tuple[str, EdgeKind, float | None]]]:
         """Merge method and parents; an adapter's configuration and a merge's recipe precede the card."""
         stated, bases = relation_in(card), names_in(card, "base_model")
         recipe = next((name for name in RECIPES if name in self._files), None)

@@ -11,11 +11,11 @@ from itertools import count
 from blockful_py.adopt.found import Found, FoundModel, last_part
 from blockful_py.adopt.sources import Sources
 from blockful_py.errors import FormatError
-from blockful_py.learning.digests import MAX_DIGESTS_BYTES
 from blockful_py.names import LONGEST, name_fault
 from blockful_py.record.adopted import Adopted, Edge
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, canonical_json
+from blockful_py.storage.bounds import MAX_DIGESTS_BYTES
 
 DIGEST_BYTES = 128
 """Bytes of a digest and its entry in a header, without its name."""
@@ -94,7 +94,9 @@ class _Planning:
         order, absent = self._ordered(parents)
         planned = self._named(order, parents)
         names = tuple(each.name for each in planned if each.found.source in absent)
-        return AdoptionPlan(planned, names, unchanged, dict(sorted(self._refused.items())), tuple(self._notes))
+        return AdoptionPlan(
+            planned, names, unchanged, dict(sorted(self._refused.items())), tuple(self._notes)
+        )
 
     def _refuse(self, source: str, reason: str) -> None:
         self._found.pop(source, None)
@@ -154,7 +156,7 @@ class _Planning:
         return alike[0] if len(alike) == 1 else parent
 
     def _ordered(self, parents: Mapping[str, tuple[str, ...]]) -> tuple[list[str], set[str]]:
-        """Sources to publish, parents first, and those known by name alone; refuses heirs of withdrawn ones."""
+        """Sources to publish, parents first, and those known by name alone; refuses heirs of withdrawn."""
         order: dict[str, None] = {}
         absent: set[str] = set()
         for root in sorted(self._found):
@@ -232,7 +234,7 @@ def _too_large(model: FoundModel) -> str | None:
 def _cycles(parents: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Why models on a cycle of parents, or between two cycles, are refused."""
     left = _without_ends(parents)
-    heirs: dict[str, tuple[str, ...]] = {source: () for source in left}
+    heirs: dict[str, tuple[str, ...]] = dict.fromkeys(left, ())
     for source in left:
         for parent in parents[source]:
             if parent in left:

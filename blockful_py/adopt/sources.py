@@ -52,7 +52,9 @@ class Sources:
         for each in model.files:
             if each.cid in self._withdrawn_files:
                 name = self._withdrawn_files[each.cid]
-                return f"its file {each.path} is of {name}, which was withdrawn: make it again without the data."
+                return (
+                    f"its file {each.path} is of {name}, which was withdrawn: make it again without the data."
+                )
         for name in model.datasets:
             if name in self._forgotten:
                 return f"it names {name}, which a request made models forget: make it again without it."

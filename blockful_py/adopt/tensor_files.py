@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
@@ -102,14 +102,14 @@ def _header(stream: BinaryIO, size: int, name: str) -> tuple[dict[str, tuple[int
     return spans, 8 + length
 
 
-def _span(key: str, entry: Mapping[str, object]) -> tuple[int, int, bytes]:
-    kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]  # type: ignore[misc]
-    whole = [begin, end, *shape]  # type: ignore[misc]
-    if not isinstance(kind, str) or not all(type(each) is int and each >= 0 for each in whole):
+def _span(key: str, entry: Mapping[str, Any]) -> tuple[int, int, bytes]:
+    kind, shape = entry["dtype"], entry["shape"]
+    begin, end = entry["data_offsets"]
+    if not isinstance(kind, str) or not all(type(each) is int and each >= 0 for each in (begin, end, *shape)):
         raise TypeError(f"tensor {key[:80]!r}")
     if not 1 <= len(key) <= LONGEST or not key.isprintable() or end < begin:
         raise ValueError(f"tensor {key[:80]!r}")
-    if kind in _BITS and (prod(shape) * _BITS[kind] + 7) // 8 != end - begin:  # type: ignore[arg-type]
+    if kind in _BITS and (prod(shape) * _BITS[kind] + 7) // 8 != end - begin:
         raise ValueError(f"tensor {key[:80]!r} of {kind[:16]} {shape} has {end - begin} bytes")
     return begin, end, f"{kind[:16]}{shape}".encode()
 

@@ -24,7 +24,7 @@ def adopt(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A folder of models, a CSV file of edges, or mlflow:URI (mlflow: takes MLFLOW_TRACKING_URI).",
+            help="A folder of models, a CSV file of edges, or mlflow:URI (mlflow: for MLflow's own).",
             show_default=False,
         ),
     ],
@@ -44,7 +44,6 @@ def adopt(
     """
     from blockful_py.adopt.plan import plan_adoption, require_some
     from blockful_py.graph.inheritance import InheritanceGraph
-    from blockful_py.pipeline.federation import Federation
     from blockful_py.record.catalogue import Catalogue
 
     out, is_there = Output(as_json, quiet), (run / "run.json").exists()
@@ -53,6 +52,7 @@ def adopt(
     require_some(plan)
     if is_there or not dry_run:
         from blockful_py.adopt.publishing import new_record, publish
+        from blockful_py.pipeline.federation import Federation
 
         with Federation.open(run) if is_there else new_record(run) as federation:
             plan = plan_adoption(found, federation.catalogue())
@@ -76,7 +76,7 @@ def reach(
     """
     run = located_run(run)
     from blockful_py.pipeline.run.opened import OpenedRun
-    from blockful_py.record.reach import known_datasets, kinds_in
+    from blockful_py.record.reach import kinds_in, known_datasets
     from blockful_py.record.reach import reach as reached
 
     out = Output(as_json)
@@ -98,10 +98,9 @@ def reach(
     found = reached(catalogue, datasets)
     rows = []
     for name, remedy in found.remedies.items():
-        references, adopted = catalogue.graph.references(name), catalogue[name].node.statement.adopted
-        edges = dict(zip(references, kinds_in(catalogue[name]), strict=True))
+        adopted = catalogue[name].node.statement.adopted
         owner = adopted.speaks_for if adopted is not None else None
-        rows.append((name, edges, remedy, owner))
+        rows.append((name, kinds_in(catalogue[name]), remedy, owner))
     out.result(
         {
             "datasets": list(datasets),

@@ -52,7 +52,7 @@ def graph(
                     "position": str(placed.position),
                     "version": placed.version,
                     "references": list(catalogue.graph.references(name)),
-                    "kinds": list(kinds_in(placed)),
+                    "kinds": kinds_in(placed),
                     "depth": depth[name].shortest if name in depth else None,
                     "privacy": spent(placed),
                     "increments": {
@@ -83,11 +83,10 @@ def _edges(catalogue: Catalogue, name: str) -> str:
     """The references of a model, with the kind of edge where it was made elsewhere."""
     from blockful_py.record.reach import kinds_in
 
-    placed, references = catalogue[name], catalogue.graph.references(name)
+    placed = catalogue[name]
     if placed.node.statement.adopted is None:
-        return ", ".join(references) or "the shared initialisation"
-    kinds = zip(references, kinds_in(placed), strict=True)
-    return ", ".join(f"{each} ({kind})" for each, kind in kinds) or "no parent"
+        return ", ".join(catalogue.graph.references(name)) or "the shared initialisation"
+    return ", ".join(f"{each} ({kind})" for each, kind in kinds_in(placed).items()) or "no parent"
 
 
 def evaluate(

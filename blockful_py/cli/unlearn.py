@@ -105,13 +105,17 @@ def _withdraw(
     """Withdraws adopted models; they have no accuracies, and so no report."""
     if request is None and (forget is None or forget.level is not Level.DATASET):
         raise SettingsError("adopted models forget data sets: name one with --dataset.")
+    from blockful_py.report.runs.certificate_page import keep
+
     done = federation.unlearn(starts, forget=forget, request=request, progress=out)
+    certificate = keep(federation.certify_erasure(done.request), federation.run.certificates)
     verification = federation.verify()
     out.result(
         {
             "forget": str(done.request.forget),
             "starts": [start.name for start in done.request.starts],
             "withdrawn": sorted(done.nodes),
+            "certificate": str(certificate),
             "verified": verification.passed,
         }
     )
@@ -119,7 +123,7 @@ def _withdraw(
         out.say(f"{name}  withdrawn")
     if done.erasure is not None:
         out.say(done.erasure.account())
-    out.say("next: `blockful certificate issue`")
+    out.say(f"certificate: {certificate}")
     if not verification.passed:
         raise typer.Exit(3)
 

@@ -15,10 +15,9 @@ import torch
 from blockful_py.errors import LearningError, UnusableWeightsError
 from blockful_py.learning.form import TensorForm, WeightsForm
 from blockful_py.learning.weights import Weights, from_bytes
+from blockful_py.storage.bounds import MAX_DIGESTS_BYTES
 from blockful_py.types import Bytes32
 
-MAX_DIGESTS_BYTES = 16 << 20
-"""Maximum size of a file of digests; one of 10^5 tensors has 14 MiB."""
 DIGEST = TensorForm("U8", (32,))
 
 

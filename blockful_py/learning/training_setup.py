@@ -21,8 +21,8 @@ from blockful_py.learning.device import (
 from blockful_py.learning.digests import DigestsForm
 from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.federation import FederationSpec, initial_weights
-from blockful_py.learning.form import WeightsForm, form_of
 from blockful_py.learning.forget_sets import retained_after
+from blockful_py.learning.form import WeightsForm, form_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.architecture import Option
 from blockful_py.learning.models.trial import require_trainable

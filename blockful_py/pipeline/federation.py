@@ -162,8 +162,9 @@ class Federation(OperatedRun):
         with self.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
             publisher = Publisher(self.context)
             placed = {name: node.position for name, node in self.catalogue().models.items()}
-            references = {name: [each.name for each in model.references] for name, model in models.items()}
-            graph = InheritanceGraph.from_references({name: () for name in placed} | references)
+            references: dict[str, list[str]] = {name: [] for name in placed}
+            references |= {name: [each.name for each in model.references] for name, model in models.items()}
+            graph = InheritanceGraph.from_references(references)
             waves = [[models[name] for name in wave if name not in placed] for wave in graph.waves()]
             total = sum(map(len, waves))
             with (progress or Silent()).stage("publish trained models", total) as advance:

@@ -157,8 +157,8 @@ class Start(fields.Part):
 class Request(fields.Part):
     """An unlearning request and the signatures of the starts' owners, in the order of `starts`.
 
-    It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0), or data sets
-    of adopted models.
+    It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0), or data
+    sets of adopted models.
     """
 
     starts: tuple[Start, ...] = Field(min_length=1)

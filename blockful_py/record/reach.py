@@ -27,7 +27,8 @@ class Reach:
 def reach(catalogue: Catalogue, datasets: Collection[str]) -> Reach:
     """The models with weights that these data sets reached."""
     starts = starts_of(catalogue, datasets)
-    found = remedies(catalogue.graph, kinds_of(catalogue), starts)
+    kinds = {name: tuple(kinds_in(placed).values()) for name, placed in catalogue.models.items()}
+    found = remedies(catalogue.graph, kinds, starts)
     return Reach(starts, {name: each for name, each in found.items() if name in catalogue.with_weights})
 
 
@@ -47,17 +48,13 @@ def starts_of(catalogue: Catalogue, datasets: Collection[str]) -> tuple[str, ...
     return tuple(name for name in models if name in found and name in catalogue.with_weights)
 
 
-def kinds_of(catalogue: Catalogue) -> dict[str, tuple[EdgeKind, ...]]:
-    """Kinds of the edges to each model's references, in their order."""
-    return {name: kinds_in(placed) for name, placed in catalogue.models.items()}
-
-
-def kinds_in(placed: PlacedNode) -> tuple[EdgeKind, ...]:
-    """Kinds of the edges to a model's references; `train` for a model that was trained here."""
+def kinds_in(placed: PlacedNode) -> dict[str, EdgeKind]:
+    """The kind of the edge to each reference of a model; `train` if it was trained here."""
     statement = placed.node.statement
+    names = [each.name for each in statement.references]
     if statement.adopted is None:
-        return (EdgeKind.TRAIN,) * len(statement.references)
-    return statement.adopted.kinds
+        return dict.fromkeys(names, EdgeKind.TRAIN)
+    return dict(zip(names, statement.adopted.kinds, strict=True))
 
 
 def datasets_in(placed: PlacedNode) -> tuple[str, ...]:
@@ -78,7 +75,7 @@ def known_datasets(catalogue: Catalogue) -> dict[str, int]:
 def _same_before(models: Mapping[str, PlacedNode], name: str) -> str | None:
     """The model that this one is a later version of, if the card alone has changed."""
     adopted = models[name].node.statement.adopted
-    if adopted is None or adopted.supersedes not in models:
+    if adopted is None or adopted.supersedes is None or adopted.supersedes not in models:
         return None
     before = models[adopted.supersedes].node.statement.adopted
     same = before is not None and (not before.files or before.files == adopted.files)

@@ -97,8 +97,8 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
 def _adopted(federation: FederationSettings, committee: CommitteeSettings) -> Iterator[str]:
     if federation.is_adopted and committee.roster == "elected":
         yield (
-            "federation.scenario 'adopted' has one adopter, and committee.roster 'elected' many participants: "
-            "take roster 'appointed' or 'services'."
+            "federation.scenario 'adopted' has one adopter, and committee.roster 'elected' many "
+            "participants: take roster 'appointed' or 'services'."
         )
 
 

@@ -19,8 +19,8 @@ class FederationSettings(Section):
     """The federation: users, the references of their models, their data.
 
     Attributes:
-        scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in `graph`),
-            "organic" (selection by eq. 1) or "adopted" (models made elsewhere; nobody trains).
+        scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in
+            `graph`), "organic" (selection by eq. 1) or "adopted" (models made elsewhere; nobody trains).
         situation: partition of the data: "few_hold" (only the users of the starts hold the classes to
             forget), "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards" or "parties"
             (each file of the data set "parties" belongs to one user).

@@ -62,12 +62,14 @@ def write_merge(folder: Path, seed: int, models: Mapping[str, float], method: st
     lines = ["models:"]
     for name, weight in models.items():
         lines += [f"  - model: {name}", "    parameters:", f"      weight: {weight}"]
-    (folder / "mergekit_config.yml").write_text("\n".join([*lines, f"merge_method: {method}", "dtype: float32"]))
+    (folder / "mergekit_config.yml").write_text(
+        "\n".join([*lines, f"merge_method: {method}", "dtype: float32"])
+    )
     return folder
 
 
 def write_family(root: Path) -> Path:
-    """A base trained on two data sets, two adapters, a merge with a stranger, a quantised child, a fine-tune."""
+    """A base with two data sets, two adapters, a merge with another base, a quantised child, a fine-tune."""
     write_sharded(root / "lab" / "base", 1, license="apache-2.0", datasets=["wiki", "letters"])
     write_adapter(root / "ann" / "law", 2, "lab/base", base_model="lab/base", datasets=["cases"])
     write_adapter(root / "bob" / "chat", 3, "lab/base", base_model="lab/base", datasets=["chats"])

@@ -48,9 +48,9 @@ def _shown(seconds: int) -> str:
 def review_withdrawal_of_adopted(
     nodes: Sequence[ModelNode], request: Request, affected: AbstractSet[str], catalogue: Catalogue
 ) -> None:
-    """Checks that a request withdraws every adopted model that its data sets reached, and changes no statement.
+    """Checks that a request withdraws every adopted model that its data sets reached.
 
-    Raises RefusedError.
+    Raises RefusedError, also for a changed statement.
     """
     reached = affected | {*starts_of(catalogue, request.datasets)}
     left = sorted((reached & catalogue.with_weights.keys()) - {node.name for node in nodes})
