@@ -91,6 +91,7 @@ class _Planning:
         parents = self._resolved()
         for source, reason in _cycles(parents).items():
             self._refuse(source, reason)
+            del parents[source]
         order, absent = self._ordered(parents)
         planned = self._named(order, parents)
         names = tuple(each.name for each in planned if each.found.source in absent)
@@ -159,11 +160,12 @@ class _Planning:
         """Sources to publish, parents first, and those known by name alone; refuses heirs of withdrawn."""
         order: dict[str, None] = {}
         absent: set[str] = set()
+        gone: set[str] = set()
         for root in sorted(self._found):
             stack = [(root, False)]
             while stack:
                 source, is_left = stack.pop()
-                if source in order:
+                if source in order or source in gone:
                     continue
                 if source not in self._found:
                     if source not in self._sources.current:
@@ -175,14 +177,18 @@ class _Planning:
                     stack.append((source, True))
                     stack += [(parent, False) for parent in parents.get(source, ())]
                     continue
-                gone = [each for each in parents.get(source, ()) if self._is_gone(each, order)]
-                if gone:
-                    self._refuse(source, f"its parent {gone[0]} was withdrawn: make it again from another.")
+                lost = [
+                    each for each in parents.get(source, ()) if each in gone or self._is_gone(each, order)
+                ]
+                if lost:
+                    self._refuse(source, f"its parent {lost[0]} was withdrawn: make it again from another.")
+                    gone.add(source)
                 else:
                     order[source] = None
         return [*order], absent
 
     def _is_gone(self, source: str, order: Collection[str]) -> bool:
+        """Whether a parent was withdrawn, and no new version of it is to be published."""
         return source not in order and self._sources.is_withdrawn(source)
 
     def _named(

@@ -90,7 +90,9 @@ def test_one_bit_changes_one_digest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "width"), [("BF16", 2), ("F8_E4M3", 1), ("X9_NEW", 3)])
 def test_hashes_types_that_nothing_here_reads(tmp_path: Path, kind: str, width: int) -> None:
-    _write_raw(tmp_path / "m.safetensors", {"w": {"dtype": kind, "shape": [4], "data_offsets": [0, 4 * width]}})
+    _write_raw(
+        tmp_path / "m.safetensors", {"w": {"dtype": kind, "shape": [4], "data_offsets": [0, 4 * width]}}
+    )
     (model,) = read_folder(tmp_path).models
     assert [*model.digests] == ["w"]
 
@@ -225,8 +227,8 @@ def test_refuses_recipes_without_models(tmp_path: Path, recipe: str) -> None:
 
 def test_reads_slices_and_base_of_a_recipe(tmp_path: Path) -> None:
     recipe = (
-        "slices:\n- sources:\n  - {model: a/one, layer_range: [0, 8]}\n  - {model: a/two, layer_range: [0, 8], "
-        "parameters: {weight: [0.1, 0.9]}}\nmerge_method: slerp\nbase_model: a/one\n"
+        "slices:\n- sources:\n  - {model: a/one, layer_range: [0, 8]}\n  - {model: a/two, layer_range: [0, 8],"
+        " parameters: {weight: [0.1, 0.9]}}\nmerge_method: slerp\nbase_model: a/one\n"
     )
     (write_merge(tmp_path / "m", 1, {"x/y": 1.0}) / "mergekit_config.yml").write_text(recipe)
     assert _edges(tmp_path)["m"] == [("a/one", "merge", None), ("a/two", "merge", None)]
