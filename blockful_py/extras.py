@@ -12,7 +12,7 @@ EXTRAS = {
     "data": ("PIL", "datasets", "pyarrow"),
     "embedded": ("eth",),
     "flower": ("flwr",),
-    "hf": ("huggingface_hub",),
+    "hf": ("huggingface_hub", "yaml"),
     "ipfs": ("ipfshttpclient", "multiaddr"),
     "members": ("httpx2", "prometheus_client", "starlette", "uvicorn"),
     "mlflow": ("mlflow",),

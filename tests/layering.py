@@ -19,7 +19,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
         frozenset({"explorer", "flower"}),
-        frozenset({"export", "member", "participant", "report"}),
+        frozenset({"adopt", "export", "member", "participant", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
         frozenset({"callbacks", "committee", "record", "unlearning"}),
@@ -49,7 +49,9 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"run"}),
     ),
     f"{PACKAGE}.record": (
-        frozenset({"audit", "built_on_old", "docket", "file_change", "request_file", "training_trace"}),
+        frozenset(
+            {"audit", "built_on_old", "docket", "file_change", "reach", "request_file", "training_trace"}
+        ),
         frozenset({"request_state"}),
         frozenset({"commitments", "parts"}),
         frozenset({"archive_memory", "checkpoint"}),
@@ -62,7 +64,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node", "state"}),
-        frozenset({"events", "federation_file", "known", "openings", "statement_parts"}),
+        frozenset({"adopted", "events", "federation_file", "known", "openings", "statement_parts"}),
         frozenset({"fields", "waves"}),
     ),
     LAB: (
@@ -80,7 +82,7 @@ OWNERS: Mapping[str, frozenset[str]] = {
     "torch": frozenset({"experiments", "export", "flower", "learning", "unlearning"}),
     "ray": frozenset({"engine"}),
     "sklearn": frozenset({"learning"}),
-    "mlflow": frozenset({"callbacks"}),
+    "mlflow": frozenset({"adopt", "callbacks"}),
     "matplotlib": frozenset({"report", "experiments"}),
     "web3": frozenset({"chain"}),
     "eth_abi": frozenset({"chain"}),

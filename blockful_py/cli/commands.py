@@ -186,6 +186,8 @@ SECTIONS: Sections = {
             "unlearn", "unlearn:unlearn", "Make models forget, with all that inherit from them.", WARNING
         ),
         REQUEST,
+        Command("adopt", "adopt:adopt", "Put models made elsewhere on the record.", WARNING),
+        Command("reach", "adopt:reach", "List the models that a data set reached."),
         ACCOUNT,
         Command("evaluate", "models:evaluate", "Score models on the held-out data."),
         Command("report", "report:report", "Print and draw a finished run's report again."),

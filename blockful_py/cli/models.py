@@ -14,6 +14,7 @@ from blockful_py.cli.options import LATEST, AsJson, Run, located_run, spent
 
 if TYPE_CHECKING:
     from blockful_py.learning.metrics import Quality
+    from blockful_py.record.catalogue import Catalogue
 
 
 def graph(
@@ -30,12 +31,14 @@ def graph(
     """
     run = located_run(run)
     from blockful_py.pipeline.federation import Federation
+    from blockful_py.record.reach import kinds_in
 
     out = Output(as_json)
     with Federation.open(run) as federation:
         catalogue = federation.catalogue()
         parties = federation.settings.federation
-        wanted = tuple(starts or federation.settings.unlearning.starts)
+        usual = () if parties.is_adopted else federation.settings.unlearning.starts
+        wanted = tuple(starts or usual)
     for start in wanted:
         catalogue[start]
     depth = catalogue.graph.depth(wanted)
@@ -49,6 +52,7 @@ def graph(
                     "position": str(placed.position),
                     "version": placed.version,
                     "references": list(catalogue.graph.references(name)),
+                    "kinds": kinds_in(placed),
                     "depth": depth[name].shortest if name in depth else None,
                     "privacy": spent(placed),
                     "increments": {
@@ -62,7 +66,7 @@ def graph(
         }
     )
     for name, placed in catalogue.models.items():
-        references = ", ".join(catalogue.graph.references(name)) or "the shared initialisation"
+        references = _edges(catalogue, name)
         role = "start" if name in wanted else f"depth {depth[name].shortest}" if name in depth else ""
         privacy = placed.node.statement.privacy
         noisy = f"  ({privacy})" if privacy else ""
@@ -73,6 +77,16 @@ def graph(
         )
     if any(names.values()):
         out.say("names in quotation marks were chosen by the owners")
+
+
+def _edges(catalogue: Catalogue, name: str) -> str:
+    """The references of a model, with the kind of edge where it was made elsewhere."""
+    from blockful_py.record.reach import kinds_in
+
+    placed = catalogue[name]
+    if placed.node.statement.adopted is None:
+        return ", ".join(catalogue.graph.references(name)) or "the shared initialisation"
+    return ", ".join(f"{each} ({kind})" for each, kind in kinds_in(placed).items()) or "no parent"
 
 
 def evaluate(

@@ -12,7 +12,16 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, MethodName, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.cli.unlearn import Classes, Clients, ParadigmOption, Samples, Starts, advised, show_advice
+from blockful_py.cli.unlearn import (
+    Classes,
+    Clients,
+    Datasets,
+    ParadigmOption,
+    Samples,
+    Starts,
+    advised,
+    show_advice,
+)
 from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.types import Paradigm
 
@@ -30,6 +39,7 @@ def make(
     classes: Classes = None,
     clients: Clients = None,
     samples: Samples = None,
+    datasets: Datasets = None,
     paradigm: ParadigmOption = Paradigm.PARALLEL,
     method: MethodName = None,
     as_json: AsJson = False,
@@ -46,7 +56,9 @@ def make(
     from blockful_py.pipeline.review.methods import forget_asked
 
     with Federation.open(run) as federation:
-        made = federation.draft_request(starts, forget_asked(classes, clients, samples), paradigm, method)
+        made = federation.draft_request(
+            starts, forget_asked(classes, clients, samples, datasets), paradigm, method
+        )
         advice = federation.advice(made.request)
     made.write(file)
     _show(Output(as_json), file, made, advice)

@@ -13,9 +13,13 @@ from blockful_py.cli.console import Output
 from blockful_py.cli.options import AsJson, MethodName, Quiet, Run, located_run
 from blockful_py.cli.report import show_report
 from blockful_py.errors import SettingsError
+from blockful_py.forget import Level
 from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
+    from blockful_py.forget import Forget
+    from blockful_py.pipeline.federation import Federation
+    from blockful_py.record.model_node import Request
     from blockful_py.report.runs.single import FinishedRequest
     from blockful_py.unlearning.choosing import Advice
 
@@ -28,6 +32,10 @@ Classes = Annotated[
 ]
 Clients = Annotated[
     list[int] | None, typer.Option("--client", help="A user whose data to forget. Repeatable.")
+]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option("--dataset", metavar="NAME", help="A data set of adopted models. Repeatable."),
 ]
 Samples = Annotated[
     list[str] | None,
@@ -42,6 +50,7 @@ def unlearn(
     classes: Classes = None,
     clients: Clients = None,
     samples: Samples = None,
+    datasets: Datasets = None,
     paradigm: ParadigmOption = Paradigm.PARALLEL,
     method: MethodName = None,
     request: Annotated[
@@ -53,12 +62,14 @@ def unlearn(
 ) -> None:
     """Make every model that inherits from the starts forget classes, clients or samples, on both chains.
 
+    Adopted models forget data sets: all that name them, and all that inherit from these, are withdrawn.
+
     Omitted options come from the run's settings.  If the command is interrupted, run it again to continue.  A
     completed request is not repeated: the command says so, and makes its report if that is missing.
 
     Example: blockful unlearn --run runs/mine --start r5 --start r7 --class 3
     """
-    if request is not None and (starts or classes or clients or samples or method):
+    if request is not None and (starts or classes or clients or samples or datasets or method):
         raise SettingsError(
             "--request already names what to forget: give either --request or the other options."
         )
@@ -70,8 +81,11 @@ def unlearn(
     from blockful_py.pipeline.review.methods import forget_asked
     from blockful_py.report.runs.single import unlearn_once
 
-    out, forget = Output(as_json, quiet), forget_asked(classes, clients, samples)
+    out, forget = Output(as_json, quiet), forget_asked(classes, clients, samples, datasets)
     with Federation.open(run) as federation:
+        if federation.settings.federation.is_adopted:
+            _withdraw(federation, starts, forget, signed, out)
+            return
         outcome = unlearn_once(federation, starts, forget, paradigm, method, out, signed)
     report = outcome.report
     if report is None:
@@ -79,6 +93,39 @@ def unlearn(
     else:
         out.result(report.to_json())
     show(outcome, out, run)
+
+
+def _withdraw(
+    federation: Federation,
+    starts: list[str] | None,
+    forget: Forget | None,
+    request: Request | None,
+    out: Output,
+) -> None:
+    """Withdraws adopted models; they have no accuracies, and so no report."""
+    if request is None and (forget is None or forget.level is not Level.DATASET):
+        raise SettingsError("adopted models forget data sets: name one with --dataset.")
+    from blockful_py.report.runs.certificate_page import keep
+
+    done = federation.unlearn(starts, forget=forget, request=request, progress=out)
+    certificate = keep(federation.certify_erasure(done.request), federation.run.certificates)
+    verification = federation.verify()
+    out.result(
+        {
+            "forget": str(done.request.forget),
+            "starts": [start.name for start in done.request.starts],
+            "withdrawn": sorted(done.nodes),
+            "certificate": str(certificate),
+            "verified": verification.passed,
+        }
+    )
+    for name in done.affected:
+        out.say(f"{name}  withdrawn")
+    if done.erasure is not None:
+        out.say(done.erasure.account())
+    out.say(f"certificate: {certificate}")
+    if not verification.passed:
+        raise typer.Exit(3)
 
 
 def show(outcome: FinishedRequest, out: Output, run: Path) -> None:

@@ -109,6 +109,17 @@ class UnlearningRequest:
     created: int = typed("uint64")
 
 
+@dataclass(frozen=True, slots=True)
+class DatasetRequest:
+    """The struct that a user signs to have adopted models forget data sets; fields as `UnlearningRequest`."""
+
+    starts: tuple[str, ...] = typed("string[]")
+    datasets: tuple[str, ...] = typed("string[]")
+    paradigm: str = typed("string")
+    method: str = typed("string")
+    created: int = typed("uint64")
+
+
 def encode_type(struct: type) -> str:
     """EIP-712's `encodeType`: the struct, followed by the structs that it uses, sorted by name."""
     used = _structs(struct, {})

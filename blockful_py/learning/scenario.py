@@ -95,6 +95,8 @@ def plan(settings: FederationSettings, starting_users: Collection[int] = ()) -> 
     broken = list(broken_scenario(settings))
     if broken:
         raise SettingsError(listed(broken))
+    if settings.is_adopted:
+        return ()
     if settings.scenario == "organic":
         return organic(settings, starting_users)
     return scripted(PAPER14 if settings.graph is None else settings.graph)
@@ -137,10 +139,12 @@ def _among(spec: ModelSpec, stays: Callable[[str], bool]) -> ModelSpec:
 
 
 def holders_of(settings: Settings) -> tuple[int, ...]:
-    """Indices of the users that publish the starts of the settings' request, ascending.
+    """Indices of the users that publish the starts of the settings' request, ascending; none if adopted.
 
     Raises SettingsError for a start that is not planned.
     """
+    if settings.federation.is_adopted:
+        return ()
     return tuple(sorted({starting_user(settings, name) for name in settings.unlearning.starts}))
 
 

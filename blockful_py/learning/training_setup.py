@@ -18,9 +18,11 @@ from blockful_py.learning.device import (
     use_repeatable_kernels,
     use_threads,
 )
+from blockful_py.learning.digests import DigestsForm
 from blockful_py.learning.evaluation import Scorer, hits
 from blockful_py.learning.federation import FederationSpec, initial_weights
 from blockful_py.learning.forget_sets import retained_after
+from blockful_py.learning.form import WeightsForm, form_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.models.architecture import Option
 from blockful_py.learning.models.trial import require_trainable
@@ -55,6 +57,16 @@ class TrainingSetup:
     scorer: Scorer = hits
 
     @property
+    def is_adopted(self) -> bool:
+        """Whether the models were made elsewhere; their digests are stored in place of weights."""
+        return self.federation.scenario.is_adopted
+
+    @property
+    def form(self) -> WeightsForm:
+        """The form of all stored models."""
+        return DigestsForm() if self.is_adopted else form_of(self.architecture)
+
+    @property
     def architecture(self) -> Architecture:
         return self.federation.architecture
 
@@ -84,10 +96,10 @@ class TrainingSetup:
             )
         division = Division(federation, holders, settings.unlearning.classes)
         trainer = find_trainer(learning.trainer)
-        if trainer is None:
-            users = partition(dataset, division, settings.seed)
-        else:
+        if trainer is not None or federation.is_adopted:
             users = _without_samples(dataset, federation.users)
+        else:
+            users = partition(dataset, division, settings.seed)
         spec = FederationSpec(
             architecture,
             federation,
@@ -142,10 +154,12 @@ class TrainingSetup:
         return tuple(sorted(held - set(self.dataset.test.classes())))
 
     def require_trainable(self) -> None:
-        """Tries the network on a few samples, and the initial weights.
+        """Tries the network on a few samples, and the initial weights, unless nothing is trained here.
 
         Raises as `models.trial.require_trainable` and `Architecture.initial`.
         """
+        if self.is_adopted:
+            return
         network = self.architecture.trained
         by_gradient = self.federation.trainer is None and not network.is_sums
         require_trainable(network, self.dataset.train, self.federation.seed, by_gradient)

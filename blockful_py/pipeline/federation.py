@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from blockful_py.chain.settlement import Executed
 from blockful_py.engine.jobs import Job, Kind
@@ -45,6 +46,7 @@ from blockful_py.pipeline.review.times import MAX_DRIFT
 from blockful_py.pipeline.run.lease import KINDS, request_of, require_same, rounds_of, training_text
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.verifying import to_verify, verified
+from blockful_py.record.adopted import Adopted
 from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
@@ -105,8 +107,10 @@ class Federation(OperatedRun):
         federation, also after requests.
 
         Raises RunError when another job is unfinished or another process leads one; SettingsError when the
-        scenario has fewer rounds.
+        scenario has fewer rounds, or adopts models.
         """
+        if self.setup.is_adopted:
+            raise SettingsError("this run adopts models and trains none: make another run to train in.")
         with self.leading():
             rounds = rounds_of(self.context.journal.open_job(), rounds)
             if rounds is not None:
@@ -137,24 +141,35 @@ class Federation(OperatedRun):
         return self.context.history.opted_out()
 
     def adopt(
-        self, models: Mapping[str, TrainedModel], progress: Progress | None = None
+        self,
+        models: Mapping[str, TrainedModel],
+        progress: Progress | None = None,
+        adopted: Mapping[str, Adopted] = MappingProxyType({}),
     ) -> tuple[Executed, ...]:
-        """Publishes models that were trained in another federation, in the same blocks of waves.
+        """Publishes models that were made elsewhere, in the same blocks of waves.
 
         Stores no increments with them.  A call after an interruption continues.
+
+        `adopted`: of models that no federation trained, whose weights are digests (`learning.digests`).
+        Raises SettingsError if they are of another kind than the run's (federation.scenario).
         """
-        graph = InheritanceGraph.from_references(
-            {name: [reference.name for reference in model.references] for name, model in models.items()}
-        )
+        if models and self.setup.is_adopted != bool(adopted):
+            raise SettingsError(
+                "a run has adopted models alone, or trained ones alone: adopt into a run of its own "
+                "(federation.scenario = 'adopted')."
+            )
         executed: list[Executed] = []
         with self.leading(), self.publishing(Kind.ADOPT), self.stopwatch("publish"):
             publisher = Publisher(self.context)
             placed = {name: node.position for name, node in self.catalogue().models.items()}
+            references: dict[str, list[str]] = {name: [] for name in placed}
+            references |= {name: [each.name for each in model.references] for name, model in models.items()}
+            graph = InheritanceGraph.from_references(references)
             waves = [[models[name] for name in wave if name not in placed] for wave in graph.waves()]
             total = sum(map(len, waves))
             with (progress or Silent()).stage("publish trained models", total) as advance:
                 for wave in filter(None, waves):
-                    positions, transactions = publisher.publish(wave, placed)
+                    positions, transactions = publisher.publish(wave, placed, adopted=adopted)
                     placed.update(positions)
                     executed += transactions
                     self.events.published(list(positions))
@@ -201,7 +216,7 @@ class Federation(OperatedRun):
             if prepare is not None:
                 prepare()
             asked = under_way or request
-            advice = advice_on(self.context, catalogue, asked)
+            advice = self.advice(asked)
             lifecycle, kind = JobLifecycle(self.context), KINDS[Paradigm(asked.paradigm)]
             with lifecycle.job(
                 kind, asked.model_dump_json(), lambda: bool(replaced_for(self.catalogue(), asked))
@@ -260,7 +275,7 @@ class Federation(OperatedRun):
 
     def advice(self, request: Request) -> Advice:
         """Why a request's method suits it, and its limits.  Raises as `unlearn`."""
-        return advice_on(self.context, self.catalogue(), request)
+        return Advice() if self.setup.is_adopted else advice_on(self.context, self.catalogue(), request)
 
     def verify(
         self,

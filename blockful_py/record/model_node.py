@@ -34,6 +34,7 @@ from blockful_py.forget import NUMBERED, Forget
 from blockful_py.html_table import html_table
 from blockful_py.names import require_name
 from blockful_py.record import fields
+from blockful_py.record.adopted import MAX_DATASETS, Adopted, Elsewhere
 from blockful_py.record.statement_parts import Claimed, Increment, Privacy, SharedPart, SpotCheck
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, Bytes32, Paradigm, Position, References, Uri
@@ -85,7 +86,8 @@ class Statement(fields.Part):
 
     `samples`: commitment to the owner's training samples (`crypto.spot_check`), 32 bytes in hexadecimal, if
     it lets others check its trainings.  `auditors`: accounts of which one, drawn by lot, may replay them.
-    `shared`: the part that it dealt to the members, if nobody is to see its sums.
+    `shared`: the part that it dealt to the members, if nobody is to see its sums.  `adopted`: of a model that
+    was made elsewhere, which has no accuracy (0) and no training here.
     """
 
     name: ModelName
@@ -101,12 +103,13 @@ class Statement(fields.Part):
     samples: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     auditors: tuple[fields.Address, ...] = Field(default=(), max_length=MAX_AUDITORS)
     shared: SharedPart | None = None
+    adopted: Adopted | None = None
     created: int = Field(ge=0, lt=1 << 64)
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        for name in ("privacy", "increments", "samples", "auditors", "shared"):
+        for name in ("privacy", "increments", "samples", "auditors", "shared", "adopted"):
             if not getattr(self, name):
                 document.pop(name, None)
         return document
@@ -115,6 +118,8 @@ class Statement(fields.Part):
     def _checked_by_samples(self) -> Statement:
         if len({*self.auditors}) != len(self.auditors) or (self.auditors and self.samples is None):
             raise ValueError("auditors are named once each, and with a commitment to the samples")
+        if self.adopted is not None and len(self.adopted.edges) != len(self.references):
+            raise ValueError("an adopted model has an edge for each of its references")
         if self.samples is None and any(each.checkable for each in self.increments):
             raise ValueError("a clean model is checkable with a commitment to the samples")
         return self
@@ -152,17 +157,26 @@ class Start(fields.Part):
 class Request(fields.Part):
     """An unlearning request and the signatures of the starts' owners, in the order of `starts`.
 
-    It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0).
+    It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0), or data
+    sets of adopted models.
     """
 
     starts: tuple[Start, ...] = Field(min_length=1)
     classes: tuple[Number, ...] = ()
     clients: tuple[Number, ...] = ()
     samples: tuple[Annotated[str, Field(pattern=SAMPLE)], ...] = ()
+    datasets: tuple[Elsewhere, ...] = Field(default=(), max_length=MAX_DATASETS)
     paradigm: str
     method: str
     created: int = Field(ge=0, lt=1 << 64)
     signatures: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _leave_out_no_datasets(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if not self.datasets:
+            document.pop("datasets", None)
+        return document
 
     @field_validator("paradigm")
     @classmethod
@@ -173,8 +187,8 @@ class Request(fields.Part):
 
     @model_validator(mode="after")
     def _names_one_kind(self) -> Request:
-        if sum(map(bool, (self.classes, self.clients, self.samples))) != 1:
-            raise ValueError("a request names classes, or clients, or samples")
+        if sum(map(bool, (self.classes, self.clients, self.samples, self.datasets))) != 1:
+            raise ValueError("a request names classes, or clients, or samples, or data sets")
         return self
 
     @property
@@ -208,6 +222,8 @@ class Request(fields.Part):
             return Forget.of_clients(self.clients)
         if self.samples:
             return Forget.of_samples(parse_sample(text) for text in self.samples)
+        if self.datasets:
+            return Forget.of_datasets(self.datasets)
         return Forget.of_classes(self.classes)
 
     def rows(self) -> list[tuple[str, str]]:
@@ -223,10 +239,13 @@ class Request(fields.Part):
     def _repr_html_(self) -> str:
         return html_table("Request to forget", (), [*self.rows(), ("signatures", str(len(self.signatures)))])
 
-    def typed(self) -> eip712.UnlearningRequest:
+    def typed(self) -> eip712.UnlearningRequest | eip712.DatasetRequest:
         """The typed data that the owners of the starts sign."""
+        starts = tuple(f"{start.name} at {start.position}" for start in self.starts)
+        if self.datasets:
+            return eip712.DatasetRequest(starts, self.datasets, self.paradigm, self.method, self.created)
         return eip712.UnlearningRequest(
-            starts=tuple(f"{start.name} at {start.position}" for start in self.starts),
+            starts=starts,
             classes=self.classes,
             clients=self.clients,
             samples=self.samples,
@@ -341,7 +360,11 @@ class ModelNode(fields.Part):
 
     @property
     def signed_accuracy(self) -> float | None:
-        """Accuracy of this version on its owner's test data; None if the owner did not sign this version."""
+        """Accuracy of this version on its owner's test data; None if its owner did not sign this version, or
+        adopted the model.
+        """
+        if self.statement.adopted is not None:
+            return None
         is_signed = self.redaction is None or self.redaction.weights == self.statement.weights
         return self.statement.accuracy if is_signed else None
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from blockful_py.errors import FormatError
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction, Request
 from blockful_py.record.shown import is_exact, needs_parts
 from blockful_py.types import Address
 
@@ -52,3 +52,16 @@ def announced(request: Request, record: Catalogue) -> frozenset[str]:
         return starts
     owners = set(request.forget.owners())
     return frozenset(name for name in starts if record[name].node.statement.user in owners)
+
+
+def withdrawn(placed: PlacedNode, request: Request) -> ModelNode:
+    """The node of a model that a request withdraws: its owner's statement, and no weights."""
+    redaction = Redaction(
+        version=placed.version + 1,
+        weights=None,
+        request=request,
+        claims=None,
+        left_out=placed.node.removed_beside(request.classes),
+        chosen_by=placed.node.chosen_by,
+    )
+    return placed.node.model_copy(update={"redaction": redaction})

@@ -26,6 +26,11 @@ BY_PARTS = {False: frozenset({Level.SAMPLE}), True: frozenset({Level.SAMPLE, Lev
 """Levels at which exact methods need new parts of the starts' owners: of sums over samples, and if merged."""
 BY_OWNERS = frozenset({Checked.EXACT, Checked.REPLAYED, Checked.SPOT_CHECKED})
 """Checks that show the forgetting of each owner's part."""
+WITHDRAWN = (
+    "Withdrawn: the record names no weights of these models any more. Copies elsewhere are their holders' to "
+    "delete."
+)
+"""The first words of a certificate of adopted models."""
 BY_WAVES = frozenset({"retrain_ahead"})
 """Methods whose parts need the clean models of all references, affected or not."""
 
@@ -58,7 +63,7 @@ def shown(statement: CertificateStatement) -> Shown:
     exact = exact_words(method, request.references, taught_outside)
     said = caveat(method, request.forget.level, taught_outside)
     begun = nodes if method in BY_WAVES and not by_owner else ()
-    reviewed = _reviewed(review, nodes, exact, len(request.starts))
+    reviewed = WITHDRAWN if request.datasets else _reviewed(review, nodes, exact, len(request.starts))
     words = (reviewed, _exactness(method, review, begun, exact), _others(statement))
     warnings = () if said is None else (warning(method, said),)
     return Shown(review, " ".join(filter(None, words)), warnings)
@@ -174,7 +179,7 @@ def is_passing(request: Request) -> bool:
 
 def checked_by_members(request: Request) -> Checked:
     """How members check a request's results before they sign (`pipeline.review.methods`)."""
-    if is_exact(request) and not needs_parts(request):
+    if request.datasets or (is_exact(request) and not needs_parts(request)):
         return Checked.EXACT
     if is_exact(request) or is_passing(request):
         return Checked.RECOMPUTED

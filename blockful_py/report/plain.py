@@ -54,7 +54,12 @@ def _done(page: CertificatePage) -> Iterator[str]:
             f"{_counted(renewed, 'model')} got a new version: {enumerated([each.name for each in renewed])}. "
             f"The method was {page.method.split(' ')[0]}."
         )
-    if withdrawn:
+    if withdrawn and page.forget.level is Level.DATASET:
+        yield (
+            f"{_counted(withdrawn, 'model')} were made elsewhere and were withdrawn from the record: "
+            f"{enumerated(withdrawn)}."
+        )
+    elif withdrawn:
         yield (
             f"{_counted(withdrawn, 'model')} got no new version in time and cannot be used any more: "
             f"{enumerated(withdrawn)}."
@@ -102,6 +107,13 @@ def _figures(page: CertificatePage, renewed: Sequence[ModelRow]) -> Iterator[str
 
 
 def _meaning(page: CertificatePage) -> Iterator[str]:
+    if page.forget.level is Level.DATASET:
+        yield (
+            "It means that the record names these models no more as usable, and that whoever asks the record "
+            "is told so. The models themselves are where their makers and recipients keep them: the record "
+            "cannot delete those copies. A model made again without the data is a model of its own."
+        )
+        return
     yield (
         "It means that the federation's record names the new versions in the place of the old ones."
         + (" The members who signed destroyed their keys to the old versions." if page.keys_destroyed else "")
@@ -162,6 +174,8 @@ def _data(forget: Forget) -> str:
         users = sorted({user for user, _ in forget.samples})
         whose = "participant" if len(users) == 1 else "participants"
         return f"{_counted(forget.samples, 'sample')} of {whose} {enumerated(list(map(str, users)))}"
+    if forget.datasets:
+        return f"what they learnt of the data {enumerated(list(forget.datasets))}"
     kind = "class" if len(forget.classes) == 1 else "classes"
     return f"what they learnt of {kind} {enumerated(list(map(str, forget.classes)))}"
 

@@ -50,6 +50,7 @@ def broken_rules(
     yield from _sums(learning, unlearning, committee)
     yield from _unlearning(unlearning)
     yield from _references(unlearning, federation, learning)
+    yield from _adopted(federation, committee)
     yield from _committee(committee)
     yield from _storage(storage)
     yield from broken_engine(engine)
@@ -91,6 +92,14 @@ def _learning(learning: LearningSettings) -> Iterator[str]:
         )
     if learning.clean_references and not learning.increments:
         yield "learning.clean_references only changes the start of learning.increments: name classes there."
+
+
+def _adopted(federation: FederationSettings, committee: CommitteeSettings) -> Iterator[str]:
+    if federation.is_adopted and committee.roster == "elected":
+        yield (
+            "federation.scenario 'adopted' has one adopter, and committee.roster 'elected' many "
+            "participants: take roster 'appointed' or 'services'."
+        )
 
 
 def _sums(

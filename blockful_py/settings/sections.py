@@ -19,8 +19,8 @@ class FederationSettings(Section):
     """The federation: users, the references of their models, their data.
 
     Attributes:
-        scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in `graph`)
-            or "organic" (selection by eq. 1).
+        scenario: "paper14" (a scripted graph after the paper's experiment), "scripted" (the graph in
+            `graph`), "organic" (selection by eq. 1) or "adopted" (models made elsewhere; nobody trains).
         situation: partition of the data: "few_hold" (only the users of the starts hold the classes to
             forget), "all_hold", "iid", "sample_non_iid", "label_non_iid", "dirichlet", "shards" or "parties"
             (each file of the data set "parties" belongs to one user).
@@ -39,7 +39,7 @@ class FederationSettings(Section):
             derived from the seed.
     """
 
-    scenario: Literal["paper14", "scripted", "organic"] = "paper14"
+    scenario: Literal["paper14", "scripted", "organic", "adopted"] = "paper14"
     situation: Situation = "few_hold"
     missing: dict[int, tuple[int, ...]] = field(default_factory=dict)
     concentration: Positive = 0.5
@@ -56,8 +56,15 @@ class FederationSettings(Section):
     accounts: str | None = None
 
     @property
+    def is_adopted(self) -> bool:
+        """Whether the models were made elsewhere, so that nothing is trained here."""
+        return self.scenario == "adopted"
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Models in the order of their users, round by round."""
+        """Models in the order of their users, round by round; of adopted ones nobody knows beforehand."""
+        if self.is_adopted:
+            return ()
         if self.scenario == "scripted" and self.graph:
             return tuple(self.graph)
         return tuple(f"r{number}" for number in range(1, self.users * self.rounds + 1))

@@ -7,6 +7,8 @@ from blockful_py.errors import FormatError
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Uri
 
+MAX_DIGESTS_BYTES = 16 << 20
+"""Maximum size of a file of digests by tensor (`learning.digests`); one of 10^5 tensors has about 14 MiB."""
 MAX_BLOCK_SIZE = 2 * 2**20
 """Maximum bytes of a block that is read: the limit for blocks that IPFS nodes exchange."""
 FEW_BLOCKS = 1024

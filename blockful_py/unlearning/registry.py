@@ -25,6 +25,7 @@ from blockful_py.unlearning.salun import SalUn
 from blockful_py.unlearning.scrub import Scrub
 from blockful_py.unlearning.ssd import Ssd
 from blockful_py.unlearning.subtract import Subtract
+from blockful_py.unlearning.withdraw import Withdraw
 
 INTERFACE = ("name", "paradigms", "needs", "levels", "review", "unlearn", "steps")
 """Attributes that every method must have."""
@@ -46,11 +47,14 @@ METHODS: Mapping[str, Callable[..., Method]] = MappingProxyType(
         RetrainAhead.name: RetrainAhead,
         CleanLine.name: CleanLine,
         Subtract.name: Subtract,
+        Withdraw.name: Withdraw,
     }
 )
 
 FOR_SUMS = frozenset({Subtract.name})
 """Methods for models of sums; the others change networks."""
+FOR_ADOPTED = frozenset({Withdraw.name})
+"""Methods for models that were made elsewhere."""
 
 GROUP = "blockful.methods"
 """Entry points of other packages."""

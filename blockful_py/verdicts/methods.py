@@ -16,6 +16,7 @@ RETRAIN: Final = "retrain"
 CLEAN_LINE: Final = "clean_line"
 CLEAN_INCREMENTS: Final = "clean_increments"
 SUBTRACT: Final = "subtract"
+WITHDRAW: Final = "withdraw"
 
 
 def exact_words(method: str, references: References, taught_outside: bool | None) -> str | None:
@@ -35,7 +36,7 @@ def caveat(method: str, level: Level, taught_outside: bool | None, past_graph: b
             None if this cannot be known.
         past_graph: whether such an ancestor was made by a clean line, which takes data past the graph.
     """
-    if method == SUBTRACT:
+    if method in (SUBTRACT, WITHDRAW):
         return None
     if past_graph:
         return (

@@ -12,7 +12,6 @@ from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.keys.sealing import SealedWeights, random_keys
 from blockful_py.keys.weight_keys import WeightKeys
-from blockful_py.learning.form import form_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.coordination.reader_keyring import ReaderKeyring
@@ -113,12 +112,12 @@ class FederationContext:
     @property
     def weights(self) -> SealedWeights:
         """The current weights in the live store, decrypted with the members' keys."""
-        return SealedWeights(self.stores.live, self.keys.keyring, form_of(self.setup.architecture))
+        return SealedWeights(self.stores.live, self.keys.keyring, self.setup.form)
 
     @property
     def archived_weights(self) -> SealedWeights:
         """The weights in the archive's store, decrypted with the members' keys."""
-        return SealedWeights(self.stores.archive, self.keys.keyring, form_of(self.setup.architecture))
+        return SealedWeights(self.stores.archive, self.keys.keyring, self.setup.form)
 
     @property
     def history(self) -> RequestHistory:

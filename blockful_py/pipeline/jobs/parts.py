@@ -43,10 +43,10 @@ from blockful_py.record.model_node import (
     MAX_NODE_BYTES,
     ModelNode,
     PlacedNode,
-    Redaction,
     Request,
     parse_node,
 )
+from blockful_py.record.parts import withdrawn
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import by_waves
 from blockful_py.record.statement_parts import SharedPart
@@ -365,16 +365,3 @@ class PartCollector:
             except BlockfulError as error:
                 raise UnlearningError(f"the part of {name} cannot be read: {error}") from None
         return nodes
-
-
-def withdrawn(placed: PlacedNode, request: Request) -> ModelNode:
-    """The node of a model that a request withdraws: its owner's statement, and no weights."""
-    redaction = Redaction(
-        version=placed.version + 1,
-        weights=None,
-        request=request,
-        claims=None,
-        left_out=placed.node.removed_beside(request.classes),
-        chosen_by=placed.node.chosen_by,
-    )
-    return placed.node.model_copy(update={"redaction": redaction})

@@ -14,7 +14,6 @@ from blockful_py.committee.proposals import PublicationProposal
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.federation import TrainedModel
-from blockful_py.learning.form import form_of
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.increments import Stored, seal_increments
 from blockful_py.pipeline.jobs.journaled_sends import Decided, settlement_of
@@ -24,6 +23,7 @@ from blockful_py.pipeline.review.statements import recorded_privacy, recorded_tr
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
+from blockful_py.record.adopted import Adopted
 from blockful_py.record.model_node import Reference, Statement, sign_statement
 from blockful_py.record.statement_parts import Increment, SharedPart
 from blockful_py.storage.cid import cid_string
@@ -48,16 +48,18 @@ class Publisher:
         stored: Stored | None = None,
         versions: Mapping[str, int] = MappingProxyType({}),
         parts: Mapping[str, SharedPart] = MappingProxyType({}),
+        adopted: Mapping[str, Adopted] = MappingProxyType({}),
     ) -> tuple[dict[str, Position], tuple[Executed, ...]]:
         """Publishes models whose references are all in `placed`; returns their positions and transactions.
 
         A job must be open; its journal holds each step.  `stored`: increments to store with them.
         `versions`: the references' versions during training; 0 if not named.  `parts`: of shared sums.
+        `adopted`: what their adopter states of models made elsewhere.
 
         Raises UnusableWeightsError, before storing, for weights that members would refuse.
         """
         context = self._context
-        form = form_of(context.setup.architecture)
+        form = context.setup.form
         for model in models:
             form.require(model.weights, f"model {model.name}")
         for label, by_model in (stored or {}).items():
@@ -67,7 +69,9 @@ class Publisher:
         sealed = [context.keys.seal(model.weights) for model in models]
         increments = seal_increments(context.keys, stored or {}, context.setup)
         nodes = [
-            self._node(model, file, increments.statements.get(model.name, ()), placed, versions, parts)
+            self._node(
+                model, file, increments.statements.get(model.name, ()), placed, versions, parts, adopted
+            )
             for model, file in zip(models, sealed, strict=True)
         ]
         wave = ", ".join(model.name for model in models)
@@ -114,6 +118,7 @@ class Publisher:
         placed: Mapping[str, Position],
         versions: Mapping[str, int],
         parts: Mapping[str, SharedPart],
+        adopted: Mapping[str, Adopted],
     ) -> bytes:
         secret = self._context.accounts.secret(model.user)
         owner = address_of(secret)
@@ -133,12 +138,13 @@ class Publisher:
                 for r in model.references
             ),
             accuracy=model.accuracy,
-            training=recorded_training(model.training),
+            training={} if model.name in adopted else recorded_training(model.training),
             privacy=recorded_privacy(model.privacy),
             increments=increments,
-            samples=samples_commitment(self._context, model.user),
+            samples=None if model.name in adopted else samples_commitment(self._context, model.user),
             auditors=() if self._context.run.party is None else self._context.run.party.auditors,
             shared=parts.get(model.name),
+            adopted=adopted.get(model.name),
             created=self._context.clock.now(),
         )
         chain = self._context.contracts.live

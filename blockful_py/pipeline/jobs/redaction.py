@@ -19,7 +19,6 @@ from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.evaluation import accuracy
-from blockful_py.learning.form import form_of
 from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import batches
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -129,7 +128,7 @@ class Redactor:
             if handed_in:
                 with self._stopwatch("store"):
                     self._store(catalogue, handed_in, (), stored)
-            for some in batches(new, form_of(self._context.setup.architecture).size):
+            for some in batches(new, self._context.setup.form.size):
                 with self._stopwatch("unlearn"):
                     weights = {name: new[name] for name in some}
                 made = self.make(
@@ -175,7 +174,7 @@ class Redactor:
 
         Raises UnusableWeightsError for weights that members would refuse.
         """
-        made, form = {}, form_of(self._context.setup.architecture)
+        made, form = {}, self._context.setup.form
         for name, weights in new.items():
             form.require(weights, f"the new version of {name}")
         with self._stopwatch("audit"):

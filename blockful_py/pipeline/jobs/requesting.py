@@ -26,11 +26,13 @@ from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.pipeline.run.lease import asks_the_same
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import PlacedNode, Request, Start
+from blockful_py.record.reach import starts_of
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import AUTO, Advice, Circumstances, advise, choose
 from blockful_py.unlearning.clean_line import CleanLine
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.subtract import Subtract, require_all_parts, require_kind
+from blockful_py.unlearning.withdraw import Withdraw, require_origin
 
 
 def draft_request(
@@ -58,21 +60,25 @@ def draft_request(
     settings = context.run.settings.unlearning
     if under_way is not None:
         context.clock.wait_until(under_way.created)
-    wanted = tuple(settings.starts if starts is None else starts)
     forgotten = forget or forget_of(settings)
+    usual = starts_of(catalogue, forgotten.datasets) if forgotten.datasets else settings.starts
+    wanted = tuple(usual if starts is None else starts)
     if not wanted:
-        raise UnlearningError("a request needs a start: name at least one.")
-    _require_weights(catalogue, wanted, paradigm)
+        names_none = f": no model of this record names {forgotten}" if forgotten.datasets else ""
+        raise UnlearningError(f"a request needs a start{names_none}: name at least one.")
+    if not context.setup.is_adopted:
+        _require_weights(catalogue, wanted, paradigm)
     model = context.setup.architecture.name
     name = method or (settings.parallel if paradigm is Paradigm.PARALLEL else settings.sequential)
-    chosen = None
-    if name == AUTO:
+    chosen = Withdraw.name if context.setup.is_adopted and name == AUTO else None
+    if name == AUTO and chosen is None:
         chosen = choose(circumstances_of(context, catalogue, wanted, forgotten, paradigm)).method
     request = Request(
         starts=tuple(Start(name=start, position=str(catalogue[start].position)) for start in wanted),
         classes=forgotten.classes,
         clients=forgotten.clients,
         samples=tuple(f"{user}:{row}" for user, row in forgotten.samples),
+        datasets=forgotten.datasets,
         paradigm=paradigm.value,
         method=method_text(chosen or name, method_settings(chosen or name, settings, model)),
         created=context.clock.now() if under_way is None else under_way.created,
@@ -112,6 +118,7 @@ def method_of(context: FederationContext, request: Request) -> Method:
     chosen = parse_method(request.method, context.run.allowed_code)
     paradigm = Paradigm(request.paradigm)
     require_paradigm(chosen, paradigm)
+    require_origin(chosen, context.setup.is_adopted, request.forget)
     require_kind(chosen, context.setup.architecture.name)
     known = range(context.setup.dataset.class_count)
     require_classes(request.forget.classes, known, "--class or unlearning.classes: the data")

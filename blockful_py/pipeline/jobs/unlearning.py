@@ -30,7 +30,7 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode, PlacedNode, Request
-from blockful_py.record.parts import announced
+from blockful_py.record.parts import announced, withdrawn
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.unlearning.cost import Cost
@@ -38,6 +38,7 @@ from blockful_py.unlearning.method import IncrementsUsed, Method, ModelUpdate, N
 from blockful_py.unlearning.propagation import delta
 from blockful_py.unlearning.proxy import available_proxy, balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
+from blockful_py.unlearning.withdraw import Withdraw
 
 PROXY_SAMPLES = 10
 """Samples of each retained class, for methods that read a proxy set."""
@@ -102,10 +103,41 @@ class Unlearner:
             UnlearningError, UnknownClassError, UnknownModelError: the request cannot be carried out.
             QuorumError: the committee refused it; no model was changed, or only earlier ones.
         """
+        if isinstance(method, Withdraw):
+            return self._withdrawn(catalogue, request)
         task = self._task(catalogue, request, method)
         if request.paradigm == Paradigm.PARALLEL:
             return self._parallel(catalogue, request, method, task)
         return self._sequential(catalogue, request, method, task)
+
+    def _withdrawn(self, catalogue: Catalogue, request: Request) -> Unlearned:
+        """Withdraws every adopted model that the request reaches, under one certificate."""
+        starts = tuple(start.name for start in request.starts)
+        depths, done = catalogue.graph.depth(starts), replaced_for(catalogue, request)
+        affected = tuple(name for name in catalogue.graph.topological_order() if name in depths)
+        nodes = {
+            name: withdrawn(catalogue[name], request) for name in affected if name in catalogue.with_weights
+        }
+        executed: list[Executed] = []
+        if nodes:
+            live = self._context.stores.live
+            self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
+            executed += self._redactor.replace(catalogue, {}, request, (), handed_in=nodes).executed
+        heights = {catalogue[name].position.height for name in nodes}
+        return Unlearned(
+            paradigm=Paradigm(request.paradigm),
+            request=request,
+            affected=affected,
+            nodes=done | nodes,
+            skipped={},
+            counted=self._counter.total,
+            formula=expected_parallel(len(nodes), len(heights)) if nodes else Operations(),
+            depth_bound=None,
+            depth_observed=max(each.longest for each in depths.values()),
+            delta_norm=None,
+            executed=tuple(executed),
+            seconds=dict(self._stopwatch.seconds),
+        )
 
     def _task(self, catalogue: Catalogue, request: Request, method: Method) -> UnlearningTask:
         starts = tuple(start.name for start in request.starts)

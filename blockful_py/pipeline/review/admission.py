@@ -27,6 +27,7 @@ from blockful_py.record.shown import by_waves
 from blockful_py.record.waves import longest_wait
 from blockful_py.types import Paradigm, RequestState
 from blockful_py.unlearning.subtract import require_kind
+from blockful_py.unlearning.withdraw import require_origin
 
 UNREAD_BLOCKS = 7200
 """Blocks of the live chain's node after which a member dismisses a request whose file or method it lacks."""
@@ -155,6 +156,7 @@ class RequestAdmission:
         filed, request, record = status.filed, status.request, status.record
         method = parse_method(request.method, self._methods)
         require_paradigm(method, Paradigm(request.paradigm))
+        require_origin(method, False, request.forget)
         require_kind(method, self._model)
         require_review(method, request.forget, Paradigm(request.paradigm), self._attested, True)
         require_parts(request, method, record.graph)

@@ -29,7 +29,6 @@ from blockful_py.errors import (
 )
 from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed
 from blockful_py.learning.federation import initial_weights
-from blockful_py.learning.form import form_of
 from blockful_py.learning.sums import require_base, require_inherited
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand, batches
@@ -45,7 +44,7 @@ from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.spot_checks import SpotChecks
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
 from blockful_py.pipeline.review.sums import opened_heads, recomputed_sums
-from blockful_py.pipeline.review.times import require_timely, review_withdrawal
+from blockful_py.pipeline.review.times import require_timely, review_withdrawal, review_withdrawal_of_adopted
 from blockful_py.pipeline.run.clock import newest_time
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
@@ -60,6 +59,7 @@ from blockful_py.types import Address, ArchiveReason, Paradigm, Position, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.subtract import Subtract, require_kind
+from blockful_py.unlearning.withdraw import require_origin
 
 BEFORE = ("before", "samples", "ad_f_before", "logit_auc_before")
 """Claims about the version before."""
@@ -92,7 +92,7 @@ class ContentReviewer:
         self._motions = motions
         self._live = sources.contracts.live
         self._architecture = sources.setup.architecture
-        self._weights = SealedWeights(sources.store, sources.keyring, form_of(self._architecture))
+        self._weights = SealedWeights(sources.store, sources.keyring, sources.setup.form)
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(sources, self._weights)
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
@@ -118,6 +118,10 @@ class ContentReviewer:
                     self._require_added_up(node, read[0])
             require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             require(node.redaction is None, f"model {node.name} is published as a redaction")
+            require(
+                (node.statement.adopted is not None) == self._sources.setup.is_adopted,
+                f"model {node.name} is {'not ' * self._sources.setup.is_adopted}adopted, unlike the others",
+            )
             is_shared = self._architecture.is_shared
             require(
                 is_shared or node.shared is None, f"model {node.name} has a part of sums, which it has not"
@@ -266,8 +270,12 @@ class ContentReviewer:
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
             require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
-            review_withdrawal(withdrawn, status)
+            if self._sources.setup.is_adopted:
+                review_withdrawal_of_adopted(withdrawn, request, affected, catalogue)
+            else:
+                review_withdrawal(withdrawn, status)
             return
+        require(not self._sources.setup.is_adopted, "adopted models are withdrawn, not given new weights")
         content = ReviewedContent(draft.digest(), frozenset(catalogue[name].uri for name in affected))
         if content in self._reviewed:
             return
@@ -321,7 +329,7 @@ class ContentReviewer:
             require(names == left, f"{', '.join(sorted(left - names))} would not be unlearned")
         if status is not None:
             require_order(proposed, status)
-        for some in batches(proposed, form_of(self._architecture).size):
+        for some in batches(proposed, self._sources.setup.form.size):
             weights = {each.node.name: self._fetched.weights(each.node.weights, purpose) for each in some}
             self._measure(some, weights, request, catalogue)
             for each in some:
@@ -374,6 +382,7 @@ class ContentReviewer:
         try:
             method = parse_method(request.method, self._sources.methods)
             require_paradigm(method, Paradigm(request.paradigm))
+            require_origin(method, self._sources.setup.is_adopted, request.forget)
             require_kind(method, self._architecture.name)
             sources, paradigm = self._sources, Paradigm(request.paradigm)
             require_review(method, request.forget, paradigm, sources.attested, sources.docket is not None)
@@ -422,7 +431,7 @@ class ContentReviewer:
         require(not too_small, f"the update of {', '.join(too_small)} is at most epsilon")
         with refusing("the keys of the new weights"):
             keys = self._sources.keyring.find([each.node.weights for each in proposed])
-        for some in batches(proposed, form_of(self._architecture).size):
+        for some in batches(proposed, self._sources.setup.form.size):
             weights = {each.node.name: expected[each.node.name] for each in some}
             for each in some:
                 name = each.node.name

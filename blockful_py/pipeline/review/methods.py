@@ -58,11 +58,16 @@ def forget_of(settings: UnlearningSettings) -> Forget:
 
 
 def forget_asked(
-    classes: Sequence[int] | None, clients: Sequence[int] | None, samples: Sequence[str] | None
+    classes: Sequence[int] | None,
+    clients: Sequence[int] | None,
+    samples: Sequence[str] | None,
+    datasets: Sequence[str] | None = None,
 ) -> Forget | None:
     """The data that options ask to forget; None without any.  Raises UnlearningError, FormatError."""
-    if sum(map(bool, (classes, clients, samples))) > 1:
-        raise UnlearningError("a request forgets classes, clients or samples: name one kind alone.")
+    if sum(map(bool, (classes, clients, samples, datasets))) > 1:
+        raise UnlearningError("a request forgets classes, clients, samples or data sets: name one kind.")
+    if datasets:
+        return Forget.of_datasets(datasets)
     if clients:
         return Forget.of_clients(clients)
     if samples:
@@ -72,6 +77,8 @@ def forget_asked(
 
 def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
     """How a member checks the method's results before it signs."""
+    if forget.level is Level.DATASET:
+        return Checked.EXACT  # nothing is made
     if is_recomputable(method, paradigm):
         exact = isinstance(method, Subtract) and forget.level not in BY_PARTS[method.merged]
         return Checked.EXACT if exact else Checked.RECOMPUTED

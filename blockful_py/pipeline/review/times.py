@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 
 from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.errors import EarlyError, RefusedError
-from blockful_py.record.model_node import ModelNode
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.reach import starts_of
 from blockful_py.record.request_state import RequestStanding
 
 MAX_DRIFT = 15 * 60
@@ -42,6 +45,27 @@ def _shown(seconds: int) -> str:
         return f"{seconds} s"
 
 
+def review_withdrawal_of_adopted(
+    nodes: Sequence[ModelNode], request: Request, affected: AbstractSet[str], catalogue: Catalogue
+) -> None:
+    """Checks that a request withdraws every adopted model that its data sets reached.
+
+    Raises RefusedError, also for a changed statement.
+    """
+    reached = affected | {*starts_of(catalogue, request.datasets)}
+    left = sorted((reached & catalogue.with_weights.keys()) - {node.name for node in nodes})
+    if left:
+        raise RefusedError(f"{', '.join(left)} would not be withdrawn")
+    for node in nodes:
+        _require_unchanged(node, catalogue)
+
+
+def _require_unchanged(node: ModelNode, record: Catalogue) -> None:
+    current = record[node.name].node
+    if (node.statement, node.signature) != (current.statement, current.signature):
+        raise RefusedError(f"model {node.name} is withdrawn with another statement than its owner's")
+
+
 def review_withdrawal(nodes: Sequence[ModelNode], status: RequestStanding | None) -> None:
     """Checks that each withdrawal is due.
 
@@ -57,6 +81,4 @@ def review_withdrawal(nodes: Sequence[ModelNode], status: RequestStanding | None
         if node.name not in over:
             early = EarlyError if status.presses((node.name,)) else RefusedError
             raise early(f"the owner of model {node.name} still has time to do its part")
-        current = status.record[node.name].node
-        if (node.statement, node.signature) != (current.statement, current.signature):
-            raise RefusedError(f"model {node.name} is withdrawn with another statement than its owner's")
+        _require_unchanged(node, status.record)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Part of a statement on a model that was made elsewhere: its edges, its data sets, its files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer, model_validator
+
+from blockful_py.graph.kinds import EdgeKind
+from blockful_py.record.fields import Cid, Part
+
+LONGEST = 256
+"""Maximum characters of the name of a data set, a model or a file elsewhere."""
+MAX_EDGES = 1024
+MAX_DATASETS = 1024
+MAX_FILES = 4096
+
+Elsewhere = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+
+
+class Edge(Part):
+    """The parent of an adopted model, in the order of the statement's references.
+
+    `parent`: its name where it was made.  `weight`: its weight in a merge, if the merge has one number.
+    """
+
+    parent: Elsewhere
+    kind: str
+    weight: float | None = Field(default=None, allow_inf_nan=False)
+
+    @field_validator("kind")
+    @classmethod
+    def _is_a_kind(cls, kind: str) -> str:
+        if kind not in set(EdgeKind):
+            raise ValueError(f"an edge is one of {', '.join(EdgeKind)}, not {kind!r}")
+        return kind
+
+    @model_serializer(mode="wrap")
+    def _leave_out_no_weight(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        return {name: each for name, each in document.items() if each is not None}
+
+
+class AdoptedFile(Part):
+    """A file of weights that stays where it is; `path` is relative to its model, `size` in bytes."""
+
+    path: Elsewhere
+    size: int = Field(ge=0, lt=1 << 63)
+    cid: Cid
+
+
+class Adopted(Part):
+    """What the adopter states of a model that was made elsewhere.
+
+    Attributes:
+        source: its name there, such as "org/name".
+        speaks_for: the party for which the adopter speaks, such as the hub's "org"; None for itself.
+        edges: one for each reference.
+        merge_method: such as "linear" or "ties", of a merge.
+        datasets: names of the data sets that it was made with, in ascending order.
+        files: its weights; empty for a model that is known by name alone.
+        licence: as its card says.
+        description: SHA-256 of all that the adopter read of it, files included, in hexadecimal.
+        supersedes: the model on the record that it is a later version of.
+    """
+
+    source: Elsewhere
+    speaks_for: Elsewhere | None = None
+    edges: tuple[Edge, ...] = Field(default=(), max_length=MAX_EDGES)
+    merge_method: Elsewhere | None = None
+    datasets: tuple[Elsewhere, ...] = Field(default=(), max_length=MAX_DATASETS)
+    files: tuple[AdoptedFile, ...] = Field(default=(), max_length=MAX_FILES)
+    licence: Elsewhere | None = None
+    description: str = Field(pattern=r"^[0-9a-f]{64}$")
+    supersedes: Elsewhere | None = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        return {name: each for name, each in document.items() if each}
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if list(self.datasets) != sorted({*self.datasets}):
+            raise ValueError("data sets are named once each, in ascending order")
+        return self
+
+    @property
+    def kinds(self) -> tuple[EdgeKind, ...]:
+        """The kinds of its edges, in their order."""
+        return tuple(EdgeKind(each.kind) for each in self.edges)

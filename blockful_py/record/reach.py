@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models that data sets reached, and what is left to do for each; reads no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from blockful_py.graph.kinds import EdgeKind, Remedy, remedies
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import PlacedNode
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The current models that data sets reached.
+
+    Attributes:
+        starts: models that name one of the data sets, or came before one that does.
+        remedies: by reached model, in topological order.
+    """
+
+    starts: tuple[str, ...]
+    remedies: Mapping[str, Remedy]
+
+
+def reach(catalogue: Catalogue, datasets: Collection[str]) -> Reach:
+    """The models with weights that these data sets reached."""
+    starts = starts_of(catalogue, datasets)
+    kinds = {name: tuple(kinds_in(placed).values()) for name, placed in catalogue.models.items()}
+    found = remedies(catalogue.graph, kinds, starts)
+    return Reach(starts, {name: each for name, each in found.items() if name in catalogue.with_weights})
+
+
+def starts_of(catalogue: Catalogue, datasets: Collection[str]) -> tuple[str, ...]:
+    """The models that a request to forget these data sets starts from, all with weights.
+
+    A model counts too if a later version of it names the data set and has the same files, or if it was known
+    by name alone: then its card had said too little.
+    """
+    wanted, models = set(datasets), catalogue.models
+    named = [name for name, placed in models.items() if wanted.intersection(datasets_in(placed))]
+    found = dict.fromkeys(named)
+    for name in named:
+        while (earlier := _same_before(models, name)) is not None and earlier not in found:
+            found[earlier] = None
+            name = earlier
+    return tuple(name for name in models if name in found and name in catalogue.with_weights)
+
+
+def kinds_in(placed: PlacedNode) -> dict[str, EdgeKind]:
+    """The kind of the edge to each reference of a model; `train` if it was trained here."""
+    statement = placed.node.statement
+    names = [each.name for each in statement.references]
+    if statement.adopted is None:
+        return dict.fromkeys(names, EdgeKind.TRAIN)
+    return dict(zip(names, statement.adopted.kinds, strict=True))
+
+
+def datasets_in(placed: PlacedNode) -> tuple[str, ...]:
+    """Data sets that an adopted model names; none for a model that was trained here."""
+    adopted = placed.node.statement.adopted
+    return () if adopted is None else adopted.datasets
+
+
+def known_datasets(catalogue: Catalogue) -> dict[str, int]:
+    """The number of models that name each data set, in ascending order of names."""
+    counts: dict[str, int] = {}
+    for placed in catalogue.models.values():
+        for name in datasets_in(placed):
+            counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _same_before(models: Mapping[str, PlacedNode], name: str) -> str | None:
+    """The model that this one is a later version of, if the card alone has changed."""
+    adopted = models[name].node.statement.adopted
+    if adopted is None or adopted.supersedes is None or adopted.supersedes not in models:
+        return None
+    before = models[adopted.supersedes].node.statement.adopted
+    same = before is not None and (not before.files or before.files == adopted.files)
+    return adopted.supersedes if same else None
