@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.child_process import ChildProcesses
@@ -118,6 +119,11 @@ def test_anothers_weights_are_not_published_as_ones_own(machines: Machines) -> N
         stolen = reader.federation.models()["a"].weights
     with pytest.raises(QuorumError, match="model b has the weights of a"):
         publish(machines, "b", lambda model: replace(model, weights=stolen))
+    draws = torch.Generator().manual_seed(0)
+    noise = {name: 1e-3 * torch.randn(tensor.shape, generator=draws) for name, tensor in stolen.items()}
+    noisy = {name: stolen[name] + noise[name] for name in stolen}
+    with pytest.raises(QuorumError, match=r"model b comes from a \(share \d\.\d\d of its change\)"):
+        publish(machines, "b", lambda model: replace(model, weights=noisy))
     assert versions(machines) == {"a": 0}
 
 
