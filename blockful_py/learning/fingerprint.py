@@ -82,6 +82,7 @@ class KnownFingerprints:
     """Fingerprints by model, which a matrix product for each architecture compares with another one."""
 
     def __init__(self, known: Mapping[str, Fingerprint]) -> None:
+        self.fingerprints = known
         named: dict[tuple[Key, ...], list[str]] = {}
         for name, each in known.items():
             named.setdefault(tuple(each.sketches), []).append(name)

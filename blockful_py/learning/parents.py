@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blockful_py.learning.fingerprint import Fingerprint, KnownFingerprints, Vector
+from blockful_py.learning.fingerprint import Fingerprint, Key, KnownFingerprints, Vector
 
 RELATED = 0.2
 """Least similarity of a model and its proposed parent."""
@@ -33,7 +33,7 @@ class Parent:
     """A known model from which another one seems to come.
 
     Attributes:
-        share: of the parent in the other, about 1 for a copy; of a proposed parent, the similarity.
+        share: of the parent in the other; about 1 for a copy, 1/n for a merge of n.
     """
 
     name: str
@@ -41,13 +41,27 @@ class Parent:
 
 
 def proposed_parents(model: Fingerprint, known: KnownFingerprints) -> tuple[Parent, ...]:
-    """The known models to which a model is related, most similar first; its start need not be known.
+    """The known models from which a model comes, largest share first; its start need not be known.
 
-    Models that share only an initialisation are related too.
+    The model is regressed on the related ones, among which relatives of its parents get shares near 0.  A
+    fingerprint does not tell parent from child.
     """
     found = known.similarities(model)
-    related = [Parent(name, share) for name, share in found.items() if share >= RELATED]
-    return tuple(sorted(related, key=lambda each: (-each.share, each.name)))
+    related = {name: value for name, value in found.items() if value >= RELATED}
+    nearest = sorted(related, key=lambda name: (-related[name], name))[:MOST]
+    if not nearest:
+        return ()
+    shared = {key for name in nearest for key in known.fingerprints[name].sketches} & {*model.sketches}
+    rows = np.stack([_vector(known.fingerprints[name], model, shared) for name in nearest])
+    shares = _shares(_vector(model, model, shared), rows)
+    parents = [Parent(*each) for each in zip(nearest, shares.tolist(), strict=True) if each[1] >= MERGED]
+    return tuple(sorted(parents, key=lambda each: -each.share))
+
+
+def _vector(known: Fingerprint, model: Fingerprint, keys: Collection[Key]) -> Vector:
+    """The sketches of these tensors of the model in another one, 0 where it lacks them."""
+    parts = [known.sketches.get(key, np.zeros_like(model.sketches[key])) for key in sorted(keys)]
+    return np.concatenate(parts).astype(np.float64)
 
 
 def undeclared_parent(
