@@ -9,12 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from blockful_py.chain.participant_registry import Endpoint
 from blockful_py.child_process import ChildProcesses
 from blockful_py.errors import ContractError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.learning.federation import TrainedModel
+from blockful_py.learning.weights import Weights
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
 from blockful_py.pipeline.coordination.motions import FileChanges
@@ -112,12 +114,22 @@ def others_go_on(machines: Machines, forgotten: int) -> None:
     until(lambda: versions(machines)["t"] > before["t"])
 
 
+def noisy(weights: Weights, deviation: float) -> Weights:
+    draws = torch.Generator().manual_seed(0)
+    return {
+        name: tensor + deviation * torch.randn(tensor.shape, generator=draws)
+        for name, tensor in weights.items()
+    }
+
+
 def test_anothers_weights_are_not_published_as_ones_own(machines: Machines) -> None:
     publish(machines, "a")
     with machines.participants["b"].run() as reader:
         stolen = reader.federation.models()["a"].weights
     with pytest.raises(QuorumError, match="model b has the weights of a"):
         publish(machines, "b", lambda model: replace(model, weights=stolen))
+    with pytest.raises(QuorumError, match="model b comes from a"):
+        publish(machines, "b", lambda model: replace(model, weights=noisy(stolen, 1e-4)))
     assert versions(machines) == {"a": 0}
 
 

@@ -2,8 +2,8 @@
 """Reviews a proposal's content before a committee member signs.
 
 A publication: every node is signed by its owner and names the references that the block lists; its weights
-and stored increments exist, are usable, and are no copies of another model's.  Among machines, the
-references' clean models are the base of its own.
+and stored increments exist and are usable.  Among machines, the weights come from no undeclared model, and
+the references' clean models are the base of its own.
 
 A redaction: the owners of its starts have signed the request; its models descend from the starts, and in the
 parallel paradigm none of the descendants is missing; every old version is in the archive; the new weights
@@ -38,6 +38,7 @@ from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
+from blockful_py.pipeline.review.own_weights import OwnWeights
 from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.shared_pools import pool_at_publication
 from blockful_py.pipeline.review.sources import ReviewSources
@@ -95,6 +96,7 @@ class ContentReviewer:
         self._weights = SealedWeights(sources.store, sources.keyring, sources.setup.form)
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(sources, self._weights)
+        self._own = OwnWeights(sources.setup, sources.known, self._weights)
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
         self._statements = NewStatements(self._live, sources.setup)
         self._reviewed: set[ReviewedContent] = set()
@@ -130,7 +132,7 @@ class ContentReviewer:
                 self._check_registered(node, publication.owner)
                 self._check_versions(node)
                 self._require_not_awaited(node, self._sources.docket)
-                self._require_own(node)
+                self._own.review(node, self._sources.record.catalogue.read())
                 self._stored_clean.review(node, self._sources.record.catalogue.read())
             listed = sorted(reference.place() for reference in node.statement.references)
             require(listed == list(publication.references), f"model {node.name} lists other references")
@@ -227,18 +229,6 @@ class ContentReviewer:
             for uri in node.sealed:
                 other = owners.setdefault(uri, node.name)
                 require(other == node.name, f"model {node.name} names {cid_string(uri)}, a file of {other}")
-
-    def _require_own(self, node: ModelNode) -> None:
-        """Checks that the weights are not another model's.  Slightly changed copies are not detected."""
-        if self._architecture.is_shared:
-            return  # members opened its head
-        known = self._sources.known
-        weights = known.digest(node.weights, self._weights)
-        for name, placed in self._sources.record.catalogue.read().models.items():
-            other = None
-            with suppress(BlockfulError):  # unreadable models are not this proposal's fault
-                other = known.digest(placed.node.weights, self._weights)
-            require(weights != other, f"model {node.name} has the weights of {name}")
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]

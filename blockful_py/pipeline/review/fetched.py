@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from blockful_py.keys.sealing import SealedWeights
-from blockful_py.learning.weights import Weights, digest_of
+from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import Recent
 from blockful_py.pipeline.review.refusing import refusing
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.storage.cid import cid_string
-from blockful_py.types import Bytes32, Uri
+from blockful_py.types import Uri
 
 
 class FetchedWeights:
@@ -28,16 +28,3 @@ class FetchedWeights:
             self._counted.add((uri, purpose))
             self._counter.downloaded()
         return weights
-
-
-class KnownWeights:
-    """Digests of the plain weights that a member has read, by sealed file; in memory only."""
-
-    def __init__(self) -> None:
-        self._digests: dict[Uri, bytes] = {}
-
-    def digest(self, uri: Uri, weights: SealedWeights) -> Bytes32:
-        """SHA-256 of the weights in a sealed file, which is read only once.  Raises as `read`."""
-        if uri not in self._digests:
-            self._digests[uri] = digest_of(weights.read(uri))
-        return self._digests[uri]

@@ -10,9 +10,9 @@ from blockful_py.keys.sealing import Keyring
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.ledger.protocols import Store
 from blockful_py.ledger.replay import SignedWord
-from blockful_py.pipeline.review.fetched import KnownWeights
 from blockful_py.pipeline.review.known_checks import KnownChecks
 from blockful_py.pipeline.review.opened_heads import OpenedHeads
+from blockful_py.pipeline.review.own_weights import KnownWeights
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.catalogue import RecordReaders
 from blockful_py.record.docket import Docket

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fingerprints of weights, and the known models that a model comes from.
+
+A fingerprint is a linear sketch (count sketch, Charikar et al. 2002) of each tensor of two or more
+dimensions.  It keeps inner products: <sketch(x), sketch(y)> = <x, y>, up to |x| |y| / sqrt(BUCKETS).  So
+fingerprints can be subtracted, averaged and regressed on each other like the weights, and survive all
+changes that leave most of the weights alone.  docs/explanation/descent.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blockful_py.learning.weights import Weights, require_finite
+
+BUCKETS = 512
+"""Numbers in the sketch of a tensor; one with no more elements is kept whole, but for its mean."""
+TINY = 1e-30
+"""Stands in for the length of a sketch that is 0."""
+BLOCK = 2**20
+"""Elements sketched at a time."""
+RULE = b"blockful descent 1"
+"""The rule that assigns elements to buckets; another rule gives other fingerprints."""
+
+Key = tuple[str, tuple[int, ...]]
+"""A tensor's name and shape."""
+Sketch = NDArray[np.float32]
+"""float32 (min(elements, BUCKETS),)."""
+Vector = NDArray[np.float64]
+"""float64 (D,): all sketches of a fingerprint."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fingerprint:
+    """A model's sketches, by tensor, in ascending order."""
+
+    sketches: Mapping[Key, Sketch]
+
+    @property
+    def vector(self) -> Vector:
+        """The sketches one after the other."""
+        return np.concatenate([np.zeros(0), *self.sketches.values()])
+
+
+def fingerprint(weights: Weights, key: bytes = b"") -> Fingerprint:
+    """The fingerprint of a state dict; equal weights and keys give equal bytes on every machine.
+
+    Args:
+        key: draws the buckets.  Somebody who knows it can make a copy whose fingerprint differs much more
+            than its weights do; so members draw their own.
+
+    Raises LearningError: a weight is NaN or infinite.
+    """
+    require_finite(weights, "a model")
+    named = {(name, tuple(tensor.shape)): tensor for name, tensor in weights.items()}
+    return Fingerprint(
+        {
+            each: _sketch(named[each], key)
+            for each in sorted(named)
+            if len(each[1]) > 1 and named[each].numel()
+        }
+    )
+
+
+def similarity(left: Fingerprint, right: Fingerprint) -> float:
+    """Mean cosine of the tensors that both have by name and shape, weighted by the sizes of their sketches.
+
+    1 for equal and for scaled models, about 0 for independent ones, 0 if they share no tensor.
+    """
+    return KnownFingerprints({"": left}).similarities(right).get("", 0.0)
+
+
+class KnownFingerprints:
+    """Fingerprints by model, which a matrix product for each architecture compares with another one."""
+
+    def __init__(self, known: Mapping[str, Fingerprint]) -> None:
+        self.fingerprints = known
+        named: dict[tuple[Key, ...], list[str]] = {}
+        for name, each in known.items():
+            named.setdefault(tuple(each.sketches), []).append(name)
+        self._groups = [
+            (form, names, np.stack([_units(known[name], form) for name in names]))
+            for form, names in named.items()
+            if form
+        ]
+
+    def similarities(self, model: Fingerprint) -> dict[str, float]:
+        """The `similarity` of a model to each known one with which it shares a tensor."""
+        found = dict[str, float]()
+        for form, names, rows in self._groups:
+            shared = [key for key in form if key in model.sketches]
+            if shared:
+                lengths = sum(len(model.sketches[key]) for key in shared)
+                found.update(zip(names, (rows @ _units(model, form) / lengths).tolist(), strict=True))
+        return found
+
+
+def _units(model: Fingerprint, form: Sequence[Key]) -> Sketch:
+    """The sketches of these tensors, each of the length sqrt(its size); zeros for those the model lacks."""
+    parts = []
+    for key in form:
+        sketch = model.sketches.get(key, np.zeros(min(_elements(key), BUCKETS), np.float32))
+        parts.append(sketch * (np.sqrt(len(sketch)) / max(float(np.linalg.norm(sketch)), TINY)))
+    return np.concatenate(parts).astype(np.float32)
+
+
+def _elements(key: Key) -> int:
+    return int(np.prod(key[1]))
+
+
+def _sketch(tensor: Tensor, key: bytes) -> Sketch:
+    """The sketch of a tensor less its mean, in which unrelated models resemble each other.
+
+    All sums run in order, as `bincount` does it, so that their bits depend on no machine.
+    """
+    one = np.zeros(BLOCK, np.int64)
+    mean = sum(float(np.bincount(one[: len(each)], each)[0]) for each in _blocks(tensor)) / tensor.numel()
+    if tensor.numel() <= BUCKETS:
+        return (next(_blocks(tensor)) - mean).astype(np.float32)
+    total = np.zeros(BUCKETS)
+    for number, block in enumerate(_blocks(tensor)):
+        buckets, signs = _assigned(number, key)
+        total += np.bincount(buckets[: len(block)], (block - mean) * signs[: len(block)], BUCKETS)
+    return total.astype(np.float32)
+
+
+def _blocks(tensor: Tensor) -> Iterator[Vector]:
+    for block in torch.split(tensor.detach().reshape(-1), BLOCK):
+        yield block.to(torch.float64).cpu().numpy()
+
+
+@lru_cache(maxsize=4)
+def _assigned(block: int, key: bytes) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
+    """Buckets and signs (BLOCK,) of a block's elements, from Philox with 16 bits each."""
+    seed = sha256(RULE + block.to_bytes(8, "big") + key).digest()
+    words = np.random.Philox(key=int.from_bytes(seed[:16], "big")).random_raw(BLOCK // 4)
+    bits = words.astype("<u8").view("<u2")
+    return (bits % BUCKETS).astype(np.int16), np.where(bits >> 15, 1, -1).astype(np.int8)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requires published weights, among machines, to come from no model that their owner did not declare."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+
+from blockful_py.errors import BlockfulError, RefusedError
+from blockful_py.keys.sealing import SealedWeights
+from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.fingerprint import Fingerprint, fingerprint
+from blockful_py.learning.parents import undeclared_parent
+from blockful_py.learning.training_setup import TrainingSetup
+from blockful_py.learning.weights import Weights, digest_of
+from blockful_py.pipeline.review.refusing import refusing, require
+from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.model_node import ModelNode
+from blockful_py.types import Bytes32, Uri
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """SHA-256 and fingerprint of plain weights."""
+
+    digest: Bytes32
+    fingerprint: Fingerprint
+
+
+class KnownWeights:
+    """Digests and fingerprints of the weights that a member has read, by sealed file; in memory only.
+
+    The fingerprints' key is the member's own, so that nobody can make weights that they do not show.
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(16)
+        self._known: dict[Uri, Known] = {}
+
+    def of(self, uri: Uri, weights: SealedWeights) -> Known:
+        """Of the weights in a sealed file, which is read only once.  Raises as `read`."""
+        if uri not in self._known:
+            self._known[uri] = self.of_weights(weights.read(uri))
+        return self._known[uri]
+
+    def of_weights(self, weights: Weights) -> Known:
+        return Known(digest_of(weights), fingerprint(weights, self._key))
+
+    def keep(self, uris: set[Uri]) -> None:
+        """Forgets what is known of all other files, among them replaced versions."""
+        self._known = {uri: known for uri, known in self._known.items() if uri in uris}
+
+
+class OwnWeights:
+    """Compares weights with those of all current models (docs/explanation/descent.md)."""
+
+    def __init__(self, setup: TrainingSetup, known: KnownWeights, weights: SealedWeights) -> None:
+        self._setup = setup
+        self._known = known
+        self._weights = weights
+
+    def review(self, node: ModelNode, catalogue: Catalogue) -> None:
+        """Refuses a copy, also with noise or trained on, of a model that is no reference and another user's.
+
+        Models of sums are compared for equality alone: sums over similar samples are similar.
+
+        Raises RefusedError.
+        """
+        if self._setup.architecture.is_shared:
+            return  # members opened its head
+        self._known.keep({node.weights, *(placed.node.weights for placed in catalogue.models.values())})
+        published = self._known.of(node.weights, self._weights)
+        others = self._others(catalogue)
+        for name, known in others.items():
+            require(published.digest != known.digest, f"model {node.name} has the weights of {name}")
+        if not self._setup.architecture.is_sums:
+            self._require_declared(node, published.fingerprint, others, catalogue)
+
+    def _others(self, catalogue: Catalogue) -> dict[str, Known]:
+        """The current models' weights, as far as they can be read, which is not this proposal's fault."""
+        others = {}
+        for name, placed in catalogue.models.items():
+            with suppress(BlockfulError):
+                others[name] = self._known.of(placed.node.weights, self._weights)
+        return others
+
+    def _require_declared(
+        self, node: ModelNode, published: Fingerprint, others: dict[str, Known], catalogue: Catalogue
+    ) -> None:
+        initial = self._known.of_weights(initial_weights(self._setup.federation)).fingerprint
+        with refusing(f"the references of model {node.name}"):
+            references = {
+                each.name: self._known.of(catalogue[each.name].node.weights, self._weights).fingerprint
+                for each in node.statement.in_use
+            }
+        user = node.statement.user
+        own = {name for name in others if catalogue[name].node.statement.user == user}
+        parent = undeclared_parent(
+            published,
+            [*references.values()] or [initial],
+            initial,
+            {name: known.fingerprint for name, known in others.items()},
+            own | references.keys(),
+        )
+        if parent is not None:
+            raise RefusedError(
+                f"model {node.name} comes from {parent.name} (share {parent.share:.2f} of its change), which "
+                f"is not among its references: train it from these, or declare {parent.name}"
+            )
