@@ -21,7 +21,10 @@ from tests.cli.commands import begin, blockful, blockful_process, end, told
 from tests.member.leaders import until
 
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
-SMALL = ("federation.users=2", "federation.wave=2", "federation.rounds=2", "learning.epochs=1")
+SMALL = (
+    *("federation.users=2", "federation.wave=2", "federation.rounds=2", "learning.epochs=1"),
+    "unlearning.parallel=gradient_ascent",
+)
 
 
 @pytest.mark.parametrize("founded", [False, True])
