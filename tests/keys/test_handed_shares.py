@@ -56,6 +56,9 @@ def test_settled_shares_take_the_place_of_all_others(
     handed.keep(3, NEW, SHARES)
     before = {path: path.read_bytes() for path in (tmp_path / "handed").rglob("*.settled")}
     handed.settle(NEW, [*SHARES], [])
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    handed.settle(NEW, [*SHARES], [PROOF])
+    assert after == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for uri in SHARES:
         assert named(handed, uri) == {NEW: True}
         assert vault.get(uri.digest) != DATA_KEY

@@ -79,6 +79,7 @@ def test_a_newcomer_carries_out_a_request_with_shares_that_were_handed_on(machin
     until(lambda: not keeps(gone, files))
     with machines.participants["s"].run() as party:
         party.train_next()
+    with machines.participants["a"].run() as party:
         number = party.request(("a",), Forget.of_classes([3]), Paradigm.PARALLEL, None)
         until(lambda: party.stage(number) is RequestStage.CARRIED_OUT)
         certificate = party.certificate(number)

@@ -64,7 +64,8 @@ class ShareHander:
 
     The new shares are stored, then all say so, then the old ones are destroyed.  After a cut the same request
     continues: if enough new members have the same new shares, old shares are destroyed; else the old members
-    deal again.
+    deal again.  A member takes part in one such run at a time.  Two runs have an honest member in common, so
+    they never both destroy shares.
 
     Attributes:
         clients: of the members that answer, by address.
