@@ -10,10 +10,10 @@ In each round a member sends to each other
 and goes on only if all echoes name the same broadcasts.  A box that cannot be opened counts as no message:
 protocols complain of it before everybody.
 
-The first round calls the roll: each member broadcasts whom it leaves out, and the shares that it has.  Those
-without a broadcast, those whom t members leave out, and those with other shares than most take no part.  They
-are t - 1 at most, and all others have the same echoes.  Two sets of n - t + 1 members, of n >= 3t - 2, have
-an honest one in common, so there is only one.
+The first round calls the roll: each member broadcasts whom it leaves out, and the shares that it has.
+Members without a broadcast, named by t others, or with other shares than most take no part.  They are t - 1
+at most, and the others go on only if all have the same echoes.  Two sets of n - t + 1 members, of
+n >= 3t - 2, have an honest one in common, so there is only one.
 """
 
 from __future__ import annotations

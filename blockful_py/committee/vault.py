@@ -105,7 +105,7 @@ class Vault:
         return self.exchange({}, versions)
 
     def exchange(self, keys: Mapping[bytes, bytes], versions: Collection[bytes]) -> frozenset[bytes]:
-        """Destroys the keys of `versions` and of those in `keys`, and stores `keys`, all at once.
+        """Destroys the keys of `versions`, and stores `keys` in place of earlier ones, all at once.
 
         Returns and raises as `destroy`.
         """

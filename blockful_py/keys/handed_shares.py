@@ -65,14 +65,17 @@ class HandedShares:
 
     def settle(self, name: Bytes32, uris: Collection[Uri], others: Collection[Uri]) -> None:
         """Destroys all but the shares of this name, and the keys of other files.  Raises KeystoreError."""
-        fresh = {uri.digest: system_rng(secretbox.KEY_BYTES) for uri in uris}
+        held = {uri: self.find(uri) for uri in uris}
+        done = [(name, True)]
+        due = [uri for uri, each in held.items() if [(one.name, one.is_settled) for one in each] != done]
+        fresh = {uri.digest: system_rng(secretbox.KEY_BYTES) for uri in due}
         kept: set[Path] = set()
-        for uri in uris:
-            (found, *_) = [each for each in self.find(uri) if each.name == name]
+        for uri in due:
+            (found, *_) = [each for each in held[uri] if each.name == name]
             settled = HandedShare(found.epoch, name, found.share, True)
             kept.add(self._write(uri, settled, fresh[uri.digest]))
         self._vault.exchange(fresh, [uri.digest for uri in others])
-        self._remove(uris, kept)
+        self._remove(due, kept)
 
     def drop(self, uris: Collection[Uri]) -> None:
         """Destroys all shares in place of these files, and the files' keys.  Raises KeystoreError."""

@@ -302,6 +302,7 @@ class MemberOffice:
         self._pending = PendingNonces(PENDING)
         self._seat: tuple[int, Seat] | None = None
         self._mailbox, self._left_out = Mailbox(), LeftOut()
+        self._handing = threading.Lock()
 
     def domain(self) -> eip712.Domain:
         return self.view().messages
@@ -396,7 +397,9 @@ class MemberOffice:
         view.require_standing()
         there = members_at(view.led_by(self._folder).reachable())
         clients = {each.client.address: each.client for each in there}
-        return ShareHander(view.sources, self._share_runs(view), view.handed, clients).hand_on(asking, asked)
+        hander = ShareHander(view.sources, self._share_runs(view), view.handed, clients)
+        with self._handing:
+            return hander.hand_on(asking, asked)
 
     def _share_runs(self, view: MemberView) -> ShareRuns:
         patience, secret = view.run.settings.committee.round_seconds, self._folder.voting_secret

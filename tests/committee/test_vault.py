@@ -106,6 +106,28 @@ def test_records_of_before_and_the_disk_of_after_open_nothing(
         Vault(thief, SECRET).get(FIRST)
 
 
+def test_keys_are_exchanged_at_once(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut leaves all old keys; afterwards records of before open no exchanged key."""
+    fresh, copy = {FIRST: bytes([9]) * 32, bytes([8]) * 32: bytes([10]) * 32}, tmp_path / "copy"
+
+    def cut(*_: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as power:
+        power.setattr(room, "replace", cut)
+        with pytest.raises(PowerCut):
+            vault.exchange(fresh, (SECOND,))
+    assert {version: again(vault).get(version) for version in KEYS} == KEYS
+    shutil.copytree(vault.directory, copy)
+    assert vault.exchange(fresh, (SECOND,)) == {FIRST, SECOND}
+    left = {version: key for version, key in KEYS.items() if version != SECOND} | fresh
+    assert {version: again(vault).get(version) for version in vault.versions()} == left
+    for path in vault.directory.glob("kek-*"):
+        shutil.copy(path, copy / "kek-1")
+    with pytest.raises(KeystoreError):
+        Vault(copy, SECRET).get(SECOND)
+
+
 def test_the_whole_disk_of_before_opens_it(vault: Vault, tmp_path: Path) -> None:
     """So the destroyed key-encryption key makes the difference."""
     shutil.copytree(vault.directory, tmp_path / "backup")

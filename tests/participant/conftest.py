@@ -48,6 +48,7 @@ from tests.member.processes import QUICK, WORDS, MemberProcess, members
 
 ETHER = 10**18
 PERIOD_SECONDS = 600
+MEMBERS = 4
 SEED = 0
 
 
@@ -133,7 +134,7 @@ def machine_settings(urls: tuple[str, ...], **sections: dict[str, Any]) -> Setti
     committee = {
         "roster": "elected",
         "members": urls,
-        "size": len(urls),
+        "size": min(len(urls), MEMBERS),
         "stall_seconds": 3.0,
         "round_seconds": 60.0,
         "election": election,
@@ -150,6 +151,12 @@ def nodes_for(chains: Nodes, secret: int) -> Nodes:
 def rules() -> Mapping[str, Any]:
     """Settings that differ for a test's federation."""
     return {}
+
+
+@pytest.fixture(scope="module")
+def candidates() -> int:
+    """Member processes, of which MEMBERS are elected."""
+    return MEMBERS
 
 
 def follows(member: MemberProcess, digest: str) -> bool:
@@ -172,7 +179,7 @@ def breaking_off() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def machines(
-    chains: Nodes, rules: Mapping[str, Any], tmp_path_factory: pytest.TempPathFactory
+    chains: Nodes, rules: Mapping[str, Any], candidates: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Machines]:
     folder = tmp_path_factory.mktemp("machines")
     founder = ReaderKeys.generate()
@@ -185,7 +192,7 @@ def machines(
             create("test", machine_settings(urls, **rules), folder / "founder", nodes)
             return folder / "founder" / FILE
 
-        processes = stack.enter_context(members(4, folder, folder, chains, found=founded))
+        processes = stack.enter_context(members(candidates, folder, folder, chains, found=founded))
         settings = machine_settings(tuple(member.url for member in processes), **rules)
         contracts = open_contracts(nodes, folder / "founder" / "deployments")
         committee = contracts.elected

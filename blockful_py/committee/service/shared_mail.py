@@ -107,7 +107,7 @@ class Mailbox:
 
 
 class MemberPost:
-    """A run's `Post`: a thread for each other member sends all that waits for it in one question."""
+    """A run's `Post`: a thread for each member with a client sends all that waits for it in one question."""
 
     def __init__(
         self, clients: Mapping[int, MemberClient], epoch: int, subject: Bytes32, mailbox: Mailbox
@@ -118,7 +118,8 @@ class MemberPost:
             threading.Thread(target=self._carry, args=(j, client), daemon=True).start()
 
     def send(self, member: int, *messages: bytes) -> None:
-        self._waiting[member].put(packed(messages))
+        if member in self._waiting:
+            self._waiting[member].put(packed(messages))
 
     def receive(self, seconds: float) -> bytes | None:
         return self._mailbox.take(self._subject, seconds)

@@ -42,7 +42,7 @@ class Circle:
 
     Attributes:
         size: n.
-        places: of those that take part.
+        places: of the members that take part.
     """
 
     threshold: int

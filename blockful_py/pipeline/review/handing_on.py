@@ -63,8 +63,9 @@ class ShareHander:
     """Hands shares on, for one member, which may be of the old committee, of the new, or of both.
 
     The new shares are stored, then all say so, then the old ones are destroyed.  After a cut the same request
-    continues: if enough new members have the same new shares, the others destroy what is old; else the old
-    members deal again.
+    continues: if enough new members have the same new shares, old shares are destroyed; else the old members
+    deal again.  A member takes part in one such run at a time.  Two runs have an honest member in common, so
+    they never both destroy shares.
 
     Attributes:
         clients: of the members that answer, by address.

@@ -30,7 +30,7 @@ DEALT = bytes(32)
 """Names shares that an owner dealt."""
 
 Names = Mapping[str, frozenset[Bytes32]]
-"""By model, the names of a member's shares of its part: those of equal name fit together."""
+"""By model, the names of a member's shares of its part: shares of equal name fit together."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def class_files(part: SharedPart) -> dict[int, Uri]:
 
 
 def same_members(committee: HomeCommitteeContract, epoch: int, since: int = 1) -> range:
-    """The epochs up to this one, from `since` on, since its members last changed, in whatever order."""
+    """The epochs up to this one, from `since` on, with the same members in any order."""
     members, first = _members(committee, epoch), epoch
     while first > since and _members(committee, first - 1) == members:
         first -= 1

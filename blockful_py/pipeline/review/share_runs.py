@@ -23,7 +23,7 @@ LIMIT = 1 << 25
 
 @dataclass(frozen=True)
 class ShareRuns:
-    """What a member's runs have in common.
+    """The common state of a member's runs.
 
     Attributes:
         secret: of its voting key.
@@ -45,7 +45,7 @@ class ShareRuns:
     def begin(
         self, epoch: int, subject: Bytes32, keys: Sequence[Point], clients: Mapping[int, MemberClient]
     ) -> Iterator[SharedRounds]:
-        """A run of members with these keys, from index 1, of whom those with clients answer.
+        """A run of members with these keys, from index 1; `clients` are of the members that answer.
 
         Remembers who lied or fell silent in it.  Raises RefusedError if this run began before.
         """

@@ -84,6 +84,7 @@ class Committee:
 
     Attributes:
         rosters: members of each epoch, from 1 on; the last one is current.
+        there: people who can be reached.
         current: the part of model "a" that its current version names.
     """
 
@@ -91,6 +92,7 @@ class Committee:
     folder: Path
     rosters: list[tuple[int, ...]] = field(default_factory=lambda: [(0, 1, 2, 3)])
     patience: float = 60.0
+    there: frozenset[int] = frozenset(range(len(SECRETS)))
     files: dict[Uri, bytes] = field(default_factory=dict)
     current: SharedPart | None = None
 
@@ -132,12 +134,16 @@ class Committee:
 
     def opener(self, i: int) -> HeadOpener:
         roster = sorted(self.rosters[-1])
-        clients: Any = {j: SimpleNamespace(ask=self._carry(i, to)) for j, to in enumerate(roster, start=1)}
+        clients: Any = {
+            j: SimpleNamespace(ask=self._carry(i, to))
+            for j, to in enumerate(roster, start=1)
+            if to in self.there
+        }
         members = Sharers(len(self.rosters), tuple(KEYS[j] for j in roster), clients)
         return HeadOpener(self.sources(i), self.runs(i), members, self.members[i].handed)
 
     def hander(self, i: int) -> ShareHander:
-        clients: Any = {ADDRESSES[j]: SimpleNamespace(ask=self._carry(i, j)) for j in range(len(SECRETS))}
+        clients: Any = {ADDRESSES[j]: SimpleNamespace(ask=self._carry(i, j)) for j in self.there}
         return ShareHander(self.sources(i), self.runs(i), self.members[i].handed, clients)
 
     def reader(self, i: int) -> ShareReader:
@@ -179,14 +185,14 @@ class Committee:
             answer = self.opener(i).open(asking, HeadRequest(("a",), 0, (), part_bytes(part)))
             return from_bytes(answer.heads[0])
 
-        return together(opened, there)
+        return self._together(opened, there)
 
     def open_current(self, there: Iterable[int]) -> dict[int, list[Head | None] | BlockfulError]:
         """By member, the head of the current part, or the error."""
         asking: Any = SimpleNamespace(sender=OWNER, subject=system_rng(32))
         assert self.current is not None
         asked = [_AskedHead(SharedPool("a", ALONE, {"a": self.current}), 1, None)]
-        return together(lambda i: self.opener(i)._run(asking, asked, FEATURES), there)
+        return self._together(lambda i: self.opener(i)._run(asking, asked, FEATURES), there)
 
     def hand_on(
         self, there: Iterable[int], epoch: int | None = None, sender: int | None = None
@@ -195,25 +201,25 @@ class Committee:
         leader = self.rosters[-1][0] if sender is None else sender
         asking: Any = SimpleNamespace(sender=ADDRESSES[leader], subject=system_rng(32))
         asked = HandOnRequest(("a",), len(self.rosters) - 1 if epoch is None else epoch)
-        return together(lambda i: self.hander(i).hand_on(asking, asked), there)
+        return self._together(lambda i: self.hander(i).hand_on(asking, asked), there)
 
+    def _together(self, work: Callable[[int], T], there: Iterable[int]) -> dict[int, T | BlockfulError]:
+        """The results of members, or their errors, each in a thread; the others cannot be reached."""
+        found: dict[int, T | BlockfulError] = {}
+        self.there = frozenset(there)
 
-def together(work: Callable[[int], T], there: Iterable[int]) -> dict[int, T | BlockfulError]:
-    """The members' results, or errors, each in a thread."""
-    found: dict[int, T | BlockfulError] = {}
+        def run(i: int) -> None:
+            try:
+                found[i] = work(i)
+            except BlockfulError as error:
+                found[i] = error
 
-    def run(i: int) -> None:
-        try:
-            found[i] = work(i)
-        except BlockfulError as error:
-            found[i] = error
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in there]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    return found
+        threads = [threading.Thread(target=run, args=(i,)) for i in self.there]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        return found
 
 
 def rows(setup: TrainingSetup, samples: Samples) -> tuple[Any, Any]:
