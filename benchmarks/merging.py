@@ -21,7 +21,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.stored import FIGURES, keep
-from benchmarks.subtraction import CPU, EPOCHS, FORGOTTEN, STARTS, accuracy_of, asked, timed, trained
+from benchmarks.subtraction import CPU, EPOCHS, FORGOTTEN, STARTS, accuracy_of, asked, spread, timed, trained
 from blockful_py.forget import Forget
 from blockful_py.learning.data import Dataset, UserData
 from blockful_py.learning.datasets import load_dataset
@@ -118,17 +118,13 @@ def _line(base: str, rows: Sequence[Row]) -> str:
     cells = [
         base,
         str(len(rows)),
-        *(_spread([100 * row[key] for row in rows]) for key in ("base_ad_r", "before", "after")),
+        *(spread([100 * row[key] for row in rows]) for key in ("base_ad_r", "before", "after")),
         ", ".join(worst),
         f"{rows[0]['bytes'] / 1024:,.0f}",
         f"{mean(row['class_ms'] for row in rows):,.0f}",
-        _spread([100 * row["network"] for row in rows]) if "network" in rows[0] else "",
+        spread([100 * row["network"] for row in rows]) if "network" in rows[0] else "",
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 
 
 def main() -> None:

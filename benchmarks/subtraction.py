@@ -256,7 +256,7 @@ def _line(data: str, situation: str, features: int | str | None, rows: Sequence[
         situation.replace("_", " "),
         model,
         str(len(rows)),
-        *(_spread([100 * row[key] for row in rows]) for key in ("before", "after")),
+        *(spread([100 * row[key] for row in rows]) for key in ("before", "after")),
         "-" if rows[0]["ad_f"] is None else f"{100 * max(row['ad_f'] for row in rows):.1f}",
         f"{rows[0]['bytes'] / 1024:,.0f}",
         ", ".join(f"{key.removesuffix('_ms')} {mean(row[key] for row in rows):,.1f}" for key in times),
@@ -264,7 +264,8 @@ def _line(data: str, situation: str, features: int | str | None, rows: Sequence[
     return f"| {' | '.join(cells)} |"
 
 
-def _spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float]) -> str:
+    """Mean, least and most."""
     return f"{mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 
 

@@ -204,7 +204,7 @@ def _check_length(training: RequestedTraining, trace: CommittedTrace) -> None:
 
 
 def _check_result(claim: ClaimedTraining, disclosure: Disclosure, trace: CommittedTrace) -> None:
-    """Checks that the new weights, or a merged model's new part, are what the training ended with."""
+    """Checks that the new weights, or a merged model's new part, are the result of the training."""
     if claim.architecture.is_merged:
         last = disclosure.states[trace.intervals].weights
         part = claim.architecture.merged(claim.start).learned(last)[OWN]

@@ -144,6 +144,16 @@ def require_same_form(models: Mapping[str, Weights]) -> None:
             )
 
 
+def odd_tensor(expected: Weights, found: Weights) -> str | None:
+    """The first tensor of another shape than expected, such as `x should be (2,), is absent`, or None."""
+    shapes = [{name: tuple(each.shape) for name, each in weights.items()} for weights in (expected, found)]
+    odd = min((name for name, _ in shapes[0].items() ^ shapes[1].items()), default=None)
+    if odd is None:
+        return None
+    wanted, given = (each.get(odd, "absent") for each in shapes)
+    return f"{odd} should be {wanted}, is {given}"
+
+
 def flatten(weights: Weights) -> Vector:
     """The floating-point tensors as a vector, float32 (D,), on the CPU; integer tensors are omitted."""
     parts = [weights[name].detach().cpu().to(torch.float32).reshape(-1) for name in _floating(weights)]

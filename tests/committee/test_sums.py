@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+import torch
 
 from blockful_py.crypto.signature import sign
 from blockful_py.engine.jobs import JobState
 from blockful_py.errors import QuorumError, UnlearningError
 from blockful_py.forget import Forget
-from blockful_py.learning.models import analytic
 from blockful_py.learning.sums import INHERITED, OWN, held, with_part
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.pipeline.federation import Federation
@@ -26,15 +25,26 @@ from tests.colluders import Conspiracy
 from tests.committee.plan import Plan
 from tests.federations import AFFECTED, put_back, readable, set_back, small, store_weights, trained
 
+LEARNING: dict[str, dict[str, Any]] = {
+    "analytic": {"epochs": 20, "root_factor": 3, "model": "analytic", "options": {"features": 16}},
+    "merged": {"epochs": 1, "root_factor": 1, "model": "merged", "options": {"network": "mlp"}},
+}
 
-def settings() -> Settings:
-    learning = {"epochs": 20, "root_factor": 3, "model": "analytic", "options": {"features": 16}}
-    return small(learning=learning, unlearning={"parallel": "auto", "sequential": "auto"})
+
+def settings(kind: str) -> Settings:
+    situation = {"federation": {"situation": "few_hold"}} if kind == "merged" else {}
+    unlearning = {"parallel": "auto", "sequential": "auto"}
+    return small(learning=LEARNING[kind], unlearning=unlearning, **situation)
+
+
+@pytest.fixture(scope="module", params=[*LEARNING])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def origin(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federation:
-    return trained(settings(), tmp_path_factory.mktemp("sums") / "run", chains)
+def origin(kind: str, chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Federation:
+    return trained(settings(kind), tmp_path_factory.mktemp(kind) / "run", chains)
 
 
 @pytest.fixture
@@ -46,27 +56,39 @@ def federation(origin: Federation) -> Iterator[Federation]:
 
 
 LEVELS = {
-    "class": (Forget.of_classes([3]), None, Checked.EXACT),
-    "client": (Forget.of_clients([3]), ["s"], Checked.EXACT),
-    "sample": (Forget.of_samples([(3, 0), (4, 1)]), None, Checked.RECOMPUTED),
+    "class": (Forget.of_classes([3]), None),
+    "client": (Forget.of_clients([3]), ["s"]),
+    "sample": (Forget.of_samples([(3, 0), (4, 1)]), None),
 }
+EXACT = {"analytic": {"class", "client"}, "merged": {"client"}}
+"""Levels at which members need no owner's part."""
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_both_paradigms_give_the_same_bits_at_every_level(federation: Federation, level: str) -> None:
-    forget, starts, expected = LEVELS[level]
+def test_both_paradigms_give_the_same_bits_at_every_level(
+    federation: Federation, kind: str, level: str
+) -> None:
+    forget, starts = LEVELS[level]
+    before = {name: model.weights for name, model in federation.models().items()}
     found: list[dict[str, Weights]] = []
     for paradigm in Paradigm:
         with readable(federation), set_back(federation, federation.nodes.live, federation.nodes.archive):
             done = federation.unlearn(starts=starts, forget=forget, paradigm=paradigm)
-            assert done.request.method.startswith("subtract ")
+            assert done.request.method == (
+                "subtract {}" if kind == "analytic" else 'subtract {"merged":true}'
+            )
+            expected = Checked.EXACT if level in EXACT[kind] else Checked.RECOMPUTED
             assert checked_by_members(done.request) is expected
-            assert federation.verify().passed
+            assert federation.verify().passed and federation.audit().passed
             found.append({name: model.weights for name, model in federation.models().items()})
     parallel, sequential = found
     assert all(equal(parallel[name], sequential[name]) for name in parallel)
-    assert (3 in held(parallel["y"])) == (level != "class")
+    assert not parallel["s"][OWN].equal(before["s"][OWN])
     assert parallel["s"][OWN].any() == (level != "client")
+    if kind == "analytic":
+        assert (3 in held(parallel["y"])) == (level != "class")
+    else:
+        assert parallel["y"][OWN].equal(before["y"][OWN])
 
 
 def test_a_request_that_leaves_a_part_is_refused_before_it_is_signed(federation: Federation) -> None:
@@ -76,10 +98,31 @@ def test_a_request_that_leaves_a_part_is_refused_before_it_is_signed(federation:
         federation.unlearn(method="gradient_ascent")
 
 
+@pytest.mark.parametrize("kind", ["merged"], indirect=True, scope="module")
+def test_requests_one_after_the_other_give_the_same_bits_in_any_order(federation: Federation) -> None:
+    asked = [(["s", "t"], Forget.of_classes([3])), (["t"], Forget.of_samples([(4, 0)]))]
+    found: list[dict[str, Weights]] = []
+    for order in (asked, asked[::-1]):
+        with readable(federation), set_back(federation, federation.nodes.live, federation.nodes.archive):
+            for starts, forget in order:
+                federation.unlearn(starts=starts, forget=forget)
+            found.append({name: model.weights for name, model in federation.models().items()})
+    assert all(equal(found[0][name], found[1][name]) for name in found[0])
+
+
+@pytest.mark.parametrize("kind", ["merged"], indirect=True, scope="module")
+def test_a_class_leaves_all_merged_parts_of_its_holders(federation: Federation) -> None:
+    with pytest.raises(UnlearningError, match="t would keep sums of class 3"):
+        federation.unlearn(starts=["s"], forget=Forget.of_classes([3]))
+    federation.unlearn(starts=["s", "t"], forget=Forget.of_classes([3]))
+    again = federation.unlearn(starts=["s"], forget=Forget.of_classes([3]))
+    assert {*again.nodes} == {"s", "x", "y"}  # the part of t lacks the class already
+
+
 @pytest.fixture(scope="module")
 def plan(chains: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """The request for two samples as an honest leader carries it out, and the chains before it."""
-    with trained(settings(), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
+    with trained(settings("analytic"), tmp_path_factory.mktemp("refusals") / "run", chains) as federation:
         with readable(federation), set_back(federation, chains.live, chains.archive):
             unlearned = federation.unlearn(forget=Forget.of_samples([(3, 0), (4, 1)]))
             new = federation.models()
@@ -117,22 +160,45 @@ def test_a_descendant_that_is_left_out_is_refused(plan: Plan) -> None:
     assert "y would not be unlearned" in plan.refused(plan.roster.draft(nodes))
 
 
-def test_an_owner_that_inherits_more_than_its_references_is_refused(
-    chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def doubled(weights: Weights) -> Weights:
+    return {**weights, INHERITED: weights[INHERITED] * 2}
+
+
+def invented(weights: Weights) -> Weights:
+    return {**weights, OWN: torch.full_like(weights[OWN], 1000)}
+
+
+def with_other_base(weights: Weights) -> Weights:
+    return {**weights, "base.head.bias": weights["base.head.bias"] + 1}
+
+
+def with_twice_the_weight(weights: Weights) -> Weights:
+    """A part that would count twice in the mean of its descendants."""
+    return {**weights, OWN: (2 * weights[OWN].long()).clamp(max=2**31 - 1).to(torch.int32)}
+
+
+LIES: dict[str, tuple[str, Callable[[Weights], Weights], str]] = {
+    "inherits more": ("analytic", doubled, "inherits others than its references'"),
+    "of no samples": ("analytic", invented, "no sum over samples"),
+    "inherits more changes": ("merged", doubled, "inherits others than its references'"),
+    "another base": ("merged", with_other_base, "base is not the shared one, in 'base.head.bias'"),
+    "twice the weight": (
+        "merged",
+        with_twice_the_weight,
+        "own part of a merged model is no change",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_model_that_is_not_its_references_and_a_part_is_refused(
+    chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:
-    def doubled(weights: Weights, part: Any) -> dict[str, Any]:
-        made = with_part(weights, part)
-        return made | {INHERITED: made[INHERITED] * 2}
+    kind, lied, said = LIES[lie]
 
-    monkeypatch.setattr(analytic, "with_part", doubled)
-    with pytest.raises(QuorumError, match="inherits others than its references'"):
-        trained(settings(), tmp_path / "run", chains)
+    def lying(weights: Weights, part: Any) -> Weights:
+        return lied(with_part(weights, part))
 
-
-def test_an_owner_whose_part_is_of_no_samples_is_refused(
-    chains: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    invented = np.full((10, 17 * 18 // 2), 1000, np.int32)
-    monkeypatch.setattr(analytic, "part_of", lambda features, labels, classes: invented)
-    with pytest.raises(QuorumError, match="no sum over samples"):
-        trained(settings(), tmp_path / "run", chains)
+    monkeypatch.setattr(f"blockful_py.learning.models.{kind}.with_part", lying)
+    with pytest.raises(QuorumError, match=said):
+        trained(settings(kind), tmp_path / "run", chains)

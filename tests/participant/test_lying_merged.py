@@ -188,13 +188,16 @@ def test_a_leader_that_keeps_or_hides_a_part_is_refused(published: Machines) -> 
         until(lambda: party.stage(number) is RequestStage.CARRIED_OUT)
 
 
-def test_what_an_owner_committed_to_before_does_not_keep_it_from_leaving(published: Machines) -> None:
+def test_a_commitment_for_anothers_request_does_not_keep_an_owner_from_leaving(published: Machines) -> None:
     """Its part is dropped, so there is no training to show."""
-    with published.participants["x"].run() as party:
-        (user,) = party.federation.setup.users
+    with published.participants["b"].run() as party:
+        context, (user,) = party.federation.context, party.federation.setup.users
+        (open_one, *_) = (each for each in context.docket.admitted() if each.stage is RequestStage.OPEN)
+        position = party.federation.catalogue()["b"].position
+        context.contracts.participants.hand_in(open_one.number, position, commitment_to(b"another"))
         number = party.request((), Forget.of_clients([user.index]), Paradigm.SEQUENTIAL, None)
         until(lambda: party.stage(number) is RequestStage.CARRIED_OUT)
-        assert not weights(party, "x")[OWN].any()
+        assert not weights(party, "b")[OWN].any()
 
 
 def test_the_record_verifies_after_all_that(published: Machines) -> None:

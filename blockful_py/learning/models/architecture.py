@@ -23,7 +23,7 @@ from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.merged import NETWORK, Merged
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
-from blockful_py.learning.weights import Weights, detached
+from blockful_py.learning.weights import Weights, detached, odd_tensor
 from blockful_py.settings.rules import MERGED, SHARED, SUMS
 
 Option = int | float | bool | str
@@ -127,13 +127,11 @@ class Architecture:
 
         Raises LearningError: the weights have another architecture.
         """
-        expected = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-        shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-        if expected != shapes:
-            odd = sorted(expected.items() ^ shapes.items())[0][0]
+        odd = odd_tensor(module.state_dict(), weights)
+        if odd is not None:
             raise LearningError(
                 f"these weights are not of a {self.name!r} for {self.input_shape} and {self.class_count} "
-                f"classes: {odd} should be {expected.get(odd, 'absent')}, is {shapes.get(odd, 'absent')}."
+                f"classes: {odd}."
             )
         module.load_state_dict(dict(weights))
 

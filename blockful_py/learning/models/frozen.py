@@ -27,7 +27,7 @@ from blockful_py.learning.models.layers import output_layers
 from blockful_py.learning.models.networks import GROUP, NETWORKS
 from blockful_py.learning.models.random_features import CHUNK, MOST_FEATURES, TOP
 from blockful_py.learning.plugins import find
-from blockful_py.learning.weights import Weights, from_bytes
+from blockful_py.learning.weights import Weights, from_bytes, odd_tensor
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec
 
@@ -135,14 +135,11 @@ def weights_in(frozen: Frozen, module: nn.Module, shape: tuple[int, ...]) -> Wei
         FormatError, LearningError: it is no whole safetensors file, or has numbers that are not finite.
     """
     weights = from_bytes(_checked(Path(frozen.weights), frozen.cid))
-    expected = {name: tuple(each.shape) for name, each in module.state_dict().items()}
-    found = {name: tuple(each.shape) for name, each in weights.items()}
-    if expected != found:
-        odd = sorted(expected.items() ^ found.items())[0][0]
+    odd = odd_tensor(module.state_dict(), weights)
+    if odd is not None:
         raise SettingsError(
             f"{frozen.weights} has not the weights of a {frozen.network!r} for inputs of shape {shape} and "
-            f"{frozen.classes} classes: {odd} should be {expected.get(odd, 'absent')}, is "
-            f"{found.get(odd, 'absent')}. Name the network and the classes that it was trained on."
+            f"{frozen.classes} classes: {odd}. Name the network and the classes that it was trained on."
         )
     return weights
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from torch import Tensor
-
 from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
@@ -77,11 +75,13 @@ def new_sums_of_owner(
     forgets = {each: (request.forget, *earlier[each]) for each in own}
     old = current_sums(context, status)
     models = {each: trained_model(record[each], old[each]) for each in own}
-    setup, parts = context.setup, dict[str, Tensor]()
-    initial, seed = initial_weights(setup.federation), setup.federation.seed
-    for each, named in forgets.items():
-        by = fitter if each == name else fit_together
-        parts |= new_parts(setup.architecture, initial, user, models, {each: named}, seed, by)
+    setup = context.setup
+    common = (setup.architecture, initial_weights(setup.federation), user, models)
+    seed, fitters = setup.federation.seed, {name: fitter}
+    parts = {
+        each: new_parts(*common, {each: named}, seed, fitters.get(each, fit_together))[each]
+        for each, named in forgets.items()
+    }
     if request.samples and all(part.equal(old[each][OWN]) for each, part in parts.items()):
         raise UnlearningError(_forgotten_before(name, request))
     asked = subtraction_of(request, record)
