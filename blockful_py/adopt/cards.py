@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model cards, adapter configurations and mergekit's recipes: what they say of a model's parents and data.
+"""Model cards, adapter configurations and mergekit's recipes: a model's parents and data sets.
 
 Formats: https://huggingface.co/docs/hub/model-cards, `adapter_config.json` of PEFT, `mergekit_config.yml`.
 """
