@@ -31,6 +31,10 @@ class Level(StrEnum):
     """Data sets of models that were made elsewhere, by name."""
 
 
+LEVELS = (Level.CLASS, Level.CLIENT, Level.SAMPLE)
+"""Levels of samples that owners here hold, which methods make models forget."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forget:
     """Data to forget; build it with `of_classes` and its like, which sort and deduplicate.

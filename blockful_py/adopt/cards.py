@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model cards, adapter configurations and mergekit's recipes: what they say of a model's parents and data.
+"""Model cards, adapter configurations and mergekit's recipes: a model's parents and data sets.
 
 Formats: https://huggingface.co/docs/hub/model-cards, `adapter_config.json` of PEFT, `mergekit_config.yml`.
 """
@@ -48,16 +48,17 @@ def parsed_yaml(text: str, name: str) -> dict[str, Any]:
     """A YAML mapping, read without aliases, tags or deep nesting.  Raises FormatError."""
     with needed_by("`blockful adopt`"):
         import yaml
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         depth = 0
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.AliasEvent):
                 raise FormatError(f"{name} has YAML aliases (*{event.anchor[:40]}): write the value out.")
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_YAML_DEPTH:
                 raise FormatError(f"{name} has YAML nested more than {MAX_YAML_DEPTH} levels deep.")
-        document = yaml.safe_load(text)
+        document = yaml.load(text, Loader=loader)  # noqa: S506
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where is not None else ""

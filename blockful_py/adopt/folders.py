@@ -104,7 +104,7 @@ class _ModelFolder:
         self._files = [name for name in files if self._is_inside(name)]
 
     def read(self) -> FoundModel:
-        """Raises FormatError for files that cannot be adopted."""
+        """The model.  Raises FormatError for files that cannot be adopted."""
         card: dict[str, Any] = front_matter(self._folder / CARD) if CARD in self._files else {}
         method, parents = self._parents(card)
         weights = self._weights()

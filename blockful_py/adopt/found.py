@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from blockful_py.errors import FormatError
 from blockful_py.graph.kinds import EdgeKind
-from blockful_py.record.adopted import LONGEST, MAX_DATASETS, MAX_EDGES, AdoptedFile, Edge
+from blockful_py.record.adopted import LONGEST, MAX_DATASETS, MAX_EDGES, AdoptedEdge, AdoptedFile
 from blockful_py.record.model_node import canonical_json
 from blockful_py.types import Bytes32
 
@@ -24,7 +24,7 @@ class FoundModel:
     """
 
     source: str
-    edges: tuple[Edge, ...] = ()
+    edges: tuple[AdoptedEdge, ...] = ()
     datasets: tuple[str, ...] = ()
     merge_method: str | None = None
     files: tuple[AdoptedFile, ...] = ()
@@ -54,12 +54,12 @@ class FoundModel:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found.
+    """The models that were found, and the others.
 
     Attributes:
         models: in order of their sources' names.
         refused: why a model cannot be adopted, by source.
-        notes: what the adopter should know of the others.
+        notes: warnings about adopted models.
     """
 
     models: tuple[FoundModel, ...]
@@ -67,15 +67,17 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def edges_of(parents: Iterable[tuple[str, EdgeKind, float | None]]) -> tuple[Edge, ...]:
+def edges_of(parents: Iterable[tuple[str, EdgeKind, float | None]]) -> tuple[AdoptedEdge, ...]:
     """One edge for each parent, in the given order; the first naming of a parent counts.
 
     Raises FormatError for a name that is empty or too long, or for too many parents.
     """
-    found: dict[str, Edge] = {}
+    found: dict[str, AdoptedEdge] = {}
     for parent, kind, weight in parents:
         if parent not in found:
-            found[parent] = Edge(parent=require_short(parent, "parent"), kind=kind.value, weight=weight)
+            found[parent] = AdoptedEdge(
+                parent=require_short(parent, "parent"), kind=kind.value, weight=weight
+            )
     if len(found) > MAX_EDGES:
         raise FormatError(f"it names {len(found)} parents, at most {MAX_EDGES} are adopted.")
     return tuple(found.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what was found with the record: what is new, what has changed, what is refused and why."""
+"""Compares found models with the record: which are new, which have changed, which are refused and why."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import count
 
+from blockful_py.adopt.adopted_sources import AdoptedSources
 from blockful_py.adopt.found import Found, FoundModel, last_part
-from blockful_py.adopt.sources import Sources
 from blockful_py.errors import FormatError
 from blockful_py.names import LONGEST, name_fault
-from blockful_py.record.adopted import Adopted, Edge
+from blockful_py.record.adopted import Adopted, AdoptedEdge
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, canonical_json
 from blockful_py.storage.bounds import MAX_DIGESTS_BYTES
@@ -55,14 +55,14 @@ class PlannedModel:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPlan:
-    """What an adoption would do.
+    """The steps of an adoption.
 
     Attributes:
         models: to publish, parents first.
         absent: names of parents that are not there, which are published as models known by name alone.
         unchanged: names on the record of models that need nothing.
         refused: why a model is not adopted, by source.
-        notes: what the adopter should know of the others.
+        notes: warnings about adopted models.
     """
 
     models: tuple[PlannedModel, ...]
@@ -79,7 +79,7 @@ def plan_adoption(found: Found, record: Catalogue) -> AdoptionPlan:
 
 class _Planning:
     def __init__(self, found: Found, record: Catalogue) -> None:
-        self._sources = Sources(record)
+        self._sources = AdoptedSources(record)
         self._refused = dict(found.refused)
         self._notes = list(found.notes)
         self._found = {model.source: model for model in found.models}
@@ -114,7 +114,7 @@ class _Planning:
         return tuple(unchanged)
 
     def _refuse_known_files(self) -> None:
-        """Refuses what a request took off the record, and two cards for the same files."""
+        """Refuses models that a request took off the record, and two cards for the same files."""
         cards = dict(self._sources.by_files)
         for source, model in [*self._found.items()]:
             reason = self._sources.forgotten(model) or _too_large(model)
@@ -126,14 +126,14 @@ class _Planning:
                 self._refuse(source, reason)
 
     def _resolved(self) -> dict[str, tuple[str, ...]]:
-        """Sources of the parents of each model, one for each of its edges."""
+        """AdoptedSources of the parents of each model, one for each of its edges."""
         known = {*self._found, *self._refused, *self._sources.current}
         by_last: dict[str, list[str]] = {}
         for source in known:
             by_last.setdefault(last_part(source), []).append(source)
         resolved = {}
         for source, model in [*self._found.items()]:
-            edges: dict[str, Edge] = {}
+            edges: dict[str, AdoptedEdge] = {}
             for edge in model.edges:
                 edges.setdefault(self._source_of(source, edge.parent, known, by_last), edge)
             if source in edges:
@@ -272,6 +272,6 @@ def _without_ends(edges: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def require_some(plan: AdoptionPlan) -> None:
-    """Raises FormatError if nothing was found."""
+    """Checks that a source had models.  Raises FormatError if it had none."""
     if not (plan.models or plan.unchanged or plan.refused):
         raise FormatError("no model was found there: name a folder of models, a CSV file, or mlflow:URI.")

@@ -62,7 +62,7 @@ def whole_digest(path: Path) -> Bytes32:
 
 
 def tensor_digests(path: Path) -> dict[str, Bytes32]:
-    """SHA-256 by tensor of a safetensors file: of its type, its shape and its bytes, whatever the type.
+    """SHA-256 by tensor of a safetensors file: of its type, its shape and its bytes, for all types.
 
     Raises FormatError unless the header is one and its tensors fill the file without gaps.
     """

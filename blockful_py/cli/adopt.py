@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adopts models made elsewhere, and lists what a data set reached (`blockful adopt`, `reach`)."""
+"""Adopts models made elsewhere, and lists the models that a data set reached (`blockful adopt`, `reach`)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def adopt(
 ) -> None:
     """Put models that were made elsewhere on the record, with their parents and data sets.
 
-    Weights stay where they are: the record has their hashes.  Running the command again publishes what is new
-    or has changed.  It ends with status 1 if a model is refused; the others are adopted.
+    Weights stay where they are: the record has their hashes.  Running the command again publishes new and
+    changed models.  It ends with status 1 if a model is refused; the others are adopted.
 
     Example: blockful adopt models --run runs/adopted --dry-run
     """
@@ -68,7 +68,7 @@ def reach(
     run: Run = LATEST,
     as_json: AsJson = False,
 ) -> None:
-    """List every model that data sets reached, and what is left to do for each. Reads no weights.
+    """List every model that data sets reached, and the work left for each. Reads no weights.
 
     Without --dataset it lists the data sets.
 

@@ -30,7 +30,7 @@ COMPUTED = frozenset({EdgeKind.MERGE, EdgeKind.QUANTISE})
 
 
 class Remedy(StrEnum):
-    """What is left to do for a model that a request withdraws."""
+    """The work that is left for a model that a request withdraws."""
 
     RECOMPUTED = "recomputed"
     """Anybody computes it again, without data, from the clean parents that are left."""

@@ -154,7 +154,7 @@ class TrainingSetup:
         return tuple(sorted(held - set(self.dataset.test.classes())))
 
     def require_trainable(self) -> None:
-        """Tries the network on a few samples, and the initial weights, unless nothing is trained here.
+        """Tries the network on a few samples, and the initial weights, unless the models are adopted.
 
         Raises as `models.trial.require_trainable` and `Architecture.initial`.
         """

@@ -19,7 +19,7 @@ MAX_FILES = 4096
 Elsewhere = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
-class Edge(Part):
+class AdoptedEdge(Part):
     """The parent of an adopted model, in the order of the statement's references.
 
     `parent`: its name where it was made.  `weight`: its weight in a merge, if the merge has one number.
@@ -51,7 +51,7 @@ class AdoptedFile(Part):
 
 
 class Adopted(Part):
-    """What the adopter states of a model that was made elsewhere.
+    """The adopter's statement on a model that was made elsewhere.
 
     Attributes:
         source: its name there, such as "org/name".
@@ -67,7 +67,7 @@ class Adopted(Part):
 
     source: Elsewhere
     speaks_for: Elsewhere | None = None
-    edges: tuple[Edge, ...] = Field(default=(), max_length=MAX_EDGES)
+    edges: tuple[AdoptedEdge, ...] = Field(default=(), max_length=MAX_EDGES)
     merge_method: Elsewhere | None = None
     datasets: tuple[Elsewhere, ...] = Field(default=(), max_length=MAX_DATASETS)
     files: tuple[AdoptedFile, ...] = Field(default=(), max_length=MAX_FILES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that data sets reached, and what is left to do for each; reads no weights."""
+"""The models that data sets reached, and the work that is left for each; reads no weights."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import ClassVar
 
 from blockful_py.errors import SettingsError
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
@@ -87,7 +87,7 @@ class CleanIncrements(AllAtOnce):
     head: str = "kept"
     name: ClassVar[str] = "clean_increments"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
     needs: ClassVar[frozenset[Need]] = frozenset(
         {Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA, Need.PROXY_WHERE_THERE}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
 
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.weights import Weights, aggregate
 from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.chosen_again import references_of, require_references
@@ -58,7 +58,7 @@ class CleanLine(AllAtOnce):
     name: ClassVar[str] = "clean_line"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:

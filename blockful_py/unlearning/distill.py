@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.data import Samples
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
@@ -52,7 +52,7 @@ class Distill:
     name: ClassVar[str] = "distill"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:

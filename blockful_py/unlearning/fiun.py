@@ -13,7 +13,7 @@ from typing import ClassVar
 import torch
 
 from blockful_py.errors import SettingsError
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.models.architecture import trainable
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
@@ -64,7 +64,7 @@ class Fiun(AllAtOnce):
     name: ClassVar[str] = "fiun"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.PUBLISHED_FISHER})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from torch.nn import functional
 
 from blockful_py.errors import SettingsError, UnlearningError
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.graph.path_weights import PathWeights, depth_bound, path_weights, single_reference_models
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Vector, Weights
@@ -57,7 +57,7 @@ class GradientAscent(AllAtOnce):
     name: ClassVar[str] = "gradient_ascent"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.RECOMPUTED
 
     def __post_init__(self) -> None:

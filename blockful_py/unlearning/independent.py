@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.streams import generator
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
@@ -28,7 +28,7 @@ class Independent(AllAtOnce):
     name: ClassVar[str]
     needs: ClassVar[frozenset[Need]]
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     @abstractmethod

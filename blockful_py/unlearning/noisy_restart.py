@@ -13,7 +13,7 @@ import torch
 from scipy.special import log_ndtr, ndtr
 
 from blockful_py.errors import SettingsError
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.streams import generator
 from blockful_py.learning.together import train_together
 from blockful_py.learning.weights import Weights, flatten
@@ -64,7 +64,7 @@ class NoisyRestart(AllAtOnce):
     name: ClassVar[str] = "noisy_restart"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:

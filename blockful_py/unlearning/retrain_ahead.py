@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import ClassVar
 
 from blockful_py.errors import UnlearningError
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.chosen_again import KeptReferences, references_of, require_references
@@ -49,7 +49,7 @@ class RetrainAhead(AllAtOnce):
     name: ClassVar[str] = "retrain_ahead"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.PARALLEL, Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA, Need.DESCENDANT_DATA, Need.HOLDERS_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import ClassVar
 
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter
@@ -47,7 +47,7 @@ class Ssd(AllAtOnce):
     needs: ClassVar[frozenset[Need]] = frozenset(
         {Need.START_DATA, Need.DESCENDANT_DATA, Need.FORGOTTEN_DATA, Need.PUBLISHED_FISHER}
     )
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import UnlearningError
-from blockful_py.forget import Forget, Level
+from blockful_py.forget import LEVELS, Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.federation import TRAIN, TrainedModel
@@ -66,7 +66,7 @@ class Subtract(AllAtOnce):
     name: ClassVar[str] = "subtract"
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset(Paradigm)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.RECOMPUTED
 
     def unlearn(self, task: UnlearningTask) -> Outcome:

@@ -28,11 +28,11 @@ class Withdraw:
     review: ClassVar[Review] = Review.RECOMPUTED
 
     def unlearn(self, task: UnlearningTask) -> Outcome:
-        """Raises UnlearningError: it makes no weights."""
+        """See Method.  Raises UnlearningError: it makes no weights."""
         raise UnlearningError("method 'withdraw' is for adopted models and makes no weights: take another.")
 
     def steps(self, task: UnlearningTask) -> Iterator[ModelUpdate]:
-        """Raises as `unlearn`."""
+        """See Method.  Raises as `unlearn`."""
         raise UnlearningError("method 'withdraw' is for adopted models and makes no weights: take another.")
 
 

@@ -227,8 +227,8 @@ def test_refuses_recipes_without_models(tmp_path: Path, recipe: str) -> None:
 
 def test_reads_slices_and_base_of_a_recipe(tmp_path: Path) -> None:
     recipe = (
-        "slices:\n- sources:\n  - {model: a/one, layer_range: [0, 8]}\n  - {model: a/two, layer_range: [0, 8],"
-        " parameters: {weight: [0.1, 0.9]}}\nmerge_method: slerp\nbase_model: a/one\n"
+        "slices:\n- sources:\n  - {model: a/one, layer_range: [0, 8]}\n  - {model: a/two, "
+        "layer_range: [0, 8], parameters: {weight: [0.1, 0.9]}}\nmerge_method: slerp\nbase_model: a/one\n"
     )
     (write_merge(tmp_path / "m", 1, {"x/y": 1.0}) / "mergekit_config.yml").write_text(recipe)
     assert _edges(tmp_path)["m"] == [("a/one", "merge", None), ("a/two", "merge", None)]

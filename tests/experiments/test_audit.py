@@ -20,7 +20,7 @@ from blockful_lab.experiments.variants import variants
 from blockful_lab.experiments.writing import write_report
 from blockful_py.errors import FormatError, RunError, SettingsError
 from blockful_py.file_lock import FileLock
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import FederationSpec
 from blockful_py.settings import EngineSettings
@@ -137,7 +137,7 @@ def test_a_rerun_measures_what_is_missing_or_of_other_settings_alone_and_alike(
 def test_methods_that_cannot_forget_at_a_level_are_named(
     plan: Plan, found: tuple[results.Result, ...]
 ) -> None:
-    many = replace(plan, levels=tuple(Level), variants=variants(["retrain", "scrub", "ppnr"]), seeds=())
+    many = replace(plan, levels=LEVELS, variants=variants(["retrain", "scrub", "ppnr"]), seeds=())
     said: list[str] = []
     assert run(many, said.append) == ()
     assert said == [
@@ -221,7 +221,7 @@ def test_methods_are_chosen_by_name() -> None:
     assert [variant.name for variant in variants(["retrain"])] == ["retrain"]
     assert [variant.name for variant in variants(["fiun"])] == ["fiun", "fiun_all"]
     made, short, stored = variants(["clean_increments"])
-    assert made.levels == stored.levels == frozenset(Level)
+    assert made.levels == stored.levels == frozenset(LEVELS)
     assert short.levels == {Level.SAMPLE}
     assert made.recorded == {}
     assert short.recorded == {"share": 0.8}

@@ -24,7 +24,7 @@ from blockful_py.learning.training import train
 from blockful_py.learning.weights import Weights, equal, from_bytes, to_bytes
 from blockful_py.settings import FederationSettings, TrainingSettings
 from blockful_py.unlearning.proxy import balanced_proxy
-from blockful_py.unlearning.registry import FOR_SUMS, METHODS, create_method
+from blockful_py.unlearning.registry import FOR_ADOPTED, FOR_SUMS, METHODS, create_method
 from blockful_py.unlearning.task import UnlearningTask
 from tests.learning.zoo import REFUSED, USED, Buffered, Frozen, Normalised, named
 
@@ -85,7 +85,7 @@ def tasks(digits: Dataset) -> Tasks:
     return functools.cache(lambda name, forget: task_of(USED[name], digits, forget))
 
 
-@pytest.mark.parametrize("method", sorted(METHODS.keys() - FOR_SUMS))
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - FOR_SUMS - FOR_ADOPTED))
 @pytest.mark.parametrize("name", USED)
 def test_every_method_makes_it_forget(name: str, method: str, tasks: Tasks) -> None:
     task = tasks(name, Forget.of_classes([3]))
@@ -105,7 +105,12 @@ def levels_of(method: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "method", [each for each in sorted(METHODS.keys() - FOR_SUMS) if "sample" in map(str, levels_of(each))]
+    "method",
+    [
+        each
+        for each in sorted(METHODS.keys() - FOR_SUMS - FOR_ADOPTED)
+        if "sample" in map(str, levels_of(each))
+    ],
 )
 def test_one_sample_is_forgotten_where_batches_are_normalised(method: str, tasks: Tasks) -> None:
     task = tasks(Normalised.__name__, Forget.of_samples([(1, 0)]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.types import Paradigm, References
 from blockful_py.unlearning.choosing import Advice, Circumstances, advise, choose
 
@@ -37,7 +37,7 @@ SEQUENTIAL = Paradigm.SEQUENTIAL
         (replace(CLIENT, attested=True, level=Level.SAMPLE, paradigm=SEQUENTIAL), "retrain_ahead"),
         *(
             (replace(CLASS, level=level, sums=True, paradigm=each), "subtract")
-            for level in Level
+            for level in LEVELS
             for each in Paradigm
         ),
     ],
@@ -55,7 +55,7 @@ def test_the_reason_follows_the_references() -> None:
 
 
 def test_a_subtraction_has_no_caveat() -> None:
-    for level in Level:
+    for level in LEVELS:
         advice = advise("subtract", replace(CLASS, level=level, sums=True))
         assert "exact given the graph" in str(advice.reason)
         assert advice.caveat is None

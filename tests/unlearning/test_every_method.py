@@ -21,10 +21,10 @@ from blockful_py.learning.weights import Weights, equal, require_finite
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.audit import audit_accuracy
 from blockful_py.unlearning.method import Need, Outcome, Review
-from blockful_py.unlearning.registry import FOR_SUMS, METHODS, create_method
+from blockful_py.unlearning.registry import FOR_ADOPTED, FOR_SUMS, METHODS, create_method
 from tests.unlearning.conftest import UnlearningCase
 
-NAMES = sorted(METHODS.keys() - FOR_SUMS)
+NAMES = sorted(METHODS.keys() - FOR_SUMS - FOR_ADOPTED)
 
 FORGETS = dict.fromkeys(NAMES, 0.05) | {"fine_tune": 0.5, "scrub": 0.5, "ssd": 0.8}
 """Largest mean AD_f on held-out data; the class is known to more than 0.9 before.  The last three leave

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.errors import LearningError, UnlearningError
-from blockful_py.forget import Forget, Level
+from blockful_py.forget import LEVELS, Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Samples, UserData
 from blockful_py.learning.datasets import load_dataset
@@ -119,7 +119,7 @@ def requests(draw: st.DrawFn, federation: Merged) -> list[tuple[tuple[str, ...],
     users, labels = draw(st.permutations(range(1, USERS + 1))), draw(st.permutations(range(CLASSES)))
     made = []
     for i in range(draw(st.integers(1, 3))):
-        level = draw(st.sampled_from(Level))
+        level = draw(st.sampled_from(LEVELS))
         forget = Forget.of_classes([labels[i]])
         if level is Level.CLIENT:
             forget = Forget.of_clients([users[i]])

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockful_py.errors import UnlearningError
-from blockful_py.forget import Forget, Level
+from blockful_py.forget import LEVELS, Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.data import Dataset, Samples, UserData
 from blockful_py.learning.datasets import load_dataset
@@ -169,7 +169,7 @@ def requests(draw: st.DrawFn, graph: Graph) -> list[tuple[tuple[str, ...], Forge
     labels = draw(st.permutations(range(CLASSES)))
     made = []
     for i in range(draw(st.integers(1, 3))):
-        level = draw(st.sampled_from(Level))
+        level = draw(st.sampled_from(LEVELS))
         own = tuple(name for name in graph if owner_of(name) == owners[i])
         if level is Level.CLASS:
             starts = draw(st.lists(st.sampled_from([*graph]), min_size=1, max_size=3, unique=True))

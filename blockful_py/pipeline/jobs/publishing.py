@@ -54,7 +54,7 @@ class Publisher:
 
         A job must be open; its journal holds each step.  `stored`: increments to store with them.
         `versions`: the references' versions during training; 0 if not named.  `parts`: of shared sums.
-        `adopted`: what their adopter states of models made elsewhere.
+        `adopted`: their adopter's statement on models made elsewhere.
 
         Raises UnusableWeightsError, before storing, for weights that members would refuse.
         """

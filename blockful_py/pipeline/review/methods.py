@@ -78,7 +78,7 @@ def forget_asked(
 def how_checked(method: Method, forget: Forget, paradigm: Paradigm) -> Checked:
     """How a member checks the method's results before it signs."""
     if forget.level is Level.DATASET:
-        return Checked.EXACT  # nothing is made
+        return Checked.EXACT  # no weights to check
     if is_recomputable(method, paradigm):
         exact = isinstance(method, Subtract) and forget.level not in BY_PARTS[method.merged]
         return Checked.EXACT if exact else Checked.RECOMPUTED

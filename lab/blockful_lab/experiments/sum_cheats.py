@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blockful_py.forget import Level
+from blockful_py.forget import LEVELS, Level
 from blockful_py.learning.sums import BITS, INHERITED, MASK, OWN, SHIFT, uncounted
 from blockful_py.learning.weights import Weights
 from blockful_py.types import Paradigm
@@ -33,7 +33,7 @@ class SumCheat(AllAtOnce):
     name: ClassVar[str]
     paradigms: ClassVar[frozenset[Paradigm]] = frozenset({Paradigm.SEQUENTIAL})
     needs: ClassVar[frozenset[Need]] = frozenset({Need.START_DATA})
-    levels: ClassVar[frozenset[Level]] = frozenset(Level)
+    levels: ClassVar[frozenset[Level]] = frozenset(LEVELS)
     review: ClassVar[Review] = Review.REMEASURED
 
     @abstractmethod

@@ -15,7 +15,7 @@ from blockful_py.learning.weights import equal
 from blockful_py.unlearning.audit import fresh
 from blockful_py.unlearning.audit.exactness import is_exact, other_worlds
 from blockful_py.unlearning.method import Outcome
-from blockful_py.unlearning.registry import FOR_SUMS, METHODS, create_method
+from blockful_py.unlearning.registry import FOR_ADOPTED, FOR_SUMS, METHODS, create_method
 from blockful_py.unlearning.retrain_ahead import RetrainAhead
 from blockful_py.unlearning.task import UnlearningTask
 from tests.unlearning.audit import tell_tales
@@ -27,7 +27,7 @@ EXACT = {"clean_line", "retrain_ahead"}
 SAMPLES = Forget.of_samples([(1, 0), (1, 5)])
 
 
-@pytest.mark.parametrize("name", sorted(METHODS.keys() - FOR_SUMS))
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - FOR_SUMS - FOR_ADOPTED))
 def test_where_an_ancestor_holds_the_class(tiny: UnlearningCase, name: str) -> None:
     assert is_exact(tiny.task, create_method(name)) == (name in EXACT)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adopted models of a record by their names elsewhere, and what requests took off it."""
+"""The adopted models of a record by their names elsewhere, and those that requests took off it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from blockful_py.adopt.found import FoundModel
 from blockful_py.record.catalogue import Catalogue
 
 
-class Sources:
+class AdoptedSources:
     """A record by sources.
 
     Attributes:
