@@ -11,10 +11,10 @@ from blockful_py.errors import BlockfulError, RefusedError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.fingerprint import Fingerprint, fingerprint
-from blockful_py.learning.parents import undeclared_parent
+from blockful_py.learning.parents import Published, undeclared_parent
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, digest_of
-from blockful_py.pipeline.review.refusing import refusing, require
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.types import Bytes32, Uri
@@ -89,22 +89,22 @@ class OwnWeights:
         self, node: ModelNode, published: Fingerprint, others: dict[str, Known], catalogue: Catalogue
     ) -> None:
         initial = self._known.of_weights(initial_weights(self._setup.federation)).fingerprint
-        with refusing(f"the references of model {node.name}"):
-            references = {
-                each.name: self._known.of(catalogue[each.name].node.weights, self._weights).fingerprint
-                for each in node.statement.in_use
-            }
+        references = tuple(each.name for each in node.statement.in_use)
+        unread = sorted({*references} - others.keys())
+        require(not unread, f"{', '.join(unread)}, from which model {node.name} was trained, cannot be read")
         user = node.statement.user
-        own = {name for name in others if catalogue[name].node.statement.user == user}
         parent = undeclared_parent(
-            published,
-            [*references.values()] or [initial],
+            Published(published, references),
             initial,
-            {name: known.fingerprint for name, known in others.items()},
-            own | references.keys(),
+            {name: _published(catalogue[name].node, known) for name, known in others.items()},
+            {name for name in others if catalogue[name].node.statement.user == user},
         )
         if parent is not None:
             raise RefusedError(
                 f"model {node.name} comes from {parent.name} (share {parent.share:.2f} of its change), which "
                 f"is not among its references: train it from these, or declare {parent.name}"
             )
+
+
+def _published(node: ModelNode, known: Known) -> Published:
+    return Published(known.fingerprint, tuple(each.name for each in node.statement.in_use))
