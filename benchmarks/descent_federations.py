@@ -23,7 +23,7 @@ from blockful_py.learning.federation import (
 )
 from blockful_py.learning.fingerprint import fingerprint
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.parents import OTHERS, Published, undeclared_parent
+from blockful_py.learning.parents import OTHERS, DeclaredModel, undeclared_parent
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
@@ -62,7 +62,7 @@ def references_of(model: TrainedModel) -> tuple[str, ...]:
 
 
 class Run:
-    """A trained federation, and what its members know at each publication."""
+    """A trained federation, as its members know it at each publication."""
 
     def __init__(self, recipe: Recipe, seed: int) -> None:
         data = load_dataset("digits", seed, torch.device("cpu"))
@@ -92,15 +92,15 @@ class Run:
         """The undeclared parent that members see in weights published as this model."""
         known = self.before(model)
         parent = undeclared_parent(
-            Published(fingerprint(weights, self._key), references_of(model)),
+            DeclaredModel(fingerprint(weights, self._key), references_of(model)),
             fingerprint(self.initial, self._key),
-            {name: Published(self._prints[name], references_of(each)) for name, each in known.items()},
+            {name: DeclaredModel(self._prints[name], references_of(each)) for name, each in known.items()},
             [each.name for each in known.values() if each.user == model.user],
         )
         return None if parent is None else parent.name
 
     def copies(self, model: TrainedModel, victim: TrainedModel) -> Iterator[tuple[str, Weights]]:
-        """What the model's owner could publish in its place."""
+        """Weights that the model's owner could publish instead of its own."""
         stolen, origin, draws = victim.weights, self.initial, self.draws
         for size in (0.05, 0.1, 0.3, 1.0):
             yield f"noise of {size:g} changes", noisy(stolen, origin, size, draws)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blockful_py.learning.fingerprint import TINY, Fingerprint, Key, KnownFingerprints, Vector
+from blockful_py.learning.fingerprint import TINY, Key, KnownFingerprints, Vector, WeightsFingerprint
 
 RELATED = 0.2
 """Least similarity of a model and its proposed parent."""
@@ -42,7 +42,7 @@ class Parent:
     share: float
 
 
-def proposed_parents(model: Fingerprint, known: KnownFingerprints) -> tuple[Parent, ...]:
+def proposed_parents(model: WeightsFingerprint, known: KnownFingerprints) -> tuple[Parent, ...]:
     """The known models from which a model comes, largest share first; its start need not be known.
 
     The model is regressed on the related ones, among which relatives of its parents get shares near 0.  A
@@ -60,29 +60,32 @@ def proposed_parents(model: Fingerprint, known: KnownFingerprints) -> tuple[Pare
     return tuple(sorted(parents, key=lambda each: -each.share))
 
 
-def _vector(known: Fingerprint, model: Fingerprint, keys: Collection[Key]) -> Vector:
+def _vector(known: WeightsFingerprint, model: WeightsFingerprint, keys: Collection[Key]) -> Vector:
     """The sketches of these tensors of the model in another one, 0 where it lacks them."""
     parts = [known.sketches.get(key, np.zeros_like(model.sketches[key])) for key in sorted(keys)]
     return np.concatenate(parts).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class DeclaredModel:
     """A published model, and the names of the ones that its owner declares."""
 
-    fingerprint: Fingerprint
+    fingerprint: WeightsFingerprint
     references: tuple[str, ...]
 
 
 def undeclared_parent(
-    model: Published, initial: Fingerprint, known: Mapping[str, Published], own: Collection[str]
+    model: DeclaredModel,
+    initial: WeightsFingerprint,
+    known: Mapping[str, DeclaredModel],
+    own: Collection[str],
 ) -> Parent | None:
     """A model of others from which a model of the same federation comes without declaring it.
 
     The model's change x = W - start is regressed on those of the known models and of the initialisation,
-    y_j = W_j - start.  Trainings from one start go in similar directions, so x has a share of each y_j alone;
-    in the joint regression the models share what is common.  A copy W_j plus noise keeps a share of about 1
-    of y_j in both, whatever the noise.
+    y_j = W_j - start.  Trainings from one start go in similar directions, so x has a share of each y_j alone.
+    The joint regression divides the common direction among all models.  A copy W_j plus noise of any size
+    keeps a share of about 1 of y_j in both.
 
     Shares count only if there are more than OTHERS known models whose trainings differ (APART).  Otherwise
     only a copy that is NEAR is found.
@@ -108,14 +111,16 @@ def undeclared_parent(
     return None
 
 
-def _start(references: Sequence[str], initial: Fingerprint, known: Mapping[str, Published]) -> Vector:
+def _start(
+    references: Sequence[str], initial: WeightsFingerprint, known: Mapping[str, DeclaredModel]
+) -> Vector:
     """The mean of the references, or the initialisation."""
     vectors = [known[name].fingerprint.vector for name in references]
     mean: Vector = np.mean(vectors or [initial.vector], axis=0)
     return mean
 
 
-def _median_cosine(initial: Fingerprint, known: Mapping[str, Published]) -> float:
+def _median_cosine(initial: WeightsFingerprint, known: Mapping[str, DeclaredModel]) -> float:
     """Median cosine of two of the newest known models' changes since their starts; 1 if there are no two."""
     placed = [each for each in known.values() if known.keys() >= {*each.references}][-MOST:]
     changes = np.stack([each.fingerprint.vector - _start(each.references, initial, known) for each in placed])
