@@ -23,7 +23,7 @@ from blockful_py.learning.federation import (
 )
 from blockful_py.learning.fingerprint import fingerprint
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.parents import OTHERS, undeclared_parent
+from blockful_py.learning.parents import OTHERS, DeclaredModel, undeclared_parent
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
@@ -35,7 +35,7 @@ SCENARIOS = {
     "paper14, all hold": FederationSettings("paper14", "all_hold"),
     "organic": FederationSettings("organic", "all_hold", users=6, rounds=3),
 }
-EPOCHS = (3, 20)
+EPOCHS = (3, 10, 20)
 NETWORKS = ("cnn", "mlp")
 HONEST = "honest"
 
@@ -57,8 +57,12 @@ RECIPES = [
 ]
 
 
-class Published:
-    """A trained federation, and what its members know at each publication."""
+def references_of(model: TrainedModel) -> tuple[str, ...]:
+    return tuple(each.name for each in model.references)
+
+
+class Run:
+    """A trained federation, as its members know it at each publication."""
 
     def __init__(self, recipe: Recipe, seed: int) -> None:
         data = load_dataset("digits", seed, torch.device("cpu"))
@@ -80,26 +84,23 @@ class Published:
 
     def others(self, model: TrainedModel) -> list[TrainedModel]:
         """Those of them that are other users' and no references."""
-        references = {each.name for each in model.references}
+        references = {*references_of(model)}
         known = self.before(model).values()
         return [each for each in known if each.user != model.user and each.name not in references]
 
     def found(self, model: TrainedModel, weights: Weights) -> str | None:
         """The undeclared parent that members see in weights published as this model."""
-        known, initial = self.before(model), fingerprint(self.initial, self._key)
-        references = [each.name for each in model.references]
-        own = [each.name for each in known.values() if each.user == model.user]
+        known = self.before(model)
         parent = undeclared_parent(
-            fingerprint(weights, self._key),
-            [self._prints[name] for name in references] or [initial],
-            initial,
-            {name: self._prints[name] for name in known},
-            {*own, *references},
+            DeclaredModel(fingerprint(weights, self._key), references_of(model)),
+            fingerprint(self.initial, self._key),
+            {name: DeclaredModel(self._prints[name], references_of(each)) for name, each in known.items()},
+            [each.name for each in known.values() if each.user == model.user],
         )
         return None if parent is None else parent.name
 
     def copies(self, model: TrainedModel, victim: TrainedModel) -> Iterator[tuple[str, Weights]]:
-        """What the model's owner could publish in its place."""
+        """Weights that the model's owner could publish instead of its own."""
         stolen, origin, draws = victim.weights, self.initial, self.draws
         for size in (0.05, 0.1, 0.3, 1.0):
             yield f"noise of {size:g} changes", noisy(stolen, origin, size, draws)
@@ -110,7 +111,7 @@ class Published:
         yield "trained on, 3 epochs", self._trained(stolen, model, min(3, self.settings.epochs))
         yield "trained on, all epochs", self._trained(stolen, model, self.settings.epochs)
         yield "mean with the honest model", mean([stolen, model.weights])
-        references = [each for each in self.models if each.name in {one.name for one in model.references}]
+        references = [each for each in self.models if each.name in references_of(model)]
         start = aggregate([each.weights for each in (*references, victim)])
         yield "one more reference", self._trained(start, model, self.settings.epochs)
         yield "hidden units rescaled", rescaled(stolen, draws)
@@ -131,15 +132,16 @@ def federations(seeds: Sequence[int], with_copies: int) -> dict[str, Any]:
     honest: dict[str, list[int]] = {}
     copies: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for recipe in RECIPES:
-        tried, refused = 0, 0
+        tried, refused, pairs = 0, 0, 0
         for number, seed in enumerate(seeds):
-            run = Published(recipe, seed)
+            run = Run(recipe, seed)
             for model in run.models:
                 tried += 1
+                pairs += len(run.others(model))
                 refused += run.found(model, model.weights) is not None
                 if number < with_copies and (others := run.others(model)):
                     _try_copies(run, model, others, copies)
-        honest[str(recipe)] = [refused, tried]
+        honest[str(recipe)] = [refused, tried, pairs]
     return {
         "seeds": list(seeds),
         "copied": with_copies,
@@ -149,7 +151,7 @@ def federations(seeds: Sequence[int], with_copies: int) -> dict[str, Any]:
 
 
 def _try_copies(
-    run: Published,
+    run: Run,
     model: TrainedModel,
     others: Sequence[TrainedModel],
     copies: dict[str, list[dict[str, Any]]],
@@ -159,17 +161,26 @@ def _try_copies(
     for kind, weights in run.copies(model, victim):
         found = run.found(model, weights)
         lost = kept - accuracy(run.network, weights, run.test)
-        few = len(run.before(model)) <= OTHERS
+        few, short = len(run.before(model)) <= OTHERS, run.settings.epochs == EPOCHS[0]
         copies[kind].append(
-            {"few": few, "refused": found is not None, "named": found == victim.name, "lost": lost}
+            {
+                "few": few,
+                "short": short,
+                "refused": found is not None,
+                "named": found == victim.name,
+                "lost": lost,
+            }
         )
 
 
 def _added(tries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    few, many = ([each for each in tries if each["few"] is few] for few in (True, False))
+    few = [each for each in tries if each["few"]]
+    short = [each for each in tries if each["short"] and not each["few"]]
+    later = [each for each in tries if not (each["short"] or each["few"])]
     return {
         "few": [sum(each["refused"] for each in few), len(few)],
-        "many": [sum(each["refused"] for each in many), len(many)],
-        "named": sum(each["named"] for each in many),
-        "lost": sum(each["lost"] for each in tries) / len(tries),
+        "short": [sum(each["refused"] for each in short), len(short)],
+        "later": [sum(each["refused"] for each in later), len(later)],
+        "named": sum(each["named"] for each in tries),
+        "lost": sum(each["lost"] for each in later) / len(later),
     }

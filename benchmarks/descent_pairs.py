@@ -16,7 +16,7 @@ from benchmarks.derivations import low_rank, noisy, permuted, pruned, quantised,
 from blockful_py.learning.data import Samples
 from blockful_py.learning.datasets import load_dataset
 from blockful_py.learning.evaluation import accuracy
-from blockful_py.learning.fingerprint import Fingerprint, KnownFingerprints, fingerprint, similarity
+from blockful_py.learning.fingerprint import KnownFingerprints, WeightsFingerprint, fingerprint, similarity
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.parents import proposed_parents
 from blockful_py.learning.streams import generator
@@ -132,7 +132,7 @@ def pairs(bases: int, first_seed: int) -> dict[str, Any]:
 
 
 def _outcome(
-    model: Fingerprint, parents: set[str], bare: KnownFingerprints, both: KnownFingerprints
+    model: WeightsFingerprint, parents: set[str], bare: KnownFingerprints, both: KnownFingerprints
 ) -> dict[str, Any]:
     similar = bare.similarities(model)
     proposed = {each.name for each in proposed_parents(model, bare)}
@@ -170,7 +170,7 @@ def costs() -> dict[str, float]:
     one = fingerprint(weights)
     draws = np.random.default_rng(0)
     known = {
-        str(number): Fingerprint(
+        str(number): WeightsFingerprint(
             {key: draws.standard_normal(len(each), dtype=np.float32) for key, each in one.sketches.items()}
         )
         for number in range(KNOWN_MODELS)

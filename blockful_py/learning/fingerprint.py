@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from math import prod
 
 import numpy as np
 import torch
@@ -39,7 +40,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fingerprint:
+class WeightsFingerprint:
     """A model's sketches, by tensor, in ascending order."""
 
     sketches: Mapping[Key, Sketch]
@@ -50,7 +51,7 @@ class Fingerprint:
         return np.concatenate([np.zeros(0), *self.sketches.values()])
 
 
-def fingerprint(weights: Weights, key: bytes = b"") -> Fingerprint:
+def fingerprint(weights: Weights, key: bytes = b"") -> WeightsFingerprint:
     """The fingerprint of a state dict; equal weights and keys give equal bytes on every machine.
 
     Args:
@@ -61,7 +62,7 @@ def fingerprint(weights: Weights, key: bytes = b"") -> Fingerprint:
     """
     require_finite(weights, "a model")
     named = {(name, tuple(tensor.shape)): tensor for name, tensor in weights.items()}
-    return Fingerprint(
+    return WeightsFingerprint(
         {
             each: _sketch(named[each], key)
             for each in sorted(named)
@@ -70,10 +71,10 @@ def fingerprint(weights: Weights, key: bytes = b"") -> Fingerprint:
     )
 
 
-def similarity(left: Fingerprint, right: Fingerprint) -> float:
+def similarity(left: WeightsFingerprint, right: WeightsFingerprint) -> float:
     """Mean cosine of the tensors that both have by name and shape, weighted by the sizes of their sketches.
 
-    1 for equal and for scaled models, about 0 for independent ones, 0 if they share no tensor.
+    1 for equal and for scaled models, about 0 for independent ones, 0 if they share too little to tell.
     """
     return KnownFingerprints({"": left}).similarities(right).get("", 0.0)
 
@@ -81,39 +82,37 @@ def similarity(left: Fingerprint, right: Fingerprint) -> float:
 class KnownFingerprints:
     """Fingerprints by model, which a matrix product for each architecture compares with another one."""
 
-    def __init__(self, known: Mapping[str, Fingerprint]) -> None:
+    def __init__(self, known: Mapping[str, WeightsFingerprint]) -> None:
         self.fingerprints = known
         named: dict[tuple[Key, ...], list[str]] = {}
         for name, each in known.items():
             named.setdefault(tuple(each.sketches), []).append(name)
         self._groups = [
-            (form, names, np.stack([_units(known[name], form) for name in names]))
+            (form, names, _units([known[name] for name in names], form))
             for form, names in named.items()
             if form
         ]
 
-    def similarities(self, model: Fingerprint) -> dict[str, float]:
-        """The `similarity` of a model to each known one with which it shares a tensor."""
+    def similarities(self, model: WeightsFingerprint) -> dict[str, float]:
+        """The `similarity` of a model to each known one with which it shares BUCKETS or more numbers."""
         found = dict[str, float]()
         for form, names, rows in self._groups:
-            shared = [key for key in form if key in model.sketches]
-            if shared:
-                lengths = sum(len(model.sketches[key]) for key in shared)
-                found.update(zip(names, (rows @ _units(model, form) / lengths).tolist(), strict=True))
+            shared = sum(len(model.sketches[key]) for key in form if key in model.sketches)
+            if shared >= BUCKETS:
+                similar = rows @ _units([model], form)[0] / shared
+                found.update(zip(names, similar.tolist(), strict=True))
         return found
 
 
-def _units(model: Fingerprint, form: Sequence[Key]) -> Sketch:
-    """The sketches of these tensors, each of the length sqrt(its size); zeros for those the model lacks."""
+def _units(models: Sequence[WeightsFingerprint], form: Sequence[Key]) -> Sketch:
+    """The sketches of these tensors, (n, D), each of the length sqrt(its size); 0 for those a model lacks."""
     parts = []
     for key in form:
-        sketch = model.sketches.get(key, np.zeros(min(_elements(key), BUCKETS), np.float32))
-        parts.append(sketch * (np.sqrt(len(sketch)) / max(float(np.linalg.norm(sketch)), TINY)))
-    return np.concatenate(parts).astype(np.float32)
-
-
-def _elements(key: Key) -> int:
-    return int(np.prod(key[1]))
+        none = np.zeros(min(prod(key[1]), BUCKETS), np.float32)
+        sketches = np.stack([model.sketches.get(key, none) for model in models])
+        lengths = np.linalg.norm(sketches, axis=1, keepdims=True)
+        parts.append(sketches * (np.sqrt(len(none)) / np.maximum(lengths, TINY)).astype(np.float32))
+    return np.concatenate(parts, axis=1)
 
 
 def _sketch(tensor: Tensor, key: bytes) -> Sketch:

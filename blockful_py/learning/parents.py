@@ -12,18 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blockful_py.learning.fingerprint import Fingerprint, Key, KnownFingerprints, Vector
+from blockful_py.learning.fingerprint import TINY, Key, KnownFingerprints, Vector, WeightsFingerprint
 
 RELATED = 0.2
 """Least similarity of a model and its proposed parent."""
-COPIED = 0.85
-"""Least share of an undeclared parent in a copy; honest models of others had at most 0.75."""
-OTHERS = 3
-"""Number of further known models without which shares say nothing: honest roots reach 1."""
-NEAR = 0.15
-"""Largest distance to a copied or merged model, in lengths of the change; honest models had at least 0.23."""
 MERGED = 0.2
-"""Least share of an undeclared parent in a merge."""
+"""Least share of a proposed parent."""
+COPIED = 0.8
+"""Least share of an undeclared parent; honest models had at most 0.66 where shares count."""
+APART = 0.3
+"""Largest median cosine of the known models' own changes at which shares count: longer trainings differ."""
+OTHERS = 3
+"""Known models beside the parent without which shares do not count."""
+NEAR = 0.15
+"""Largest distance to a copy, in lengths of its change; honest models had at least 0.23."""
 MOST = 32
 """Known models in a regression, the nearest ones."""
 
@@ -40,7 +42,7 @@ class Parent:
     share: float
 
 
-def proposed_parents(model: Fingerprint, known: KnownFingerprints) -> tuple[Parent, ...]:
+def proposed_parents(model: WeightsFingerprint, known: KnownFingerprints) -> tuple[Parent, ...]:
     """The known models from which a model comes, largest share first; its start need not be known.
 
     The model is regressed on the related ones, among which relatives of its parents get shares near 0.  A
@@ -58,51 +60,73 @@ def proposed_parents(model: Fingerprint, known: KnownFingerprints) -> tuple[Pare
     return tuple(sorted(parents, key=lambda each: -each.share))
 
 
-def _vector(known: Fingerprint, model: Fingerprint, keys: Collection[Key]) -> Vector:
+def _vector(known: WeightsFingerprint, model: WeightsFingerprint, keys: Collection[Key]) -> Vector:
     """The sketches of these tensors of the model in another one, 0 where it lacks them."""
     parts = [known.sketches.get(key, np.zeros_like(model.sketches[key])) for key in sorted(keys)]
     return np.concatenate(parts).astype(np.float64)
 
 
+@dataclass(frozen=True, slots=True)
+class DeclaredModel:
+    """A published model, and the names of the ones that its owner declares."""
+
+    fingerprint: WeightsFingerprint
+    references: tuple[str, ...]
+
+
 def undeclared_parent(
-    model: Fingerprint,
-    start: Sequence[Fingerprint],
-    initial: Fingerprint,
-    known: Mapping[str, Fingerprint],
-    declared: Collection[str],
+    model: DeclaredModel,
+    initial: WeightsFingerprint,
+    known: Mapping[str, DeclaredModel],
+    own: Collection[str],
 ) -> Parent | None:
-    """A known model from which a model of the same federation comes without declaring it.
+    """A model of others from which a model of the same federation comes without declaring it.
 
     The model's change x = W - start is regressed on those of the known models and of the initialisation,
-    y_j = W_j - start.  Trainings from one start go in similar directions, so x has a share of each y_j alone;
-    in the joint regression the models share what is common.  A copy W_j plus noise keeps a share of about 1
-    of y_j in both, whatever the noise.
+    y_j = W_j - start.  Trainings from one start go in similar directions, so x has a share of each y_j alone.
+    The joint regression divides the common direction among all models.  A copy W_j plus noise of any size
+    keeps a share of about 1 of y_j in both.
+
+    Shares count only if there are more than OTHERS known models whose trainings differ (APART).  Otherwise
+    only a copy that is NEAR is found.
 
     Args:
-        start: the models whose mean the training started from: the references, or the initialisation.
-        known: fingerprints of published models.
-        declared: names of known models that may be parents.
-
-    All fingerprints are of one architecture, under one key.
+        initial: the initialisation, from which models without references start.
+        known: models of one architecture by name, at least the references; all under one key.
+        own: names of the owner's further models.
     """
-    base = np.mean([each.vector for each in start], axis=0)
-    x = model.vector - base
-    changes = _nearest(x, {name: each.vector - base for name, each in known.items()})
-    rows = [*changes.values(), *(y for y in [initial.vector - base] if y.any())]
+    base = _start(model.references, initial, known)
+    x = model.fingerprint.vector - base
+    changes = _nearest(x, {name: each.fingerprint.vector - base for name, each in known.items()})
     if not changes or not x.any():
         return None
-    shares = _shares(x, np.stack(rows))
-    rest = float(np.linalg.norm(x - shares @ np.stack(rows)) / np.linalg.norm(x))
-    by_name = dict(zip(changes, shares.tolist(), strict=False))  # the initialisation's comes last
-    for name, share in sorted(by_name.items(), key=lambda each: -each[1]):
-        y = changes[name]
-        least = float(min(share, x @ y / (y @ y)))
-        near = float(np.linalg.norm(x - y)) <= NEAR * float(np.linalg.norm(y))
-        copied = len(known) > OTHERS and least >= COPIED
-        merged = rest <= NEAR and share >= MERGED
-        if name not in declared and (near or copied or merged):
-            return Parent(name, share)
+    rows = [*changes.values(), *(y for y in [initial.vector - base] if y.any())]
+    joint = dict(zip(changes, _shares(x, np.stack(rows)).tolist(), strict=False))  # initial is the last one
+    shares = {name: min(joint[name], float(x @ y / (y @ y))) for name, y in changes.items()}
+    counts = len(known) > OTHERS and _median_cosine(initial, known) <= APART
+    for name in sorted(changes.keys() - {*model.references, *own}, key=lambda each: -shares[each]):
+        near = np.linalg.norm(x - changes[name]) <= NEAR * np.linalg.norm(changes[name])
+        if near or (counts and shares[name] >= COPIED):
+            return Parent(name, shares[name])
     return None
+
+
+def _start(
+    references: Sequence[str], initial: WeightsFingerprint, known: Mapping[str, DeclaredModel]
+) -> Vector:
+    """The mean of the references, or the initialisation."""
+    vectors = [known[name].fingerprint.vector for name in references]
+    mean: Vector = np.mean(vectors or [initial.vector], axis=0)
+    return mean
+
+
+def _median_cosine(initial: WeightsFingerprint, known: Mapping[str, DeclaredModel]) -> float:
+    """Median cosine of two of the newest known models' changes since their starts; 1 if there are no two."""
+    placed = [each for each in known.values() if known.keys() >= {*each.references}][-MOST:]
+    changes = np.stack([each.fingerprint.vector - _start(each.references, initial, known) for each in placed])
+    units = changes / np.maximum(np.linalg.norm(changes, axis=1, keepdims=True), TINY)
+    above = np.triu_indices(len(placed), 1)
+    return float(np.median((units @ units.T)[above])) if len(placed) > 1 else 1.0
 
 
 def _nearest(x: Vector, changes: Mapping[str, Vector]) -> dict[str, Vector]:

@@ -83,6 +83,12 @@ def test_models_without_a_common_tensor_are_not_similar() -> None:
     assert similarity(fingerprint({"bias": torch.ones(3)}), left) == 0.0
 
 
+def test_a_small_common_tensor_tells_nothing() -> None:
+    left, right = model(0), model(1, body=(64, 64))
+    shared = {"head": torch.eye(48, 10)}
+    assert similarity(fingerprint({**left, **shared}), fingerprint({"body": right["body"], **shared})) == 0.0
+
+
 def test_equal_numbers_in_a_tensor_resemble_nothing() -> None:
     assert similarity(fingerprint({"w": torch.ones(40, 40)}), fingerprint({"w": torch.ones(40, 40)})) == 0.0
 

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from blockful_py.errors import BlockfulError, RefusedError
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import initial_weights
-from blockful_py.learning.fingerprint import Fingerprint, fingerprint
-from blockful_py.learning.parents import undeclared_parent
+from blockful_py.learning.fingerprint import WeightsFingerprint, fingerprint
+from blockful_py.learning.parents import DeclaredModel, undeclared_parent
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, digest_of
-from blockful_py.pipeline.review.refusing import refusing, require
+from blockful_py.pipeline.review.refusing import require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.types import Bytes32, Uri
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReadWeights:
     """SHA-256 and fingerprint of plain weights."""
 
     digest: Bytes32
-    fingerprint: Fingerprint
+    fingerprint: WeightsFingerprint
 
 
 class KnownWeights:
@@ -36,24 +36,24 @@ class KnownWeights:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(16)
-        self._known: dict[Uri, Known] = {}
+        self._known: dict[Uri, ReadWeights] = {}
 
-    def of(self, uri: Uri, weights: SealedWeights) -> Known:
+    def of(self, uri: Uri, weights: SealedWeights) -> ReadWeights:
         """Of the weights in a sealed file, which is read only once.  Raises as `read`."""
         if uri not in self._known:
             self._known[uri] = self.of_weights(weights.read(uri))
         return self._known[uri]
 
-    def of_weights(self, weights: Weights) -> Known:
-        return Known(digest_of(weights), fingerprint(weights, self._key))
+    def of_weights(self, weights: Weights) -> ReadWeights:
+        return ReadWeights(digest_of(weights), fingerprint(weights, self._key))
 
     def keep(self, uris: set[Uri]) -> None:
-        """Forgets what is known of all other files, among them replaced versions."""
+        """Forgets all other files, among them replaced versions."""
         self._known = {uri: known for uri, known in self._known.items() if uri in uris}
 
 
 class OwnWeights:
-    """Compares weights with those of all current models (docs/explanation/descent.md)."""
+    """Compares weights with all current models' weights (docs/explanation/descent.md)."""
 
     def __init__(self, setup: TrainingSetup, known: KnownWeights, weights: SealedWeights) -> None:
         self._setup = setup
@@ -77,7 +77,7 @@ class OwnWeights:
         if not self._setup.architecture.is_sums:
             self._require_declared(node, published.fingerprint, others, catalogue)
 
-    def _others(self, catalogue: Catalogue) -> dict[str, Known]:
+    def _others(self, catalogue: Catalogue) -> dict[str, ReadWeights]:
         """The current models' weights, as far as they can be read, which is not this proposal's fault."""
         others = {}
         for name, placed in catalogue.models.items():
@@ -86,25 +86,29 @@ class OwnWeights:
         return others
 
     def _require_declared(
-        self, node: ModelNode, published: Fingerprint, others: dict[str, Known], catalogue: Catalogue
+        self,
+        node: ModelNode,
+        published: WeightsFingerprint,
+        others: dict[str, ReadWeights],
+        catalogue: Catalogue,
     ) -> None:
         initial = self._known.of_weights(initial_weights(self._setup.federation)).fingerprint
-        with refusing(f"the references of model {node.name}"):
-            references = {
-                each.name: self._known.of(catalogue[each.name].node.weights, self._weights).fingerprint
-                for each in node.statement.in_use
-            }
+        references = tuple(each.name for each in node.statement.in_use)
+        unread = sorted({*references} - others.keys())
+        require(not unread, f"{', '.join(unread)}, from which model {node.name} was trained, cannot be read")
         user = node.statement.user
-        own = {name for name in others if catalogue[name].node.statement.user == user}
         parent = undeclared_parent(
-            published,
-            [*references.values()] or [initial],
+            DeclaredModel(published, references),
             initial,
-            {name: known.fingerprint for name, known in others.items()},
-            own | references.keys(),
+            {name: _published(catalogue[name].node, known) for name, known in others.items()},
+            {name for name in others if catalogue[name].node.statement.user == user},
         )
         if parent is not None:
             raise RefusedError(
                 f"model {node.name} comes from {parent.name} (share {parent.share:.2f} of its change), which "
                 f"is not among its references: train it from these, or declare {parent.name}"
             )
+
+
+def _published(node: ModelNode, known: ReadWeights) -> DeclaredModel:
+    return DeclaredModel(known.fingerprint, tuple(each.name for each in node.statement.in_use))
