@@ -401,6 +401,11 @@ class MemberOffice:
         with self._handing:
             return hander.hand_on(asking, asked)
 
+    @property
+    def is_handing_on(self) -> bool:
+        """Whether this member is handing shares on."""
+        return self._handing.locked()
+
     def _share_runs(self, view: MemberView) -> ShareRuns:
         patience, secret = view.run.settings.committee.round_seconds, self._folder.voting_secret
         return ShareRuns(view.messages, secret, self._mailbox, self._left_out, patience)

@@ -33,7 +33,8 @@ RUN_BYTES = 1 << 23
 class SharesDuty:
     """Asks the outgoing members and the current ones to hand on the shares that this member lacks or keeps.
 
-    A member of rank r asks r + 1 stall times after it saw the need, and again after as long.
+    A member of rank r asks r + 1 stall times after it saw the need, or the end of a run, and again after as
+    long.
     """
 
     name = "shares"
@@ -59,7 +60,7 @@ class SharesDuty:
         if not needed:
             self._seen = None
             return
-        if self._seen is None or self._seen[0] != epoch:
+        if self._seen is None or self._seen[0] != epoch or self._office.is_handing_on:
             self._seen = epoch, self._now()
         leaders = sorted({*self._office.roster(epoch), *self._office.roster(epoch - 1)})
         if self._folder.address not in leaders:
