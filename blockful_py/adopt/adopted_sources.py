@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adopted models of a record by their names elsewhere, and those that requests took off it."""
+"""The adopted models of a record by their names elsewhere, and the withdrawn ones."""
 
 from __future__ import annotations
 

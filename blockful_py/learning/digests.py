@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for the weights of a model that was made elsewhere: a SHA-256 of each of its tensors.
 
-Such a federation stores and seals these digests as it does weights, so a reader with the model's files and the
-data key can compare them with the adopted ones, tensor by tensor.
+Such a federation stores and seals these digests as it does weights, so a reader with the model's files and
+the data key can compare them with the adopted ones, tensor by tensor.
 """
 
 from __future__ import annotations

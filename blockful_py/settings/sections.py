@@ -57,7 +57,7 @@ class FederationSettings(Section):
 
     @property
     def is_adopted(self) -> bool:
-        """Whether the models were made elsewhere, and none is trained here."""
+        """Whether the models were made elsewhere, so that train does not apply."""
         return self.scenario == "adopted"
 
     @property

@@ -128,7 +128,7 @@ def test_only_data_sets_are_forgotten_and_only_by_withdrawal(record: Federation,
         record.unlearn(["lab--base"], classes=[3])
     with pytest.raises(UnlearningError, match="names data sets"):
         record.unlearn(forget=Forget.of_datasets(["wiki"]), method="retrain_ahead")
-    with pytest.raises(UnlearningError, match="no model of this record names data set nothing"):
+    with pytest.raises(UnlearningError, match="no model of this record names dataset nothing"):
         record.unlearn(forget=Forget.of_datasets(["nothing"]))
     with pytest.raises(SettingsError, match="trains none"):
         record.train()

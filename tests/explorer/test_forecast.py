@@ -19,12 +19,12 @@ from blockful_py.record.model_node import Request
 from blockful_py.record.shown import checked_by_members
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Review
-from blockful_py.unlearning.registry import METHODS
+from blockful_py.unlearning.registry import FOR_ADOPTED, METHODS
 from tests.explorer.generated import GeneratedFederation
 from tests.packed_records import SIZE
 
 FIXED, HASH, RECORD = 40_000, 15_000, 50_000
-SIGNED = [name for name, method in METHODS.items() if method.review is not Review.NONE]
+SIGNED = [name for name in METHODS.keys() - FOR_ADOPTED if METHODS[name].review is not Review.NONE]
 """Methods whose results members sign."""
 
 
@@ -123,7 +123,9 @@ def test_seconds_are_forecast_from_requests_before_by_the_same_method() -> None:
 
 
 @pytest.mark.parametrize("paradigm", list(Paradigm))
-@pytest.mark.parametrize("asked", [{"classes": (3,)}, {"clients": (2,)}, {"samples": ("1:2",)}])
+@pytest.mark.parametrize(
+    "asked", [{"classes": (3,)}, {"clients": (2,)}, {"samples": ("1:2",)}, {"datasets": ("wiki",)}]
+)
 @pytest.mark.parametrize("method", sorted(SIGNED))
 def test_how_members_check_is_what_they_do(paradigm: Paradigm, asked: dict[str, Any], method: str) -> None:
     request = Request.model_validate(

@@ -32,6 +32,8 @@ PAGES = {
 """Pages none of whose commands is run."""
 
 ELSEWHERE = {
+    "docs/how-to/adopt-a-registry.md": "adopt/test_how_to.py",
+    "docs/how-to/find-models-that-data-reached.md": "adopt/test_how_to.py",
     "docs/how-to/use-flower.md": "flower/test_documented.py",
     "docs/tutorial/your-own.md": "cli/test_wheel.py",
 }

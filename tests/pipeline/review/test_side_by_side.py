@@ -19,7 +19,7 @@ from blockful_py.record.model_node import Request, Start
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Method
-from blockful_py.unlearning.registry import METHODS
+from blockful_py.unlearning.registry import FOR_ADOPTED, METHODS
 
 PAGE = Path(__file__).parents[3] / "docs/explanation/machines.md"
 GRAPH = InheritanceGraph.from_references({"r1": (), "r2": ("r1",)})
@@ -67,8 +67,8 @@ def review(method: Method, forget: Forget, paradigm: Paradigm, machines: bool) -
 
 def test_each_method_is_listed_with_its_reviews() -> None:
     reviews: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, factory in METHODS.items():
-        method = factory()
+    for name in METHODS.keys() - FOR_ADOPTED:
+        method = METHODS[name]()
         for paradigm in map(Paradigm, sorted(method.paradigms)):
             both = [review(method, each, paradigm, there) for each in FORGETS for there in (False, True)]
             reviews[(name, *both)].append(paradigm.value)
