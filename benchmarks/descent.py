@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often descent that nobody declared is found, and how often honest models are accused of it.
 
-    python -m benchmarks.descent [--bases 8] [--federations 3] [--copied 1]
+    python -m benchmarks.descent [--bases 4] [--federations 2] [--copied 1]
 
 Pairs: models derived in many ways from known bases, compared with all of them.  Federations: honest
 publications, and copies published instead of them.  On digits, in one thread.
@@ -54,8 +54,9 @@ seeds {first} to {last}:
 
 Copies of a random model of another user that is no reference, published instead of the honest model, with
 its references, in {copied} of the federations of each kind. *First*: with at most 3 models known. *Short*
-and *longer*: with more, in federations of 3 epochs and of 10 or 20. *Named*: refusals that name the victim.
-*Lost*: mean loss of accuracy in the longer ones, in points. A change is the victim's, from the initialisation.
+and *longer*: with more, in federations of 3 epochs and of 20. *Named*: refusals that name the victim.
+*Lost*: mean loss of accuracy in the longer ones, in points. A change is the victim's, from its
+initialisation.
 
 | copy | refused, first | short | longer | named | lost |
 |---|---|---|---|---|---|
@@ -157,8 +158,8 @@ def cost_rows(costs: Mapping[str, float]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--bases", type=int, default=8, help="known models of each network")
-    parser.add_argument("--federations", type=int, default=3, help="seeds of each kind of federation")
+    parser.add_argument("--bases", type=int, default=4, help="known models of each network")
+    parser.add_argument("--federations", type=int, default=2, help="seeds of each kind of federation")
     parser.add_argument("--copied", type=int, default=1, help="federations of each kind with copies")
     parser.add_argument("--output", type=Path, default=FIGURES)
     asked = parser.parse_args()

@@ -35,7 +35,7 @@ SCENARIOS = {
     "paper14, all hold": FederationSettings("paper14", "all_hold"),
     "organic": FederationSettings("organic", "all_hold", users=6, rounds=3),
 }
-EPOCHS = (3, 10, 20)
+EPOCHS = (3, 20)
 NETWORKS = ("cnn", "mlp")
 HONEST = "honest"
 

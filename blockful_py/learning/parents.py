@@ -82,7 +82,7 @@ def undeclared_parent(
 ) -> Parent | None:
     """A model of others from which a model of the same federation comes without declaring it.
 
-    The model's change x = W - start is regressed on those of the known models and of the initialisation,
+    The model's change x = W - start is regressed on the known models' and the initialisation's,
     y_j = W_j - start.  Trainings from one start go in similar directions, so x has a share of each y_j alone.
     The joint regression divides the common direction among all models.  A copy W_j plus noise of any size
     keeps a share of about 1 of y_j in both.
