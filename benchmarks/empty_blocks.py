@@ -39,7 +39,8 @@ def measure(models: int, blocks: int) -> dict[str, float]:
     live, archive = start_together(NodeOptions(1337, kind="anvil"), NodeOptions(1338, kind="anvil"))
     with live, archive, tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        with Federation.create(settings([live.url, archive.url], {"width": WIDTH, "depth": 0}), run) as federation:
+        size = {"width": WIDTH, "depth": 0}
+        with Federation.create(settings([live.url, archive.url], size), run) as federation:
             publish(federation, models)
         with Federation.open(run) as federation:
             record, contracts = federation.context.record, federation.contracts
