@@ -122,7 +122,7 @@ def hidden(weights: Weights) -> Sequence[tuple[str, str]]:
 def _moved(weights: Weights, before: str, after: str, order: Tensor, factor: Tensor) -> Weights:
     inputs, biases = weights[f"{before}.weight"], weights[f"{before}.bias"]
     outputs = weights[f"{after}.weight"]
-    by_unit = outputs.flatten(1).unflatten(1, (len(order), -1))[:, order] / factor[:, None]
+    by_unit = outputs.reshape(len(outputs), len(order), -1)[:, order] / factor[:, None]
     return {
         f"{before}.weight": inputs[order] * factor.reshape(-1, *[1] * (inputs.dim() - 1)),
         f"{before}.bias": biases[order] * factor,
