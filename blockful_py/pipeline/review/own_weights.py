@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from blockful_py.learning.fingerprint import WeightsFingerprint, fingerprint
 from blockful_py.learning.parents import DeclaredModel, undeclared_parent
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, digest_of
-from blockful_py.pipeline.review.refusing import require
+from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.types import Bytes32, Uri
@@ -71,34 +72,32 @@ class OwnWeights:
             return  # members opened its head
         self._known.keep({node.weights, *(placed.node.weights for placed in catalogue.models.values())})
         published = self._known.of(node.weights, self._weights)
-        others = self._others(catalogue)
+        references = tuple(each.name for each in node.statement.in_use)
+        others = self._others(catalogue, references)
         for name, known in others.items():
             require(published.digest != known.digest, f"model {node.name} has the weights of {name}")
         if not self._setup.architecture.is_sums:
-            self._require_declared(node, published.fingerprint, others, catalogue)
+            self._require_declared(node, DeclaredModel(published.fingerprint, references), others, catalogue)
 
-    def _others(self, catalogue: Catalogue) -> dict[str, ReadWeights]:
-        """The current models' weights, as far as they can be read, which is not this proposal's fault."""
+    def _others(self, catalogue: Catalogue, references: Collection[str]) -> dict[str, ReadWeights]:
+        """The current models' weights.  Unreadable references are this proposal's fault, others are not."""
         others = {}
         for name, placed in catalogue.models.items():
-            with suppress(BlockfulError):
+            with refusing(f"reference {name}") if name in references else suppress(BlockfulError):
                 others[name] = self._known.of(placed.node.weights, self._weights)
         return others
 
     def _require_declared(
         self,
         node: ModelNode,
-        published: WeightsFingerprint,
-        others: dict[str, ReadWeights],
+        published: DeclaredModel,
+        others: Mapping[str, ReadWeights],
         catalogue: Catalogue,
     ) -> None:
         initial = self._known.of_weights(initial_weights(self._setup.federation)).fingerprint
-        references = tuple(each.name for each in node.statement.in_use)
-        unread = sorted({*references} - others.keys())
-        require(not unread, f"{', '.join(unread)}, from which model {node.name} was trained, cannot be read")
         user = node.statement.user
         parent = undeclared_parent(
-            DeclaredModel(published, references),
+            published,
             initial,
             {name: _published(catalogue[name].node, known) for name, known in others.items()},
             {name for name in others if catalogue[name].node.statement.user == user},
