@@ -22,7 +22,8 @@ from benchmarks.stored import FIGURES, keep
 from blockful_py.unlearning.audit.epsilon import rate_interval
 
 NAME = "descent"
-FIRST_SEED = 5
+FIRST_BASE, FIRST_FEDERATION = 5, 7
+"""Seeds; federations of earlier ones, and of 1000 and more, chose the thresholds of `learning.parents`."""
 
 PAGE = """# Descent that nobody declared
 
@@ -166,8 +167,10 @@ def main() -> None:
     torch.set_num_threads(1)
     found = {
         "costs": costs(),
-        "pairs": pairs(asked.bases, FIRST_SEED),
-        "federations": federations(range(FIRST_SEED, FIRST_SEED + asked.federations), asked.copied),
+        "pairs": pairs(asked.bases, FIRST_BASE),
+        "federations": federations(
+            range(FIRST_FEDERATION, FIRST_FEDERATION + asked.federations), asked.copied
+        ),
     }
     page = render(found)
     keep(asked.output, NAME, found, page)

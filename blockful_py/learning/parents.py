@@ -18,9 +18,9 @@ RELATED = 0.2
 """Least similarity of a model and its proposed parent."""
 MERGED = 0.2
 """Least share of a proposed parent."""
-COPIED = 0.8
-"""Least share of an undeclared parent; honest models had at most 0.66 where shares count."""
-APART = 0.3
+COPIED = 0.85
+"""Least share of an undeclared parent; honest models had at most 0.75 where shares count."""
+APART = 0.2
 """Largest median cosine of the known models' own changes at which shares count: longer trainings differ."""
 OTHERS = 3
 """Known models beside the parent without which shares do not count."""
