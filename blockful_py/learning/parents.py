@@ -36,10 +36,12 @@ class Parent:
 
     Attributes:
         share: of the parent in the other; about 1 for a copy, 1/n for a merge of n.
+        is_near: whether the other is a copy but for little noise (NEAR), which no honest model was.
     """
 
     name: str
     share: float
+    is_near: bool = False
 
 
 def proposed_parents(model: WeightsFingerprint, known: KnownFingerprints) -> tuple[Parent, ...]:
@@ -105,9 +107,9 @@ def undeclared_parent(
     shares = {name: min(joint[name], float(x @ y / (y @ y))) for name, y in changes.items()}
     counts = len(known) > OTHERS and _median_cosine(initial, known) <= APART
     for name in sorted(changes.keys() - {*model.references, *own}, key=lambda each: -shares[each]):
-        near = np.linalg.norm(x - changes[name]) <= NEAR * np.linalg.norm(changes[name])
+        near = bool(np.linalg.norm(x - changes[name]) <= NEAR * np.linalg.norm(changes[name]))
         if near or (counts and shares[name] >= COPIED):
-            return Parent(name, shares[name])
+            return Parent(name, shares[name], near)
     return None
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -19,6 +20,8 @@ from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.types import Bytes32, Uri
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,9 @@ class OwnWeights:
         self._weights = weights
 
     def review(self, node: ModelNode, catalogue: Catalogue) -> None:
-        """Refuses a copy, also with noise or trained on, of a model that is no reference and another user's.
+        """Refuses a copy, also with little noise, of a model that is no reference and another user's.
 
+        Logs a warning of other models that have most of an undeclared one's change in them.
         Models of sums are compared for equality alone: sums over similar samples are similar.
 
         Raises RefusedError.
@@ -102,11 +106,13 @@ class OwnWeights:
             {name: _published(catalogue[name].node, known) for name, known in others.items()},
             {name for name in others if catalogue[name].node.statement.user == user},
         )
-        if parent is not None:
-            raise RefusedError(
-                f"model {node.name} comes from {parent.name} (share {parent.share:.2f} of its change), which "
-                f"is not among its references: train it from these, or declare {parent.name}"
-            )
+        if parent is None:
+            return
+        found = f"model {node.name} comes from {parent.name} (share {parent.share:.2f} of its change), which "
+        found += "is not among its references"
+        if parent.is_near:
+            raise RefusedError(f"{found}: train it from these, or declare {parent.name}")
+        _log.warning("it seems that %s; honest models rarely look like that: ask their owners", found)
 
 
 def _published(node: ModelNode, known: ReadWeights) -> DeclaredModel:
