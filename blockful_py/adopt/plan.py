@@ -219,12 +219,12 @@ class _Planning:
 
 def name_of(source: str) -> str:
     """The model name of a source; a long or odd one is cut and gets a hash of the whole."""
-    name = source.replace("/", "--").replace("\\", "--").lstrip(".-")
+    name = source.replace("/", "--").replace("\\", "--").lstrip(" .-")
     if name and name_fault(name) is None:
         return name
     mark = f"~{sha256(source.encode()).hexdigest()[:8]}"
-    kept = "".join(letter for letter in name if letter.isprintable())[: LONGEST - len(mark)]
-    return f"{kept.strip()}{mark}"
+    kept = "".join(letter for letter in name if letter.isprintable()).lstrip(" .-")
+    return f"{kept[: LONGEST - len(mark)].rstrip()}{mark}"
 
 
 def _too_large(model: FoundModel) -> str | None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from blockful_py.adopt.found import Found, FoundModel, edges_of
@@ -84,6 +84,8 @@ def test_two_sources_never_share_a_name() -> None:
 
 
 @given(st.text(min_size=1, max_size=300))
+@example(" \\")
+@example("\n.a")
 def test_every_source_has_a_valid_name(source: str) -> None:
     assert name_fault(name_of(source)) is None
 

@@ -67,7 +67,7 @@ def test_a_model_is_not_trained_again_on_what_it_forgot_before(few: UnlearningCa
 def test_a_request_names_something_of_one_kind() -> None:
     with pytest.raises(UnlearningError, match="at least one class"):
         Forget.of_classes([])
-    with pytest.raises(UnlearningError, match="name one kind alone"):
+    with pytest.raises(UnlearningError, match="name one kind"):
         Forget(Level.CLASS, classes=(3,), clients=(5,))
 
 

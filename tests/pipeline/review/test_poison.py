@@ -14,6 +14,7 @@ from blockful_py.committee.drafting import NewModel
 from blockful_py.committee.proposals import PublicationProposal
 from blockful_py.errors import QuorumError, RefusedError, UnusableWeightsError
 from blockful_py.learning.federation import TrainedModel
+from blockful_py.learning.form import WeightsForm
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.federation import Federation
@@ -137,13 +138,6 @@ def test_an_owner_hears_of_an_odd_model_before_anything_is_stored(plan: Plan, we
     assert list(federation.stores.live) == before
 
 
-class _Unchecked:
-    """A form that anything has."""
-
-    def require(self, weights: Weights, whose: str) -> None:
-        pass
-
-
 @pytest.mark.parametrize("paradigm", Paradigm)
 def test_a_refused_poison_leaves_requests_on_its_ancestors_alone(
     plan: Plan, chains: Nodes, tmp_path: Any, paradigm: Paradigm
@@ -163,7 +157,7 @@ def test_a_refused_poison_leaves_requests_on_its_ancestors_alone(
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Publisher, "publish", spoiling)
-            patch.setattr("blockful_py.pipeline.jobs.publishing.form_of", lambda _: _Unchecked())
+            patch.setattr(WeightsForm, "require", lambda *_: None)
             with pytest.raises(QuorumError, match=r"model y: .*'extra' is F32 \[3\], expected none"):
                 federation.train()
         assert "y" not in federation.catalogue().models
