@@ -59,7 +59,9 @@ def costs(data: Dataset, seed: int, features: int, threshold: int, size: int) ->
     def holder(j: int) -> Shareholder:
         return Shareholder(j, threshold, size, field, b"benchmark", SeededRng(seed.to_bytes(4, "big"), j))
 
-    numbers, statement = numbers_of(pool.features, pool.labels, pool.classes, field)
+    numbers, statement = numbers_of(
+        pool.features, pool.labels, np.arange(len(pool.labels)), pool.classes, field
+    )
     dealing = part_dealing(holder(1), "pool", statement)
     began = process_time()
     proof, shares = dealing.deal(0, numbers, SeededRng(b"owner", seed))

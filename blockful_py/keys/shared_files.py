@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of an owner's shared part: one by which members check it, and one of shares for each class.
+"""Files of an owner's shared part: one by which members check it, and two of shares for each class.
 
 Each is a safetensors file of bytes, uint8, which its owner seals under a data key of its own:
 
-    proof       PROOF: the dealing's proof; "1" to "n": to each member, sealed, its other shares
-    a class's   "1" to "n": to each member, sealed, its shares (k, E) of the class's sums
+    proof             PROOF: the dealing's proof; "1" to "n": to each member, sealed, its other shares
+    a class's sums    "1" to "n": to each member, sealed, its shares (k, E)
+    ... and samples   "1" to "n": to each member, sealed, its shares (k, n F) of features and rows
 
-So a member needs its own key and the file's to read a share.  Once the key of a class's file is destroyed,
+So a member needs its own key and the file's to read a share.  Once the keys of a class's files are destroyed,
 its shares cannot be read any more, and the others still can.  A member whose shares are wrong shows them to
 the others, who have the file's key (`crypto.provable_box`): `PartComplaint`.
 """
@@ -28,7 +29,15 @@ from blockful_py.crypto.sharing.encoding import decoded, encoded
 from blockful_py.crypto.sharing.products import Shareholder
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
 from blockful_py.errors import CheaterError, CryptoError, FormatError, MessageError
-from blockful_py.learning.shared_parts import SumOverSamples, numbers_of, part_dealing
+from blockful_py.learning.shared_parts import (
+    BITS,
+    ROWS,
+    SAMPLES,
+    SUMS,
+    SumOverSamples,
+    numbers_of,
+    part_dealing,
+)
 from blockful_py.types import Point, Rng
 
 PROOF = "proof"
@@ -43,12 +52,29 @@ def threshold_of(members: int) -> int:
 
 
 @dataclass(frozen=True)
-class PartFiles:
-    """The files of a part, to be sealed; samples and files by class."""
+class ShareFile:
+    """A class's file of shares (k, size) for each member; `what` binds its boxes."""
 
-    samples: Mapping[int, int]
+    what: str
+    size: int
+
+
+def share_files(counts: Mapping[int, int], features: int) -> list[ShareFile]:
+    """Files of a part with so many samples by class: each class's sums, then each class's samples (n, F)."""
+    labels, entries = sorted(counts), features * (features + 1) // 2
+    return [
+        *(ShareFile(str(label), entries) for label in labels),
+        *(ShareFile(f"samples {label}", counts[label] * features) for label in labels),
+    ]
+
+
+@dataclass(frozen=True)
+class PartFiles:
+    """The files of a part, to be sealed, and the number of samples by class; `files` as in `share_files`."""
+
+    counts: Mapping[int, int]
     proof: bytes
-    classes: Mapping[int, bytes]
+    files: Sequence[bytes]
 
 
 @dataclass(frozen=True)
@@ -73,6 +99,7 @@ def deal_files(
     place: SharedPlace,
     features: NDArray[np.float64],
     labels: NDArray[np.int64],
+    rows: NDArray[np.int64],
     members: Sequence[Point],
     rng: Rng,
 ) -> PartFiles:
@@ -81,25 +108,43 @@ def deal_files(
     Args:
         features: whole numbers from 0 to 255, the last one 255, (n, F).
         labels: (n,).
+        rows: of the samples in their owner's data, (n,).
 
     Raises LearningError as `part_of`.
     """
     there, of_class = np.unique(labels, return_inverse=True)
-    numbers, statement = numbers_of(features, of_class.astype(np.int64), len(there), FIELD)
+    numbers, statement = numbers_of(features, of_class.astype(np.int64), rows, len(there), FIELD)
+    counts = dict(zip(map(int, there), statement.counts, strict=True))
     proof, shares = place.rules(statement.counts, len(members)).deal(place.user, numbers, rng)
-    checked, by_class = {PROOF: encoded(proof)}, [dict[str, bytes]() for _ in there]
+    listed = share_files(counts, place.features)
+    checked, boxes = {PROOF: encoded(proof)}, {each: dict[str, bytes]() for each in listed}
     for j, key in enumerate(members, start=1):
-        part, *others = shares[j].numbers
-        for i, each in enumerate(part.reshape(FIELD.count, len(there), -1).transpose(1, 0, 2)):
-            box = provable_box.seal(key, place.box_context(str(there[i])), encoded(each))
-            by_class[i][str(j)] = box
-        rest = replace(shares[j], numbers=(_NOTHING, *others))
+        for each, share in zip(listed, _split(shares[j].numbers, statement), strict=True):
+            boxes[each][str(j)] = provable_box.seal(key, place.box_context(each.what), encoded(share))
+        rest = replace(shares[j], numbers=(_NOTHING, _NOTHING, shares[j].numbers[BITS], _NOTHING))
         checked[str(j)] = provable_box.seal(key, place.box_context(PROOF), encoded(rest))
-    labelled = [int(label) for label in there]
-    return PartFiles(
-        dict(zip(labelled, statement.counts, strict=True)),
-        _file(checked),
-        dict(zip(labelled, map(_file, by_class), strict=True)),
+    return PartFiles(counts, _file(checked), [_file(boxes[each]) for each in listed])
+
+
+def _split(numbers: Sequence[Array], statement: SumOverSamples) -> list[Array]:
+    """A member's shares by file, of its shares by kind."""
+    samples = np.concatenate(
+        [numbers[SAMPLES].reshape(FIELD.count, -1, statement.features - 1), numbers[ROWS][..., None]], 2
+    )
+    by_class = np.split(samples, np.cumsum(statement.counts)[:-1], 1)
+    sums = np.split(numbers[SUMS], len(statement.counts), 1)
+    return [*sums, *(each.reshape(FIELD.count, -1) for each in by_class)]
+
+
+def _joined(shares: Sequence[Array], bits: Array, features: int) -> tuple[Array, ...]:
+    """The inverse of `_split`."""
+    classes = len(shares) // 2
+    samples = np.concatenate(shares[classes:], 1).reshape(FIELD.count, -1, features)
+    return (
+        np.concatenate(shares[:classes], 1),
+        samples[..., :-1].reshape(FIELD.count, -1),
+        bits,
+        samples[..., -1],
     )
 
 
@@ -108,7 +153,7 @@ class PartComplaint:
     """A member's complaint of the shares dealt to it.
 
     Attributes:
-        boxes: proofs of the content of its boxes, in PROOF and then by class in order; none if a box is
+        boxes: proofs of the content of its boxes, in PROOF and then in `share_files`; none if a box is
             missing or not its sender's, which everybody sees.
     """
 
@@ -120,14 +165,15 @@ class DealtPart:
     """The decrypted files of a part, which all members read alike.
 
     Attributes:
-        samples: by class, as its owner states them.
+        counts: samples by class, as its owner states them.
+        files: as in `share_files`.
         members: keys of the members that it was dealt to.
     """
 
     place: SharedPlace
-    samples: Mapping[int, int]
+    counts: Mapping[int, int]
     proof: bytes
-    classes: Mapping[int, bytes]
+    files: Sequence[bytes]
     members: Sequence[Point]
 
     def complaint(self, member: int, secret: int) -> PartComplaint | None:
@@ -155,9 +201,17 @@ class DealtPart:
         ]
         return not self._fit(member, shown)
 
+    def dealing_proof(self) -> DealingProof:
+        """The dealing's proof.  Raises FormatError or MessageError."""
+        proof = decoded(_bytes(self.proof, PROOF))
+        if not isinstance(proof, DealingProof):
+            raise FormatError("a file of a part has no proof.")
+        return proof
+
     def _boxes(self, member: int) -> list[tuple[bytes, bytes]] | None:
         """Contexts and boxes to a member; None if one is missing, or not signed for its place."""
-        files = [(PROOF, self.proof), *((str(label), self.classes[label]) for label in sorted(self.samples))]
+        contexts = (PROOF, *(each.what for each in self._listed))
+        files = zip(contexts, (self.proof, *self.files), strict=True)
         key = self.members[member - 1]
         try:
             found = [(self.place.box_context(what), _bytes(file, str(member))) for what, file in files]
@@ -167,30 +221,34 @@ class DealtPart:
 
     def _fit(self, member: int, shown: Sequence[bytes | None]) -> bool:
         """Whether a member's opened boxes hold shares of a part that is a sum over so many samples."""
-        labels = sorted(self.samples)
-        rules = self.place.rules([self.samples[label] for label in labels], len(self.members))
+        rules = self.place.rules([each for _, each in sorted(self.counts.items())], len(self.members))
         try:
-            proof = decoded(_bytes(self.proof, PROOF))
-            rest, *classes = [decoded(each or b"") for each in shown]
-            if not isinstance(proof, DealingProof) or not isinstance(rest, DealtShares):
+            proof = self.dealing_proof()
+            rest, *others = [decoded(each or b"") for each in shown]
+            if not isinstance(rest, DealtShares):
                 return False
-            parts = [_share(self.place, label, each) for label, each in zip(labels, classes, strict=True)]
-            own = replace(rest, numbers=(np.concatenate(parts, 1), *rest.numbers[1:]))
+            shares = [_share(file, each) for file, each in zip(self._listed, others, strict=True)]
+            numbers = _joined(shares, rest.numbers[BITS], self.place.features)
+            own = replace(rest, numbers=numbers)
             return not rules.complaints(member, {self.place.user: proof}, {self.place.user: own})
-        except (MessageError, FormatError, CheaterError):
+        except (MessageError, FormatError, CheaterError, IndexError):
             return False
 
-
-def share_in(place: SharedPlace, label: int, file: bytes, member: int, secret: int) -> Array:
-    """A member's share (k, E) of a class's sums.  Raises FormatError, CryptoError or MessageError."""
-    box = _bytes(file, str(member))
-    return _share(place, label, decoded(provable_box.unseal(secret, place.box_context(str(label)), box)))
+    @property
+    def _listed(self) -> list[ShareFile]:
+        return share_files(self.counts, self.place.features)
 
 
-def _share(place: SharedPlace, label: int, found: object) -> Array:
-    shape = (FIELD.count, place.features * (place.features + 1) // 2)
+def share_in(place: SharedPlace, file: ShareFile, content: bytes, member: int, secret: int) -> Array:
+    """A member's share (k, size) in a file.  Raises FormatError, CryptoError or MessageError."""
+    box = _bytes(content, str(member))
+    return _share(file, decoded(provable_box.unseal(secret, place.box_context(file.what), box)))
+
+
+def _share(file: ShareFile, found: object) -> Array:
+    shape = (FIELD.count, file.size)
     if not isinstance(found, np.ndarray) or found.shape != shape or not (found < FIELD.primes(2)).all():
-        raise FormatError(f"the share of class {label} of {place.name} is of another shape.")
+        raise FormatError(f"the share of {file.what} is of another shape.")
     return found
 
 

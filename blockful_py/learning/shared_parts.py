@@ -7,23 +7,31 @@ its bounds, the owner also deals its samples' features f and, for each class, bi
     sum over samples of f f^T = G_c,   b_i^2 = b_i,   255^2 F n_c - trace G_c = sum of b_i 2^i,  f_last = 255,
 
 in whole numbers.  So `G_c` is a sum of n_c products of vectors whose squares are at most 255^2 F on average.
+
+It also deals the number of each sample's row.  When it takes samples out, and deals the rest anew, members
+open the old numbers, and see that the rest are the same samples under the same numbers (`require_rest`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockful_py.crypto.sharing.dealing import REPEATED, Dealing, Numbers
-from blockful_py.crypto.sharing.products import Shareholder
+from blockful_py.crypto.sharing.dealing import REPEATED, SELECTIONS, Dealing, Numbers, selection_sums
+from blockful_py.crypto.sharing.products import Shareholder, open_sums
 from blockful_py.crypto.sharing.residues import Array, Residues, fingerprint
+from blockful_py.crypto.sharing.rounds import Protocol
+from blockful_py.errors import RefutedError
 from blockful_py.learning.sums import CONSTANT, part_of
 from blockful_py.types import Rng
 
-PART_BITS, FEATURE_BITS = 31, 8
+PART_BITS, FEATURE_BITS, ROW_BITS = 31, 8, 31
+
+SUMS, SAMPLES, BITS, ROWS = range(4)
+"""Kinds of numbers (`SumOverSamples.kinds`)."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +56,21 @@ class SumOverSamples:
         return (CONSTANT**2 * self.features * max(self.counts)).bit_length()
 
     def kinds(self) -> tuple[Numbers, ...]:
-        """Numbers to deal: G (classes, E), features but the last (n, F - 1) by class, bits (classes, B)."""
+        """Numbers to deal, samples by class.
+
+        G (classes, E), features but the last (n, F - 1), bits (classes, B), rows (n,).
+        """
         classes, size = len(self.counts), self.features
         return (
             Numbers((classes, size * (size + 1) // 2), PART_BITS),
             Numbers((sum(self.counts), size - 1), FEATURE_BITS),
             Numbers((classes, self.bits), 1),
+            Numbers((sum(self.counts),), ROW_BITS),
         )
 
     def values(self, field: Residues, numbers: Sequence[Array], rng: Rng) -> Array:
         classes, size = len(self.counts), self.features
-        part, rows, bits = (
+        part, rows, bits, _ = (
             each.reshape(-1, *kind.shape) for each, kind in zip(numbers, self.kinds(), strict=True)
         )
         a, b = (field.random((size, REPEATED), rng) for _ in range(2))
@@ -88,25 +100,66 @@ def part_dealing(holder: Shareholder, name: str, statement: SumOverSamples) -> D
 
 
 def numbers_of(
-    features: NDArray[np.float64], labels: NDArray[np.int64], classes: int, field: Residues
+    features: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    classes: int,
+    field: Residues,
 ) -> tuple[list[Array], SumOverSamples]:
     """Residues (k, size) that an owner deals, by kind, and its public statement.
 
     Args:
         features: whole numbers from 0 to 255, the last one 255, (n, F).
         labels: (n,).
+        rows: numbers of the samples' rows in their owner's data, (n,).
 
     Raises LearningError as `part_of`.
     """
     counts = tuple(np.bincount(labels, minlength=classes).tolist())
     statement = SumOverSamples(counts, features.shape[1])
     part = part_of(features, labels, classes).astype(np.int64)
-    rows = features[np.argsort(labels, kind="stable"), :-1].astype(np.int64)
+    by_class = np.argsort(labels, kind="stable")
+    samples = features[by_class, :-1].astype(np.int64)
     size = features.shape[1]
     diagonal = [i * size - i * (i - 1) // 2 for i in range(size)]
     rest = CONSTANT**2 * size * np.array(counts) - part[:, diagonal].sum(1)
     bits = rest[:, None] >> np.arange(statement.bits) & 1
-    return [field.of(each.reshape(-1)) for each in (part, rows, bits)], statement
+    return [field.of(each.reshape(-1)) for each in (part, samples, bits, rows[by_class])], statement
+
+
+def require_rest(
+    holder: Shareholder,
+    old: Mapping[int, Array],
+    new: Mapping[int, Array],
+    named: Collection[int],
+    commitments: Sequence[bytes],
+) -> Protocol[None]:
+    """Checks, with the other members, that a new part has the old one's samples without the `named` rows.
+
+    Members learn the rows of the old samples, by class.
+
+    Args:
+        old, new: shares (k, n_c, F) by class, of samples' features but the last, and of their rows.
+        commitments: to the new shares; another dealing passes with probability below h 2^-80 if its dealer
+            tries h hashes.
+
+    Raises RefutedError if it has others, and as `open_sums`.
+    """
+    degree, numbers = holder.threshold - 1, [each[..., -1] for _, each in sorted(old.items())]
+    rows = holder.field.centred((yield from open_sums(holder, np.concatenate(numbers, 1), degree)))
+    ends = np.cumsum([each.shape[1] for each in numbers])[:-1]
+    stays = np.split(np.array([row not in named for row in rows]), ends)
+    rest = {label: old[label][:, each] for label, each in zip(sorted(old), stays, strict=True) if each.any()}
+    if {label: each.shape for label, each in rest.items()} != {
+        label: each.shape for label, each in new.items()
+    }:
+        raise RefutedError("it has not as many samples of each class as are left without the rows named")
+    differences = [(rest[label] - new[label]).reshape(holder.field.count, -1) for label in sorted(rest)]
+    seed = fingerprint(holder.context, b"rest", np.concatenate(stays).tobytes(), *commitments)
+    hidden = np.zeros((holder.field.count, SELECTIONS), np.int64)
+    sums = selection_sums(holder.field, seed, holder.field.reduced(np.concatenate(differences, 1)), hidden).T
+    if (yield from open_sums(holder, sums, degree)).any():
+        raise RefutedError("it has other samples, or under other rows, than are left of the old part")
 
 
 def _weighted(field: Residues, numbers: Array, weights: Array) -> Array:

@@ -22,7 +22,7 @@ from blockful_py.learning.models.analytic import HEAD
 from blockful_py.member.finishing import rank
 from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.coordination.remote_committee import members_at
-from blockful_py.pipeline.review.share_reader import class_files, same_members
+from blockful_py.pipeline.review.share_reader import same_members, share_uris
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.storage.cid import parse_cid
 
@@ -105,7 +105,7 @@ def _needed(view: MemberView, folder: MemberFolder) -> Iterator[HandOnRequest]:
     is_member = folder.address in committee.roster(epoch)[0].members
     kept = folder.vault.versions()
     for name, part in parts.items():
-        shares = [view.handed.find(uri) for uri in class_files(part).values()]
+        shares = [view.handed.find(uri) for uri in share_uris(part)]
         if is_member:
             if all(any(each.is_settled and each.epoch >= since for each in one) for one in shares):
                 continue

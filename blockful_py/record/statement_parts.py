@@ -34,11 +34,15 @@ class Privacy(Part):
 
 
 class SharedClass(Part):
-    """An owner's samples of one class, and the sealed file of the members' shares of its sums."""
+    """An owner's samples of one class, and the sealed files of the members' shares.
+
+    `sums`: of the class's sums.  `rows`: of its samples' features, and of their rows.
+    """
 
     label: Small
     samples: int = Field(ge=1, lt=1 << 31)
-    shares: str
+    sums: str
+    rows: str
 
 
 class SharedPart(Part):
@@ -66,7 +70,12 @@ class SharedPart(Part):
     @property
     def files(self) -> tuple[str, ...]:
         """CIDs of its sealed files."""
-        return (*(() if self.proof is None else (self.proof,)), *(each.shares for each in self.classes))
+        return (*(() if self.proof is None else (self.proof,)), *self.share_files)
+
+    @property
+    def share_files(self) -> tuple[str, ...]:
+        """CIDs of the files of shares: of sums by class, then of samples by class."""
+        return (*(each.sums for each in self.classes), *(each.rows for each in self.classes))
 
 
 class Claimed(Part):

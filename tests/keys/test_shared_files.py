@@ -25,24 +25,25 @@ Files = dict[str, dict[str, bytes]]
 def dealt(seed: int = 0) -> DealtPart:
     rng = np.random.default_rng(seed)
     features = np.concatenate([rng.integers(0, 256, (6, 2)), np.full((6, 1), 255)], 1).astype(np.float64)
-    files = deal_files(PLACE, features, np.array([0, 0, 4, 4, 4, 0]), KEYS, SeededRng(b"owner", seed))
-    return DealtPart(PLACE, files.samples, files.proof, files.classes, KEYS)
+    labels, rows = np.array([0, 0, 4, 4, 4, 0]), np.array([1, 2, 5, 7, 8, 9])
+    files = deal_files(PLACE, features, labels, rows, KEYS, SeededRng(b"owner", seed))
+    return DealtPart(PLACE, files.counts, files.proof, files.files, KEYS)
 
 
 DEALT = dealt()
+WHAT = ("0", "4", "samples 0", "samples 4")
 
 
 def spoilt(change: Callable[[Files], None]) -> DealtPart:
     """The part with changed files."""
-    files = {PROOF: DEALT.proof, **{str(label): each for label, each in DEALT.classes.items()}}
+    files = dict(zip((PROOF, *WHAT), (DEALT.proof, *DEALT.files), strict=True))
     opened = {what: {name: bytes(part) for name, part in load(each).items()} for what, each in files.items()}
     change(opened)
     shut = {
         what: save({name: np.frombuffer(part, np.uint8) for name, part in each.items()})
         for what, each in opened.items()
     }
-    classes = {int(what): each for what, each in shut.items() if what != PROOF}
-    return replace(DEALT, proof=shut[PROOF], classes=classes)
+    return replace(DEALT, proof=shut[PROOF], files=[shut[what] for what in WHAT])
 
 
 def other_numbers(files: Files) -> None:
@@ -50,6 +51,17 @@ def other_numbers(files: Files) -> None:
     share = decoded(provable_box.unseal(SECRETS[ACCUSER - 1], PLACE.box_context("4"), box))
     share[0, 0] ^= 1
     files["4"][str(ACCUSER)] = provable_box.seal(KEYS[ACCUSER - 1], PLACE.box_context("4"), encoded(share))
+
+
+def other_row(files: Files) -> None:
+    box, context = files["samples 4"][str(ACCUSER)], PLACE.box_context("samples 4")
+    share = decoded(provable_box.unseal(SECRETS[ACCUSER - 1], context, box))
+    share[0, -1] ^= 1
+    files["samples 4"][str(ACCUSER)] = provable_box.seal(KEYS[ACCUSER - 1], context, encoded(share))
+
+
+def samples_of_another_class(files: Files) -> None:
+    files["samples 4"][str(ACCUSER)] = files["samples 0"][str(ACCUSER)]
 
 
 def no_message(files: Files) -> None:
@@ -74,7 +86,17 @@ def box_of_another_member(files: Files) -> None:
 
 
 @pytest.mark.parametrize(
-    "lie", [other_numbers, no_message, no_shares, no_box, box_of_another_class, box_of_another_member]
+    "lie",
+    [
+        other_numbers,
+        other_row,
+        samples_of_another_class,
+        no_message,
+        no_shares,
+        no_box,
+        box_of_another_class,
+        box_of_another_member,
+    ],
 )
 def test_a_member_proves_that_its_owner_dealt_it_wrong_shares(lie: Callable[[Files], None]) -> None:
     part = spoilt(lie)
@@ -85,7 +107,7 @@ def test_a_member_proves_that_its_owner_dealt_it_wrong_shares(lie: Callable[[Fil
 
 
 def test_a_claim_of_more_samples_is_proven_too() -> None:
-    part = replace(DEALT, samples={**DEALT.samples, 4: DEALT.samples[4] + 1})
+    part = replace(DEALT, counts={**DEALT.counts, 4: DEALT.counts[4] + 1})
     complaint = part.complaint(1, SECRETS[0])
     assert complaint is not None and part.is_right(1, complaint)
 
@@ -115,7 +137,7 @@ def test_a_complaint_is_no_ones_and_no_other_parts() -> None:
     assert not DEALT.is_right(ACCUSER, proven)
     assert not DEALT.is_right(ACCUSER, boxes(dealt(1), ACCUSER))
     changed = replace(proven.boxes[1], point=proven.boxes[0].point)
-    assert not part.is_right(ACCUSER, PartComplaint((proven.boxes[0], changed, proven.boxes[2])))
+    assert not part.is_right(ACCUSER, PartComplaint((proven.boxes[0], changed, *proven.boxes[2:])))
 
 
 def test_a_complaint_shows_no_other_members_shares() -> None:

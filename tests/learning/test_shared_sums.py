@@ -79,7 +79,7 @@ def deal(
     labels: NDArray[np.int64],
 ) -> None:
     """An owner deals a part, and members check their shares before they keep them."""
-    numbers, statement = numbers_of(features, labels, CLASSES, FIELD)
+    numbers, statement = numbers_of(features, labels, np.arange(len(labels)), CLASSES, FIELD)
     dealing = part_dealing(members[1].holder, name, statement)
     proof, shares = dealing.deal(0, numbers, SeededRng(b"owner", name))
     for j, member in members.items():

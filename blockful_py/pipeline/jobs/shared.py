@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from torch import Tensor
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
@@ -19,7 +21,7 @@ from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import LearningError, QuorumError
 from blockful_py.keys.sealing import SealedFile, seal
 from blockful_py.keys.shared_files import SharedPlace, deal_files
-from blockful_py.learning.data import Samples, UserData
+from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.form import form_of
 from blockful_py.learning.models.analytic import HEAD
@@ -33,6 +35,7 @@ from blockful_py.record.model_node import canonical_json
 from blockful_py.record.statement_parts import SharedClass, SharedPart
 from blockful_py.settings import quorum_of
 from blockful_py.storage.cid import cid_string
+from blockful_py.types import Uri
 
 _log = logging.getLogger(__name__)
 
@@ -48,12 +51,13 @@ class SharedTrainer:
     """In place of a training: deals the owner's part of each model, and has its head opened.
 
     Attributes:
-        user: the owner's samples that are left to it.
+        user: the owner, whose rows in `rows` are left to it.
         parts: the parts dealt, by model.
     """
 
     context: FederationContext
     user: UserData
+    rows: Tensor
     parts: dict[str, SharedPart] = field(default_factory=dict)
 
     def train(self, assignments: Sequence[Assignment]) -> list[Weights]:
@@ -63,30 +67,30 @@ class SharedTrainer:
     def _trained(self, assigned: Assignment) -> Weights:
         name = assigned.name
         catalogue = self.context.record.catalogue.read()
-        self.parts[name] = part = deal(self.context, name, self.user.index, self.user.train)
+        self.parts[name] = part = deal(self.context, name, self.user, self.rows)
         places = tuple(catalogue[each].position for each in assigned.references)
         (head,) = open_heads(self.context, HeadRequest((name,), 0, places, part_bytes(part)))
         return head
 
 
 def deal(
-    context: FederationContext, name: str, user: int, samples: Samples, struck: tuple[int, ...] = ()
+    context: FederationContext, name: str, user: UserData, rows: Tensor, struck: tuple[int, ...] = ()
 ) -> SharedPart:
-    """Deals an owner's part of a model to the members, who get its files and their keys.
+    """Deals an owner's part of a model, of these rows of its data, to the members: its files and their keys.
 
     A job must be open; its journal holds the steps.  Raises LearningError without samples, QuorumError while
     a member does not answer.
     """
-    if not len(samples):
+    if not len(rows):
         raise LearningError(f"{name} has no samples left to share: leave it out.")
+    samples = user.train.at(rows)
     network = context.setup.architecture.sums(initial_weights(context.setup.federation))
     members, live = sharers(context.leader.remote(), context.contracts), context.contracts.live
     features = network.features(samples.x)
-    place = SharedPlace(context_of(live.chain_id, live.address), name, user, features.shape[1])
-    files = deal_files(place, features, samples.y.cpu().numpy(), members.keys, system_rng)
-    proof = _sealed(files.proof)
-    classes = {label: _sealed(file) for label, file in files.classes.items()}
-    sealed = [proof, *classes.values()]
+    place = SharedPlace(context_of(live.chain_id, live.address), name, user.index, features.shape[1])
+    labels = samples.y.cpu().numpy()
+    files = deal_files(place, features, labels, rows.cpu().numpy(), members.keys, system_rng)
+    sealed = [_sealed(each) for each in (files.proof, *files.files)]
     uris, store = [each.uri for each in sealed], context.stores.live
     planned = PlannedStep(Act.STORE, name, {"cids": missing_files(store, uris)})
     stored, keyed = context.journal.plan([planned, PlannedStep(Act.KEYS, name)])
@@ -95,15 +99,20 @@ def deal(
         context.hand_out(uris)
     with context.journal.taking(keyed):  # auditors must not see shares
         context.keys.keyring.deliver({each.uri: each.key for each in sealed})
-    return SharedPart(
-        epoch=members.epoch,
-        proof=cid_string(proof.uri),
-        classes=tuple(
-            SharedClass(label=label, samples=files.samples[label], shares=cid_string(file.uri))
-            for label, file in classes.items()
-        ),
-        struck=struck,
+    return shared_part(members.epoch, files.counts, uris, struck)
+
+
+def shared_part(
+    epoch: int, counts: Mapping[int, int], uris: Sequence[Uri], struck: tuple[int, ...] = ()
+) -> SharedPart:
+    """The record's entry of a part, of its files' URIs: the proof, then as in `share_files`."""
+    proof, *others = map(cid_string, uris)
+    half = len(counts)
+    classes = tuple(
+        SharedClass(label=label, samples=counts[label], sums=sums, rows=rows)
+        for label, sums, rows in zip(sorted(counts), others[:half], others[half:], strict=True)
     )
+    return SharedPart(epoch=epoch, proof=proof, classes=classes, struck=struck)
 
 
 def open_heads(context: FederationContext, asked: HeadRequest) -> list[Weights]:

@@ -28,9 +28,9 @@ from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.review.share_reader import (
     ShareReader,
     agreed,
-    class_files,
     packed_names,
     same_members,
+    share_uris,
 )
 from blockful_py.pipeline.review.share_runs import ShareRuns
 from blockful_py.pipeline.review.sources import ReviewSources
@@ -149,23 +149,22 @@ class _Run:
     def _handed_on(
         self, index: int, source: Circle, target: Circle, chosen: Mapping[str, Bytes32], subject: Bytes32
     ) -> Protocol[None]:
-        mine = None
+        mine, reader = None, self._reader
         if place := source.places.get(index):
             shares = [
                 each
                 for name, part in self._parts.items()
-                for each in self._reader.by_class(name, part, chosen[name], place).values()
+                for each in reader.read(name, reader.files(part), chosen[name], place)
             ]
             mine = np.concatenate(shares, 1)
-        files = [
-            uri for _, part in sorted(self._parts.items()) for _, uri in sorted(class_files(part).items())
-        ]
-        entries = self._reader.features * (self._reader.features + 1) // 2
-        context = self._reader.context + subject
+        files = [each for part in self._parts.values() for each in reader.files(part)]
+        sizes = [file.size for file, _ in files]
+        context = reader.context + subject
         hander = HandingOn(index, source, target, FIELD, context, system_rng)
-        share, name = yield from hander.run(mine, entries * len(files))
+        share, name = yield from hander.run(mine, sum(sizes))
         if share is not None:
-            self._keep(name, dict(zip(files, np.split(share, len(files), axis=1), strict=True)))
+            each = np.split(share, np.cumsum(sizes)[:-1], axis=1)
+            self._keep(name, dict(zip((uri for _, uri in files), each, strict=True)))
         yield Sent()
         self._settle(dict.fromkeys(self._parts, name))
 
@@ -175,7 +174,7 @@ class _Run:
     def _settle(self, chosen: Mapping[str, Bytes32]) -> None:
         """Destroys all shares but the chosen; all of them, if this member is not of the new committee."""
         for name, part in self._parts.items():
-            files, proof = [*class_files(part).values()], part.proof
+            files, proof = share_uris(part), part.proof
             others = [] if proof is None else [parse_cid(proof)]
             if self.hander.runs.address in self.new.addresses:
                 self.hander.handed.settle(chosen[name], files, others)

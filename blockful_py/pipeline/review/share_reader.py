@@ -16,7 +16,7 @@ from blockful_py.crypto.sharing.residues import Array
 from blockful_py.errors import KeyDestroyedError
 from blockful_py.keys.handed_shares import HandedShares
 from blockful_py.keys.sealing import plain
-from blockful_py.keys.shared_files import FIELD, DealtPart, SharedPlace, share_in
+from blockful_py.keys.shared_files import FIELD, DealtPart, SharedPlace, ShareFile, share_files, share_in
 from blockful_py.learning.shared_sums import Shared
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.review.refusing import require
@@ -49,51 +49,62 @@ class ShareReader:
 
     def names(self, part: SharedPart, epochs: range) -> frozenset[Bytes32]:
         """Names of the member's shares of a part, of these epochs' members."""
-        files = class_files(part)
-        found = [self.handed.find(uri) for uri in files.values()]
+        files = share_uris(part)
+        found = [self.handed.find(uri) for uri in files]
         each = [{one.name for one in shares if one.epoch in epochs} for shares in found]
         common = set.intersection(*each) if each else {DEALT}
         if part.epoch in epochs and not any(one.is_settled for shares in found for one in shares):
             try:
-                self.sources.keyring.find([*files.values()]).require(files.values())
+                self.sources.keyring.find(files).require(files)
                 common.add(DEALT)
             except KeyDestroyedError:
                 pass
         return frozenset(common)
 
     def share(self, name: str, part: SharedPart, of: Bytes32, member: int, classes: int) -> Shared:
-        """The share `of` this name, dealt to this member or handed on.  Raises as `by_class`."""
+        """The share of sums `of` this name, dealt to this member or handed on.  Raises as `read`."""
         entries = self.features * (self.features + 1) // 2
         total = np.zeros((FIELD.count, classes, entries), np.int64)
-        for label, share in self.by_class(name, part, of, member).items():
+        labels = [each.label for each in part.classes]
+        shares = self.read(name, self.files(part)[: len(labels)], of, member)
+        for label, share in zip(labels, shares, strict=True):
             total[:, label] = share
         samples = samples_of(part)
         return Shared(total, tuple(samples.get(label, 0) for label in range(classes)))
 
-    def by_class(self, name: str, part: SharedPart, of: Bytes32, member: int) -> dict[int, Array]:
-        """Shares (k, E) by class.  Raises KeyDestroyedError or StorageError, and as `share_in`."""
-        files, place = class_files(part), self._place(name)
-        if of == DEALT:
-            read = self._files(files.values())
-            return {
-                label: share_in(place, label, read[uri], member, self.secret) for label, uri in files.items()
-            }
+    def samples(self, name: str, part: SharedPart, of: Bytes32, member: int) -> dict[int, Array]:
+        """Shares (k, n_c, F) of samples by class: features but the last, and rows.  Raises as `read`."""
+        labels = [each.label for each in part.classes]
+        shares = self.read(name, self.files(part)[len(labels) :], of, member)
         return {
-            label: next(each.share for each in self.handed.find(uri) if each.name == of)
-            for label, uri in files.items()
+            label: each.reshape(FIELD.count, -1, self.features)
+            for label, each in zip(labels, shares, strict=True)
         }
+
+    def files(self, part: SharedPart) -> list[tuple[ShareFile, Uri]]:
+        """A part's files of shares: of sums by class, then of samples by class."""
+        return [*zip(share_files(samples_of(part), self.features), share_uris(part), strict=True)]
+
+    def read(
+        self, name: str, files: Sequence[tuple[ShareFile, Uri]], of: Bytes32, member: int
+    ) -> list[Array]:
+        """Shares (k, size) in files.  Raises KeyDestroyedError or StorageError, and as `share_in`."""
+        if of == DEALT:
+            place, read = self._place(name), self._contents(uri for _, uri in files)
+            return [share_in(place, file, read[uri], member, self.secret) for file, uri in files]
+        return [next(each.share for each in self.handed.find(uri) if each.name == of) for _, uri in files]
 
     def dealt(self, name: str, part: SharedPart, keys: Sequence[Point]) -> DealtPart:
         """The files of a part that was dealt to members with these keys.
 
         Raises KeyDestroyedError or StorageError: this member cannot read them.
         """
-        proof, classes = parse_cid(part.proof or ""), class_files(part)
-        files = self._files([proof, *classes.values()])
-        by_class = {label: files[uri] for label, uri in classes.items()}
-        return DealtPart(self._place(name), samples_of(part), files[proof], by_class, keys)
+        proof, files = parse_cid(part.proof or ""), self.files(part)
+        read = self._contents([proof, *(uri for _, uri in files)])
+        contents = [read[uri] for _, uri in files]
+        return DealtPart(self._place(name), samples_of(part), read[proof], contents, keys)
 
-    def _files(self, uris: Iterable[Uri]) -> dict[Uri, bytes]:
+    def _contents(self, uris: Iterable[Uri]) -> dict[Uri, bytes]:
         listed = [*uris]
         keys, store = self.sources.keyring.find(listed), self.sources.store
         return {uri: b"".join(plain(keys[uri], store.stream(uri, MAX_SEALED_BYTES), uri)) for uri in listed}
@@ -102,9 +113,9 @@ class ShareReader:
         return SharedPlace(self.context, name, owner_of(self.sources.setup, name), self.features)
 
 
-def class_files(part: SharedPart) -> dict[int, Uri]:
-    """Sealed files of shares, by class."""
-    return {each.label: parse_cid(each.shares) for each in part.classes}
+def share_uris(part: SharedPart) -> list[Uri]:
+    """A part's files of shares, in the order of `ShareReader.files`."""
+    return [*map(parse_cid, part.share_files)]
 
 
 def same_members(committee: HomeCommitteeContract, epoch: int, since: int = 1) -> range:

@@ -20,6 +20,7 @@ from blockful_py.keys.shared_files import FIELD, DealtPart, PartComplaint, thres
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.models.analytic import HEAD, head_weights
 from blockful_py.learning.models.ridge import Head
+from blockful_py.learning.shared_parts import require_rest
 from blockful_py.learning.shared_sums import SharedSums
 from blockful_py.learning.weights import to_bytes
 from blockful_py.pipeline.coordination.sharers import Sharers
@@ -48,14 +49,29 @@ from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.types import Address, Bytes32, Position
 
+OLD = "/"
+"""Before a model's name: its old part.  No name has it."""
+
 
 @dataclass(frozen=True)
 class _AskedHead:
-    """A head that may be opened: its pool, its version, and the part to check, if it is new."""
+    """A head that may be opened.
+
+    Attributes:
+        new: its model's part, if it is to be checked.
+        old: the part that `new` is to follow, by a request that names these `rows`; None at publication.
+    """
 
     pool: SharedPool
     version: int
-    new: SharedPart | None
+    new: SharedPart | None = None
+    old: SharedPart | None = None
+    rows: frozenset[int] = frozenset()
+
+    def parts(self) -> dict[str, SharedPart]:
+        """The parts of which it needs shares, by model; the old one under a name that no model has."""
+        old = {} if self.old is None else {_old(self.pool.name): self.old}
+        return {name: part for name, part in {**self.pool.parts, **old}.items() if part.classes}
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,7 @@ class HeadOpener:
         known = self.sources.setup.architecture.class_count
         strange = sorted(label for label in samples_of(part) if label >= known)
         require(not strange, f"the part of {name} has unknown classes {', '.join(map(str, strange))}")
+        require(bool(part.classes), f"the part of {name} has no samples")
         if asked.request:
             return [self._for_request(self._status(asked), name, {name: part})]
         return [self._new(name, asked.references, part)]
@@ -137,8 +154,12 @@ class HeadOpener:
         require(by_owners.issuperset(new), f"the owner of {name} has nothing to deal for this request")
         dealt = {**self._handed_in(status, by_owners), **new}
         require_losses(status.request, dealt, status.record)
-        pool = pool_after(name, status.request, status.record, dealt)
-        return _AskedHead(pool, status.record[name].version + 1, new.get(name))
+        placed, pool = status.record[name], pool_after(name, status.request, status.record, dealt)
+        version = placed.version + 1
+        if name not in new:
+            return _AskedHead(pool, version)
+        rows = frozenset(status.request.forget.rows(placed.node.statement.user))
+        return _AskedHead(pool, version, new[name], placed.node.shared, rows)
 
     def _handed_in(self, status: RequestStanding, by_owners: Collection[str]) -> dict[str, SharedPart]:
         store, found = self.sources.store, dict[str, SharedPart]()
@@ -157,11 +178,11 @@ class HeadOpener:
         """Runs the protocols of all heads with the other members that are there and have the same shares."""
         members, reader = self.members, ShareReader(self.sources, self.handed, self.runs.secret, features)
         new = {each.pool.name for each in asked if each.new is not None}
-        parts = {name: part for each in asked for name, part in each.pool.parts.items() if part.classes}
+        parts = {name: part for each in asked for name, part in each.parts().items()}
         first = min((part.epoch for part in parts.values()), default=members.epoch)
         epochs = same_members(self.sources.contracts.committee, members.epoch, first)
         own = {name: reader.names(part, epochs) for name, part in parts.items()}
-        lacking = sorted(name for name, each in own.items() if not each)
+        lacking = sorted({name.removeprefix(OLD) for name, each in own.items() if not each})
         require(
             not lacking,
             f"this member has no shares of the sums of {', '.join(lacking)}: they were dealt to members of "
@@ -170,7 +191,7 @@ class HeadOpener:
         index = members.addresses.index(self.runs.address) + 1
         for name, part in parts.items():
             if name not in new and DEALT in own[name]:
-                self._require_fitting(name, part, index, reader)
+                self._require_fitting(name.removeprefix(OLD), part, index, reader)
         subject = keccak(asking.subject + asking.sender + b"".join(each.pool.digest() for each in asked))
         with self.runs.begin(members.epoch, subject, members.keys, members.clients) as rounds:
             left_out = self.runs.left_out.among(rounds.parties)
@@ -209,6 +230,15 @@ class HeadOpener:
         if asked.new is not None:
             dealt = reader.dealt(pool.name, asked.new, self.members.keys)
             yield from self._settled(holder.index, dealt, asked.new.proof or "")
+        if asked.new is not None and asked.old is not None:
+            before = reader.samples(pool.name, asked.old, chosen[_old(pool.name)], holder.index)
+            after = reader.samples(pool.name, asked.new, DEALT, holder.index)
+            try:
+                yield from require_rest(holder, before, after, asked.rows, dealt.dealing_proof().commitments)
+            except RefutedError as error:
+                raise RefutedError(
+                    f"the owner of {pool.name} dealt a part that is not the rest: {error}"
+                ) from None
         if not pool.suffices(features):
             return None
         self.sources.heads.begin(pool, asked.version)
@@ -238,6 +268,10 @@ class HeadOpener:
         if complaints:
             raise CheaterError(sorted(complaints), "a complaint about right shares")
         self.sources.heads.checked.add(proof)
+
+
+def _old(name: str) -> str:
+    return OLD + name
 
 
 def _is_right(part: DealtPart, member: int, complaint: object) -> bool:

@@ -104,7 +104,7 @@ def require_losses(request: Request, dealt: Mapping[str, SharedPart], catalogue:
     """Checks what owners of forgotten samples dealt anew.
 
     Each part loses a sample, unless requests for classes took them before, and no more than are named.
-    Whether these are the right ones is the owner's word.  Raises RefusedError.
+    Members check with their shares that these are the right ones (`require_rest`).  Raises RefusedError.
     """
     rows = Counter(user for user, _ in request.forget.samples)
     lost = {name: _loss(name, part, catalogue) for name, part in dealt.items()}

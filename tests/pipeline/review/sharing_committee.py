@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ from blockful_py.learning.sums import SHIFT, no_sums, part_of, total_of, with_pa
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.learning.weights import Weights, from_bytes
 from blockful_py.pipeline.coordination.sharers import Sharers
-from blockful_py.pipeline.jobs.shared import part_bytes
+from blockful_py.pipeline.jobs.shared import part_bytes, shared_part
 from blockful_py.pipeline.review.handing_on import ShareHander
 from blockful_py.pipeline.review.opened_heads import OpenedHeads
 from blockful_py.pipeline.review.share_reader import ShareReader, context_of
@@ -43,8 +43,7 @@ from blockful_py.pipeline.review.shared_heads import HeadOpener, _AskedHead
 from blockful_py.pipeline.review.shared_pools import SharedPool
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.statement_parts import SharedClass, SharedPart
-from blockful_py.storage.cid import cid_string
+from blockful_py.record.statement_parts import SharedPart
 from blockful_py.types import Uri
 from tests.participant.conftest import machine_settings
 
@@ -156,26 +155,28 @@ class Committee:
 
         return ask
 
-    def put(self, content: bytes) -> str:
+    def put(self, content: bytes) -> Uri:
         """Stores a sealed file; all current members get its key."""
         file = seal(lambda: (content,), system_rng(KEY_BYTES))
         self.files[file.uri] = b"".join(file.pieces())
         for j in self.rosters[-1]:
             self.members[j].vault.put({file.uri.digest: file.key})
-        return cid_string(file.uri)
+        return file.uri
 
     def part(
-        self, samples: Samples, spoil: Callable[[PartFiles], PartFiles] = lambda files: files
+        self,
+        samples: Samples,
+        spoil: Callable[[PartFiles], PartFiles] = lambda files: files,
+        numbers: Sequence[int] | None = None,
     ) -> SharedPart:
+        """A dealt part; `numbers`: of the samples' rows, by default from 0 on."""
         features, labels = rows(self.setup, samples)
+        listed = np.arange(len(samples)) if numbers is None else np.array(numbers)
         place = SharedPlace(context_of(31337, CONTRACT), "a", 1, FEATURES)
         keys = [KEYS[j] for j in sorted(self.rosters[-1])]
-        files = spoil(deal_files(place, features, labels, keys, system_rng))
-        classes = tuple(
-            SharedClass(label=label, samples=files.samples[label], shares=self.put(file))
-            for label, file in files.classes.items()
-        )
-        return SharedPart(epoch=len(self.rosters), proof=self.put(files.proof), classes=classes)
+        files = spoil(deal_files(place, features, labels, listed, keys, system_rng))
+        uris = [self.put(each) for each in (files.proof, *files.files)]
+        return shared_part(len(self.rosters), files.counts, uris)
 
     def open(self, part: SharedPart, sender: bytes = OWNER, there: Iterable[int] = (0, 1, 2, 3)) -> Opened:
         """By member, the head of a new part, or the error."""
@@ -187,11 +188,19 @@ class Committee:
 
         return self._together(opened, there)
 
-    def open_current(self, there: Iterable[int]) -> dict[int, list[Head | None] | BlockfulError]:
-        """By member, the head of the current part, or the error."""
+    def open_current(
+        self, there: Iterable[int], new: SharedPart | None = None, rows: Iterable[int] = ()
+    ) -> dict[int, list[Head | None] | BlockfulError]:
+        """By member, the head of the current part, or the error.
+
+        `new`: takes its place by a request that names these rows.
+        """
         asking: Any = SimpleNamespace(sender=OWNER, subject=system_rng(32))
         assert self.current is not None
-        asked = [_AskedHead(SharedPool("a", ALONE, {"a": self.current}), 1, None)]
+        asked = [_AskedHead(SharedPool("a", ALONE, {"a": self.current}), 1)]
+        if new is not None:
+            pool = SharedPool("a", ALONE, {"a": new})
+            asked = [_AskedHead(pool, 1, new, self.current, frozenset(rows))]
         return self._together(lambda i: self.opener(i)._run(asking, asked, FEATURES), there)
 
     def hand_on(
@@ -228,9 +237,9 @@ def rows(setup: TrainingSetup, samples: Samples) -> tuple[Any, Any]:
     return network.features(samples.x), samples.y.numpy()
 
 
-def clear_head(setup: TrainingSetup) -> Head:
-    """The head of the sums of the first user's samples."""
-    features, labels = rows(setup, setup.users[0].train)
+def clear_head(setup: TrainingSetup, samples: Samples | None = None) -> Head:
+    """The head of the sums of samples, by default of all of the first user's."""
+    features, labels = rows(setup, samples or setup.users[0].train)
     part = part_of(features, labels, CLASSES)
     clear = with_part(no_sums(CLASSES, part.shape[1]), part)
     return head_of(total_of(clear), int(clear[SHIFT]))

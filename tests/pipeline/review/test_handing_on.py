@@ -15,12 +15,11 @@ from blockful_py.errors import BlockfulError, CheaterError, KeystoreError, Quoru
 from blockful_py.keys.handed_shares import HandedShares
 from blockful_py.keys.shared_files import FIELD
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.pipeline.review.share_reader import DEALT, ShareReader, class_files
+from blockful_py.pipeline.review.share_reader import DEALT, ShareReader, share_uris
 from blockful_py.storage.cid import parse_cid
 from tests.pipeline.review.sharing_committee import Committee, clear_head, sharing_setup
 
 EVERYBODY = range(5)
-LABEL = 0
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +51,19 @@ def require_done(found: dict[int, object]) -> None:
 def shares(committee: Committee, i: int, place: int, name: bytes = DEALT) -> Array:
     """A member's share of a class."""
     assert committee.current is not None
-    return committee.reader(i).by_class("a", committee.current, name, place)[LABEL]
+    reader = committee.reader(i)
+    return reader.read("a", reader.files(committee.current)[:1], name, place)[0]
 
 
 def names(committee: Committee, i: int) -> set[bytes]:
     assert committee.current is not None
-    uri = class_files(committee.current)[LABEL]
+    uri = share_uris(committee.current)[0]
     return {each.name for each in committee.members[i].handed.find(uri)}
 
 
 def dealt_is_gone(committee: Committee, i: int) -> bool:
     assert committee.current is not None
-    files = {
-        uri.digest for uri in (*class_files(committee.current).values(), parse_cid(committee.current.proof))
-    }
+    files = {uri.digest for uri in (*share_uris(committee.current), parse_cid(committee.current.proof))}
     left = files & committee.members[i].vault.versions()
     if i == 0:
         return not left
@@ -93,7 +91,7 @@ def test_a_newcomer_opens_heads_and_what_is_old_is_gone(committee: Committee) ->
 def test_an_erasure_destroys_what_was_handed_on(committee: Committee) -> None:
     require_done(committee.hand_on(EVERYBODY))
     assert committee.current is not None
-    uri = class_files(committee.current)[LABEL]
+    uri = share_uris(committee.current)[0]
     for i in range(1, 5):
         assert names(committee, i)
         committee.members[i].vault.destroy([uri.digest])
@@ -187,16 +185,16 @@ def test_a_cut_before_all_have_stored_is_made_good(
 def test_a_member_that_hands_on_another_share_is_named_and_left_out(
     committee: Committee, monkeypatch: pytest.MonkeyPatch, liar: int
 ) -> None:
-    honest, committee.patience = ShareReader.by_class, 5.0
+    honest, committee.patience = ShareReader.read, 5.0
 
-    def lying(self: ShareReader, *args: object) -> dict[int, Array]:
+    def lying(self: ShareReader, *args: object) -> list[Array]:
         found = honest(self, *args)  # type: ignore[arg-type]
         if self.handed is committee.members[liar].handed and self.sources.contracts.committee.current_epoch():
-            found[LABEL] = (found[LABEL] + 1) % FIELD.primes(2)
+            found[0] = (found[0] + 1) % FIELD.primes(2)
         return found
 
     with monkeypatch.context() as lie:
-        lie.setattr(ShareReader, "by_class", lying)
+        lie.setattr(ShareReader, "read", lying)
         for each in committee.hand_on(EVERYBODY).values():
             assert isinstance(each, CheaterError) and each.members == (liar + 1,)
         again = committee.hand_on(EVERYBODY)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from blockful_py.crypto import provable_box
 from blockful_py.crypto.sharing import dealing
@@ -19,6 +20,8 @@ from blockful_py.learning.sums import part_of
 from blockful_py.learning.training_setup import TrainingSetup
 from blockful_py.pipeline.jobs.shared import part_bytes
 from blockful_py.pipeline.review.shared_heads import HeadOpener
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Uri
 from tests.participant.capture import forms
 from tests.pipeline.review.sharing_committee import CLASSES, Committee, require_head, rows, sharing_setup
 
@@ -58,7 +61,7 @@ def _encodings(numbers: Any) -> Iterator[bytes]:
 
 
 def travelled(setup: TrainingSetup, folder: Path) -> bytes:
-    """All bytes between owner, store and members of a publication, a head and its handing on."""
+    """All bytes between owner, store and members: of a publication, its handing on, and a row taken out."""
     committee = Committee(setup, folder)
     part = committee.part(setup.users[0].train)
     found = committee.open(part)
@@ -66,6 +69,9 @@ def travelled(setup: TrainingSetup, folder: Path) -> bytes:
     committee.current = part
     committee.rosters.append((1, 2, 3, 4))
     committee.hand_on(range(5))
+    samples = setup.users[0].train
+    rest = committee.part(samples.at(torch.arange(1, len(samples))), numbers=range(1, len(samples)))
+    assert all(isinstance(each, list) for each in committee.open_current(range(1, 5), rest, {0}).values())
     sent = [bytes(member.got) for member in committee.members]
     assert all(map(len, sent[:5]))
     heads = [np.asarray(each).tobytes() for head in found.values() for each in head.values()]  # type: ignore[union-attr]
@@ -94,7 +100,7 @@ def test_a_part_that_is_sent_in_the_clear_is_seen(
     monkeypatch.setattr(provable_box, "seal", lambda key, context, plain, rng=None: plain)
     files = list[bytes]()
 
-    def put(self: Committee, content: bytes) -> str:
+    def put(self: Committee, content: bytes) -> Uri:
         files.append(content)
         return NOWHERE
 
@@ -119,4 +125,4 @@ def test_sums_that_a_member_sends_in_the_clear_are_seen(
     assert seen(travelled(setup, tmp_path), canaries(setup))
 
 
-NOWHERE = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
+NOWHERE = parse_cid("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku")

@@ -55,10 +55,9 @@ def test_a_pool_that_would_show_its_samples_has_no_head(committee: Committee, se
 
 def test_an_owner_is_named_whose_shares_do_not_fit(committee: Committee, setup: TrainingSetup) -> None:
     def swapped(files: PartFiles) -> PartFiles:
-        first, second, *_ = files.classes
-        mixed = load(files.classes[first]) | {"2": load(files.classes[second])["2"]}
-        classes = {**files.classes, first: save(mixed)}
-        return replace(files, classes=classes)
+        first, second, *others = files.files
+        mixed = save(load(first) | {"2": load(second)["2"]})
+        return replace(files, files=[mixed, second, *others])
 
     for each in committee.open(committee.part(setup.users[0].train, swapped)).values():
         assert "the owner of a dealt member(s) 2 wrong shares, which they proved" in str(each)
