@@ -19,7 +19,6 @@ from blockful_py.forget import Forget, Level
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.curve_file import keep_curves
 from blockful_py.learning.federation import Wave
-from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.scenario import ModelSpec, next_of
 from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.federation import Federation
@@ -162,7 +161,7 @@ class PartyRun(Closable):
         (user,) = federation.setup.users
         setup, opted_out, parts = federation.setup, federation.opted_out(), dict[str, SharedPart]()
         if setup.architecture.is_shared:
-            trainer = SharedTrainer(context, user, rows_after(user, opted_out.get(user.index, ())), parts)
+            trainer = SharedTrainer(context, user, opted_out.get(user.index, ()), parts)
             setup = setup.trained_by(trainer)
         wave, stored = train_next(
             setup,

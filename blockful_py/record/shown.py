@@ -31,6 +31,11 @@ WITHDRAWN = (
     "delete."
 )
 """The first words of a certificate of adopted models."""
+MERGED = (
+    "Recomputed: members computed the new models without the client's parts. They are exact if the owners of "
+    "the other parts trained them from the base alone; nobody saw them do it."
+)
+"""The first words of a certificate of merged models that a client leaves."""
 BY_WAVES = frozenset({"retrain_ahead"})
 """Methods whose parts need the clean models of all references, affected or not."""
 
@@ -63,7 +68,12 @@ def shown(statement: CertificateStatement) -> Shown:
     exact = exact_words(method, request.references, taught_outside)
     said = caveat(method, request.forget.level, taught_outside)
     begun = nodes if method in BY_WAVES and not by_owner else ()
-    reviewed = WITHDRAWN if request.datasets else _reviewed(review, nodes, exact, len(request.starts))
+    if request.datasets:
+        reviewed = WITHDRAWN
+    elif request.is_merged and review is Checked.EXACT:
+        reviewed = MERGED
+    else:
+        reviewed = _reviewed(review, nodes, exact, len(request.starts))
     words = (reviewed, _exactness(method, review, begun, exact), _others(statement))
     warnings = () if said is None else (warning(method, said),)
     return Shown(review, " ".join(filter(None, words)), warnings)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blockful_py.forget import Forget, Level
+from blockful_py.record.shown import MERGED
 from blockful_py.report.certificate import CertificatePage, ModelRow, PlainPart
 from blockful_py.report.summary import enumerated
 from blockful_py.types import Checked
@@ -118,7 +119,7 @@ def _meaning(page: CertificatePage) -> Iterator[str]:
         "It means that the federation's record names the new versions in the place of the old ones."
         + (" The members who signed destroyed their keys to the old versions." if page.keys_destroyed else "")
     )
-    if page.how is Checked.EXACT:
+    if page.how is Checked.EXACT and page.kind != MERGED:
         yield (
             "It proves that the new versions were made without the data. They go on recognising similar "
             "data, which they know from others. Which model learnt from which may still tell of the data: "

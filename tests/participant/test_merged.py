@@ -13,7 +13,7 @@ from blockful_py.learning.sums import OWN
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.shown import Shown, checked_in, shown
+from blockful_py.record.shown import MERGED, Shown, checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.federations import promised, small, trained
 from tests.member.leaders import until
@@ -93,7 +93,7 @@ def test_a_client_needs_nobody(published: Machines, laboratory: Federation) -> N
     with published.participants["b"].run() as party:
         number = party.request((), Forget.of_clients([2]), Paradigm.SEQUENTIAL, None)
         assert party.take_part(number) == ()
-    require_same(published, laboratory, number, Checked.EXACT)
+    assert require_same(published, laboratory, number, Checked.EXACT).kind == MERGED
     with published.participants["y"].run() as party:
         assert not in_force(party.federation)["b"][OWN].any()
     promised(published.contracts)

@@ -10,6 +10,7 @@ import pytest
 
 from blockful_py.forget import Forget
 from blockful_py.record.certificates.document import FiguresBefore
+from blockful_py.record.shown import MERGED
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
 from blockful_py.report.plain import plain_language
 from blockful_py.types import Checked
@@ -129,6 +130,12 @@ def test_what_members_computed_without_the_data_is_said_to_be_so(page: Certifica
         assert "It proves that the new versions were made without the data." in meaning
         assert "which model learnt from which may still tell" in meaning.lower()
         assert "does not prove" not in meaning
+
+
+def test_merged_parts_that_nobody_saw_trained_prove_nothing(page: CertificatePage) -> None:
+    said = replace(page, forget=Forget.of_clients([5]), how=Checked.EXACT, kind=MERGED)
+    meaning = " ".join(plain_language(said)[2].paragraphs)
+    assert "does not prove" in meaning and "It proves" not in meaning
 
 
 def test_the_person_who_asked_reads_five_answers_before_the_technical_page(page: CertificatePage) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-from torch import Tensor
 
 from blockful_py.committee import codec
 from blockful_py.committee.polling import Refusal, at_once
@@ -19,10 +17,12 @@ from blockful_py.crypto.envelope import KEY_BYTES
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.engine.jobs import Act, PlannedStep
 from blockful_py.errors import LearningError, QuorumError
+from blockful_py.forget import Forget
 from blockful_py.keys.sealing import SealedFile, seal
 from blockful_py.keys.shared_files import SharedPlace, deal_files
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import initial_weights
+from blockful_py.learning.forget_sets import rows_after
 from blockful_py.learning.form import form_of
 from blockful_py.learning.models.analytic import HEAD
 from blockful_py.learning.trainer import Assignment
@@ -51,13 +51,13 @@ class SharedTrainer:
     """In place of a training: deals the owner's part of each model, and has its head opened.
 
     Attributes:
-        user: the owner, whose rows in `rows` are left to it.
+        user: the owner; requests that it `opted_out` by leave samples out of its parts.
         parts: the parts dealt, by model.
     """
 
     context: FederationContext
     user: UserData
-    rows: Tensor
+    opted_out: Sequence[Forget]
     parts: dict[str, SharedPart] = field(default_factory=dict)
 
     def train(self, assignments: Sequence[Assignment]) -> list[Weights]:
@@ -67,20 +67,27 @@ class SharedTrainer:
     def _trained(self, assigned: Assignment) -> Weights:
         name = assigned.name
         catalogue = self.context.record.catalogue.read()
-        self.parts[name] = part = deal(self.context, name, self.user, self.rows)
+        self.parts[name] = part = deal(self.context, name, self.user, self.opted_out)
         places = tuple(catalogue[each].position for each in assigned.references)
         (head,) = open_heads(self.context, HeadRequest((name,), 0, places, part_bytes(part)))
         return head
 
 
 def deal(
-    context: FederationContext, name: str, user: UserData, rows: Tensor, struck: tuple[int, ...] = ()
+    context: FederationContext,
+    name: str,
+    user: UserData,
+    forgets: Iterable[Forget],
+    struck: tuple[int, ...] = (),
 ) -> SharedPart:
-    """Deals an owner's part of a model, of these rows of its data, to the members: its files and their keys.
+    """Deals an owner's part of a model to the members, who get its files and their keys.
+
+    `forgets`: leave samples out of it.
 
     A job must be open; its journal holds the steps.  Raises LearningError without samples, QuorumError while
     a member does not answer.
     """
+    rows = rows_after(user, forgets)
     if not len(rows):
         raise LearningError(f"{name} has no samples left to share: leave it out.")
     samples = user.train.at(rows)

@@ -15,7 +15,7 @@ from blockful_py.committee.service.messages import HeadRequest
 from blockful_py.errors import UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.learning.federation import initial_weights
-from blockful_py.learning.forget_sets import retained_after, rows_after
+from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.sums import OWN
 from blockful_py.learning.together import Fitter, fit_together
 from blockful_py.learning.weights import Weights
@@ -105,10 +105,9 @@ def new_part_of_owner(
     labels = samples_of(old)
     if struck := sorted({*retained_after(user, by_owner).classes()} - {*labels}):
         by_owner.append(Forget.of_classes(struck))
-    left = rows_after(user, by_owner)
-    if len(left) == sum(labels.values()):
+    if len(retained_after(user, by_owner)) == sum(labels.values()):
         raise UnlearningError(_forgotten_before(name, status.request))
-    part = deal(context, name, user, left, old.struck)
+    part = deal(context, name, user, by_owner, old.struck)
     (head,) = open_heads(context, HeadRequest((name,), status.number, (), part_bytes(part)))
     return head, part
 
