@@ -99,6 +99,7 @@ def test_a_run_is_nested_and_has_its_lineage(store: str) -> None:
     assert tracked.tags("s")["position"] == PUBLISHED.position
 
 
+@pytest.mark.slow
 def test_versions_are_steps_and_a_withdrawn_one_has_no_figures(store: str) -> None:
     tracked = told(store, *ALL)
     assert tracked.steps("s", "ad_f") == {1: 0.25}

@@ -68,6 +68,7 @@ class Stranger(SharedRounds):
         return super().run(protocol)
 
 
+@pytest.mark.slow
 def test_head_by_sockets_has_the_bits_of_the_clear_sums() -> None:
     members = committee(GRAPH, {name: samples(name) for name in GRAPH})
     parts = {name: part(name) for name in GRAPH}

@@ -191,6 +191,7 @@ def test_a_damaged_or_foreign_file_is_named(plan: Plan, found: tuple[results.Res
         collect(replace(plan, scale=Scale.FULL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["weights", "samples"])
 def test_rows_of_another_federation_or_other_samples_are_not_mixed(
     plan: Plan, found: tuple[results.Result, ...], changed: str
@@ -231,6 +232,7 @@ def test_methods_are_chosen_by_name() -> None:
         variants(["magic"])
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_processes_measure_the_same_rows(plan: Plan, tmp_path: Path) -> None:
     there, here = (replace(plan, folder=tmp_path / name) for name in ("there", "here"))

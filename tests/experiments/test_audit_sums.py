@@ -53,6 +53,7 @@ def test_subtraction_is_exact_and_what_hides_sums_is_found_out(
     assert rewrite_report(plan.folder).markdown == report.markdown
 
 
+@pytest.mark.slow
 def test_merged_models_are_audited_by_bits_with_epochs_of_their_own(tmp_path: Path) -> None:
     """Where all hold a class, the request starts at all of their models."""
     plan = Plan(

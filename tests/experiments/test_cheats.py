@@ -31,6 +31,9 @@ FOUND_OUT = {
 """A requirement that each fails, at both strengths."""
 
 
+QUICK = (0, len(CHEATS) - 1)
+
+
 @pytest.fixture(scope="module")
 def bench() -> Bench:
     digits = load_dataset("digits", 0, torch.device("cpu"))
@@ -43,7 +46,13 @@ def references(bench: Bench) -> Sequence[Row]:
     return bench.references()
 
 
-@pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.name)
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        pytest.param(cheat, id=cheat.name, marks=[pytest.mark.slow] * (i not in QUICK))
+        for i, cheat in enumerate(CHEATS)
+    ],
+)
 def test_a_cheat_is_found_out(bench: Bench, references: Sequence[Row], cheat: Variant) -> None:
     outcome = audit(bench, cheat.name, cheat.created().unlearn(bench.task).weights, references)
     assert all(model.ad_f_test == model.ad_f_train == 0 for model in outcome.row.models)

@@ -58,6 +58,7 @@ def case() -> Case:
     return Case()
 
 
+@pytest.mark.slow
 def test_a_step_on_a_sample_is_found_out_and_drawn(case: Case) -> None:
     olds = [case.knowing(row) for row in range(COUNT)]
     architecture = case.task.architecture

@@ -80,6 +80,7 @@ def test_the_first_epochs_that_suffice(accuracies: tuple[float, ...], epochs: in
     assert plateau.level_of(found, 100, chance=0.1) == epochs
 
 
+@pytest.mark.slow
 def test_it_follows_from_the_seed_and_never_from_test_samples() -> None:
     first = find_plateau(SPEC, users())
     blind = [replace(user, test=Samples(user.test.x * float("nan"), user.test.y)) for user in users()]

@@ -70,6 +70,7 @@ def test_a_recorded_federation_takes_five_lines() -> None:
     assert len(added) <= CHANGED_LINES
 
 
+@pytest.mark.slow
 def test_the_documented_federation_is_recorded_and_forgets(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_the_documented_federation_is_recorded_and_forgets(
     assert "the certificate holds: 8 models, client" in outcome.out
 
 
+@pytest.mark.slow
 def test_the_documented_participants_train_and_forget(project: Path) -> None:
     (text,) = [each for each in blocks("python") if "Federation.create" in each]
     names: dict[str, object] = {}

@@ -89,6 +89,7 @@ def test_a_round_is_recorded_with_its_lineage_and_a_node_is_forgotten(
     assert federation.verify().passed
 
 
+@pytest.mark.slow
 def test_a_record_is_opened_again_and_forgets_with_a_strategy_that_remembers(
     chains: Nodes, tmp_path: Path
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_round_in_which_all_nodes_fail_leaves_the_model_as_it_was(recorded: Bl
     assert equal(recorded.arrays().to_torch_state_dict(), start().to_torch_state_dict())
 
 
+@pytest.mark.slow
 def test_nothing_is_replaced_unless_every_other_node_trains_again(recorded: BlockfulStrategy) -> None:
     run(recorded, LocalGrid(honest(), 3), 1)
     before = versions(recorded.federation)
