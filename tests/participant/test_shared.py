@@ -20,7 +20,8 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.request_state import RequestStage
-from blockful_py.types import Paradigm
+from blockful_py.record.shown import shown
+from blockful_py.types import Checked, Paradigm
 from tests.federations import promised, small, trained
 from tests.member.leaders import until
 from tests.participant.conftest import Machines
@@ -109,4 +110,7 @@ def test_requests_in_turn_give_the_laboratorys_heads(
         assert {each.name for each in certificate.statement.replaced} == {*reached}
         assert party.federation.verify().passed and party.federation.audit().passed
     check_certificate(certificate)
+    said = shown(certificate.statement)
+    assert said.review is Checked.EXACT and said.warnings == ()
+    assert said.kind.startswith("Exact given the graph, recomputed: ")
     promised(published.contracts)
