@@ -112,6 +112,7 @@ def test_curves_do_not_depend_on_the_company(
     assert alone.curve != together[1].curve
 
 
+@pytest.mark.slow
 def test_a_private_training_shows_no_curve(cnn: Architecture, digits: Dataset) -> None:
     """epsilon would not cover it."""
     some = digits.train.at(torch.arange(40))

@@ -11,6 +11,7 @@ from blockful_py.settings import Settings
 SETTINGS = Path(__file__).parents[2] / "examples" / "machines.toml"
 
 
+@pytest.mark.slow
 def test_a_root_that_is_trained_again_without_a_class_keeps_the_others() -> None:
     """With 5 epochs at a rate of 0.1 one kept 84 %, and 56 % of a class."""
     found = retrained(Settings.load(SETTINGS))

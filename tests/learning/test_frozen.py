@@ -120,6 +120,7 @@ print(hashlib.sha256(features.tobytes()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_bits_without_vector_instructions(digits: Dataset, options: Options) -> None:
     network = Architecture.of("analytic", digits, options)
     here = network.sums(network.initial(generator(0))).features(digits.train.x)

@@ -69,6 +69,7 @@ def test_parameter_counts_are_the_published_ones(architecture: Architecture, pub
     assert architecture.parameter_count == published
 
 
+@pytest.mark.slow
 def test_bert_is_bert_base_cased_and_a_dense_layer() -> None:
     """108,310,272 parameters: the encoder and pooler that google-bert/bert-base-cased holds."""
     head = 768 * 10 + 10

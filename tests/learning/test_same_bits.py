@@ -77,6 +77,7 @@ def native() -> str:
     return digest({})
 
 
+@pytest.mark.slow
 def test_a_processor_without_vector_units_trains_the_same_bits(native: str) -> None:
     assert digest(NO_VECTORS) == native
 

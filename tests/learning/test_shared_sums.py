@@ -120,6 +120,7 @@ def test_opened_heads_are_the_heads_of_the_sums() -> None:
     require_equal(committee(GRAPH, OWNED), clear(GRAPH, PARTS, {}), "first")
 
 
+@pytest.mark.slow
 def test_a_class_struck_out_was_never_there() -> None:
     members = committee(GRAPH, OWNED)
     for member in members.values():
@@ -139,6 +140,7 @@ def test_a_class_struck_out_was_never_there() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_client_dropped_was_never_there() -> None:
     members = committee(GRAPH, OWNED)
     for member in members.values():
@@ -162,6 +164,7 @@ def test_heads_of_few_samples_are_refused() -> None:
         next(members[1].head("r2", "second"))
 
 
+@pytest.mark.slow
 def test_samples_taken_out_were_never_there() -> None:
     members = committee(GRAPH, OWNED)
     kept = [0, 1, 3, 4, *range(7, ROWS)]
@@ -169,6 +172,7 @@ def test_samples_taken_out_were_never_there() -> None:
     require_equal(members, clear(GRAPH, {**PARTS, "r1": part("r1", kept)}, {}), "second")
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_any_graph_of_any_parts(data: st.DataObject) -> None:

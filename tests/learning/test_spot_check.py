@@ -119,7 +119,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.fixture(params=["cnn", "merged"])
+@pytest.fixture(params=["cnn", pytest.param("merged", marks=pytest.mark.slow)])
 def owner(request: pytest.FixtureRequest, cnn: Architecture, users: tuple[UserData, ...]) -> Owner:
     return Owner(replace(cnn, name=request.param), users[4])
 
@@ -160,6 +160,7 @@ def test_a_recorded_training_has_the_bits_of_any_other(owner: Owner) -> None:
     assert equal(owner.published(trained), recorded)
 
 
+@pytest.mark.slow
 def test_an_honest_owner_passes_at_any_challenge(owner: Owner) -> None:
     kept = owner.kept()
     result = owner.train(kept)

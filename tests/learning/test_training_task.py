@@ -54,6 +54,7 @@ def alike(one: tuple[Fitted, ...], other: tuple[Fitted, ...]) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_a_federation_has_the_same_bits_in_other_processes(
     cnn: Architecture, users: tuple[UserData, ...], tmp_path: Path
 ) -> None:

@@ -130,7 +130,7 @@ def requests(draw: st.DrawFn, federation: Merged) -> list[tuple[tuple[str, ...],
     return made
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_any_requests_in_any_order_give_the_models_that_never_had_the_data(data: st.DataObject) -> None:
     before = Merged.of(data.draw(graphs()))
