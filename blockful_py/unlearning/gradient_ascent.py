@@ -21,7 +21,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
 from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, require_level
-from blockful_py.unlearning.propagation import delta, moved, passed_change, propagate
+from blockful_py.unlearning.propagation import delta, length, moved, passed_change, propagate
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -93,9 +93,7 @@ class GradientAscent(AllAtOnce):
         ended = perf_counter()
         depth = task.graph.depth(task.starts)
         changed = starts.keys() | passed.weights.keys()
-        longest_change = max(
-            float(np.sqrt(np.square(change, dtype=np.float64).sum())) for change in deltas.values()
-        )
+        longest_change = max(map(length, deltas.values()))
         return Outcome(
             weights=OnDemand(
                 (name for name in task.affected() if name in changed),

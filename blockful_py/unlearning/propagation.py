@@ -52,7 +52,17 @@ class Passing:
 
 def delta(old: Weights, new: Weights) -> Vector:
     """Change of a start, `grad theta_s = w'_s - w_s` of the paper's eq. 7, float32 (D,)."""
-    return flatten(new) - flatten(old)
+    change, first = flatten(new), 0
+    for vector in _vectors(old).values():
+        change[first : first + len(vector)] -= vector
+        first += len(vector)
+    return change
+
+
+def length(change: Vector) -> float:
+    """The L2 norm of a change, summed in float64 block by block."""
+    blocks = (change[first : first + BLOCK].astype(np.float64) for first in range(0, len(change), BLOCK))
+    return sqrt(sum(float(np.square(block).sum()) for block in blocks))
 
 
 def propagate(

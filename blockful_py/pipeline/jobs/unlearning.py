@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-import numpy as np
-
 from blockful_py.chain.settlement import Executed
 from blockful_py.costs import Operations, expected_parallel, expected_sequential, mean_references
 from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationError
@@ -35,7 +33,7 @@ from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.unlearning.cost import Cost
 from blockful_py.unlearning.method import IncrementsUsed, Method, ModelUpdate, Need
-from blockful_py.unlearning.propagation import delta
+from blockful_py.unlearning.propagation import delta, length
 from blockful_py.unlearning.proxy import available_proxy, balanced_proxy
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.unlearning.withdraw import Withdraw
@@ -346,5 +344,4 @@ def _above(task: UnlearningTask, name: str, request: Request) -> tuple[str, ...]
 
 def _longest_change(task: UnlearningTask, new: Mapping[str, Weights]) -> float:
     """Largest |w'_s - w_s| (L2) over the starts."""
-    changes = (delta(task.models[name].weights, new[name]) for name in task.starts)
-    return max(float(np.sqrt(np.square(change, dtype=np.float64).sum())) for change in changes)
+    return max(length(delta(task.models[name].weights, new[name])) for name in task.starts)
