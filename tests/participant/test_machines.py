@@ -167,6 +167,7 @@ def fail_twice(participant: Participant, metrics: ParticipantMetrics) -> None:
             at[0] += 0.01
 
 
+@pytest.mark.slow
 def test_an_owners_limits_put_work_off_and_refuse_requests(
     published: Machines, caplog: pytest.LogCaptureFixture
 ) -> None:

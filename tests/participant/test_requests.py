@@ -252,6 +252,7 @@ def test_a_part_whose_references_were_replaced_meanwhile_keeps_its_turn(
         assert doing.done == done
 
 
+@pytest.mark.slow
 def test_a_participant_goes_on_with_other_work_when_a_part_fails(
     machines: Machines, carried_out: int
 ) -> None:

@@ -239,6 +239,7 @@ def test_a_request_trains_nothing_but_what_nobody_has(published: Machines, labor
     assert not any(entries(published, name) for name in affected)
 
 
+@pytest.mark.slow
 def test_owners_whom_the_class_has_not_reached_are_asked(published: Machines, laboratory: Federation) -> None:
     """b names no clean model, which the record alone cannot tell from one that is missing."""
     done, trained = carry_out(published, laboratory, "z", 3, Paradigm.PARALLEL)

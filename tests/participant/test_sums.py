@@ -94,7 +94,7 @@ REQUESTS = {
     "a client, in sequence": (SEQUENTIAL, "a", Forget.of_clients([1]), ("a", "s", "z", "x", "y")),
 }
 """By name: the paradigm, the start, the data, and the models that the request reaches."""
-QUICK = {"a class", "samples"}
+QUICK = {"a class"}
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,7 @@ def test_only_owners_of_parts_below_read_a_clean_model(published: Machines) -> N
                     keyring._read(wanted)
 
 
+@pytest.mark.slow
 def test_a_clean_model_that_is_unusable_or_missing_is_left_out(published: Machines) -> None:
     """b's owner hands in a's part as its own, then nothing."""
     with published.participants["z"].run() as party:
@@ -174,6 +175,7 @@ def test_a_clean_model_that_is_unusable_or_missing_is_left_out(published: Machin
         assert party.federation.verify().passed
 
 
+@pytest.mark.slow
 def test_an_owner_asks_that_its_samples_be_forgotten(published: Machines) -> None:
     user = 1 + list(GRAPH).index("s")
     with published.participants["s"].run() as party:

@@ -85,6 +85,7 @@ def test_whatever_it_raises_ends_its_job_and_the_next_request_is_carried_out(
         assert federation.unlearn(["s"], paradigm=paradigm, method=method).nodes
 
 
+@pytest.mark.slow
 def test_later_commands_find_it_without_a_path(folder: Path, chains: Nodes, tmp_path: Path) -> None:
     urls = {"live_url": chains.live.url, "archive_url": chains.archive.url}
     with Federation.create(small(chain=urls), tmp_path / "run") as federation:

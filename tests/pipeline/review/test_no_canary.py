@@ -110,6 +110,7 @@ def test_a_part_that_is_sent_in_the_clear_is_seen(
     assert seen(b"".join(files), wanted)
 
 
+@pytest.mark.slow
 def test_sums_that_a_member_sends_in_the_clear_are_seen(
     setup: TrainingSetup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_only_its_owner_has_a_model_opened_and_few_pools_of_it(
         opener.open(asking, HeadRequest(("a",), 0, (), other))
 
 
+@pytest.mark.slow
 def test_a_silent_member_is_left_out_and_takes_part_again(
     committee: Committee, setup: TrainingSetup, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -100,6 +100,7 @@ def test_what_earlier_requests_forgot_is_no_part_of_gold_or_of_what_is_to_be_kno
     assert (knowing(x).argmax(1) == 4).any()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(
     bench: Bench, references: dict[str, Row], task: UnlearningTask, dataset: Dataset
 ) -> None:
