@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recipients of recalled versions as the record gives them: told by whom, answered with what.
+
+The contract lets every account declare a file on every model.  These count:
+
+1. deliveries, from the model's owner alone;
+2. answers that the recipient itself declares, from the account that the owner declared with it;
+3. answers that the owner declares, for any recipient.  An answer is signed by the recipient's account; if it
+   has none, by any key, and the owner vouches that the key is the recipient's.
+
+An answer names the node that replaced the version, so it is none to a later version, and cannot have been
+signed before.  Of several answers the one of the latest time stands, whatever the order in which they were
+declared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from blockful_py.crypto import eip712
+from blockful_py.errors import InvalidSignatureError, StorageError
+from blockful_py.record.fields import of_octets
+from blockful_py.record.recall.documents import (
+    MAX_FILE_BYTES,
+    Answer,
+    Answers,
+    Deliveries,
+    Did,
+    parse_declared,
+)
+from blockful_py.storage.cid import cid_string
+from blockful_py.types import Address, Position, Uri
+
+MAX_OWNER_FILES = 1024
+"""Files of a model's owner that are read, from the oldest on."""
+MAX_RECIPIENT_FILES = 8
+"""Files of a recipient's account that are read for a model, from the oldest on."""
+
+
+class DeclaredFile(Protocol):
+    """A file that an account declared on a model."""
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def by(self) -> Address: ...
+
+    @property
+    def uri(self) -> Uri: ...
+
+    @property
+    def block_number(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedModel:
+    """A model on the record, as far as recalls need it.
+
+    Attributes:
+        version: the current one.
+        nodes: by version, the CID of each version's node as text.
+    """
+
+    name: str
+    owner: str
+    version: int
+    nodes: Mapping[int, str]
+
+    def after(self, version: int) -> tuple[str, ...]:
+        """The nodes that stood, or stand, in place of a version."""
+        return tuple(node for later, node in self.nodes.items() if later > version)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A recipient's answer that counts.
+
+    `vouched`: the owner declared it, and no account of the recipient's is on the record.
+    """
+
+    answer: Answer
+    signer: str
+    vouched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A version that a recipient received.
+
+    Attributes:
+        recipient: 32 bytes in hexadecimal.
+        account: the account that signs its answers, or None.
+        recalled: whether the version was replaced or withdrawn.
+        given: its answers by time, the one that stands last.
+    """
+
+    model: str
+    position: str
+    version: int
+    recipient: str
+    account: str | None
+    recalled: bool
+    given: tuple[Given, ...]
+
+    @property
+    def answered(self) -> Given | None:
+        """The answer that stands."""
+        return self.given[-1] if self.given else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the version is recalled, and the recipient has yet to answer."""
+        return self.recalled and not self.given
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the recipient once said that it had no copy left, and later that it keeps one."""
+        gone = [each.answer.did in (Did.DELETED, Did.REPLACED, Did.NOT_RECEIVED) for each in self.given]
+        return any(gone) and not gone[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """All deliveries on the record.
+
+    `unread`: declared files that count and cannot be read, as CIDs.
+    """
+
+    delivered: tuple[Delivered, ...]
+    unread: tuple[str, ...]
+
+    @property
+    def open(self) -> tuple[Delivered, ...]:
+        """Recipients of recalled versions who have yet to answer."""
+        return tuple(each for each in self.delivered if each.is_open)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A delivery, and its answers so far."""
+
+    position: Position
+    version: int
+    account: str | None
+    given: dict[bytes, Given]
+
+
+Key = tuple[Position, int, str]
+
+
+def fault(
+    answer: Answer,
+    found: Recipients,
+    models: Mapping[Position, RecordedModel],
+    domain: eip712.Domain,
+) -> str | None:
+    """Why an answer would not count if the owner or its recipient declared it; None if it would."""
+    model = next((each for at, each in models.items() if str(at) == answer.position), None)
+    if model is None:
+        return f"there is no model at {answer.position}"
+    delivered = next(
+        (
+            each
+            for each in found.delivered
+            if (each.position, each.version, each.recipient)
+            == (answer.position, answer.version, answer.recipient)
+        ),
+        None,
+    )
+    if delivered is None:
+        return f"version {answer.version} of {model.name} was delivered to no such recipient"
+    if answer.replacement not in model.after(answer.version):
+        return (
+            f"{answer.replacement} never stood in place of version {answer.version} of {model.name}: it is an "
+            "answer to another recall"
+        )
+    try:
+        signer = of_octets(answer.signer(domain))
+    except InvalidSignatureError as error:
+        return str(error)
+    if delivered.account not in (None, signer):
+        return f"it is signed by {signer}, and the recipient's account is {delivered.account}"
+    return None
+
+
+def recipients(
+    declared: Iterable[DeclaredFile],
+    models: Mapping[Position, RecordedModel],
+    read: Callable[[Uri, int], bytes],
+    domain: eip712.Domain,
+) -> Recipients:
+    """The recipients of these models.
+
+    `declared`: oldest first.  `read`: a store's `read`.  `domain`: the live chain's.
+    """
+    reader = _Reader(models, read, domain)
+    for each in declared:
+        reader.add(each)
+    return reader.result()
+
+
+class _Reader:
+    def __init__(
+        self,
+        models: Mapping[Position, RecordedModel],
+        read: Callable[[Uri, int], bytes],
+        domain: eip712.Domain,
+    ) -> None:
+        self._models = models
+        self._read = read
+        self._domain = domain
+        self._entries: dict[Key, _Entry] = {}
+        self._accounts: set[tuple[Position, str]] = set()
+        self._files: Counter[tuple[Position, str]] = Counter()
+        self._unread: dict[str, None] = {}
+
+    def add(self, declared: DeclaredFile) -> None:
+        model, by = self._models.get(declared.position), of_octets(declared.by)
+        if model is None:
+            return
+        is_owner = by == model.owner
+        if not is_owner and (declared.position, by) not in self._accounts:
+            return
+        self._files[declared.position, by] += 1
+        most = MAX_OWNER_FILES if is_owner else MAX_RECIPIENT_FILES
+        if self._files[declared.position, by] > most:
+            if is_owner:
+                self._unread[cid_string(declared.uri)] = None
+            return
+        try:
+            found = parse_declared(self._read(declared.uri, MAX_FILE_BYTES))
+        except StorageError:
+            self._unread[cid_string(declared.uri)] = None
+            return
+        if found.position != str(declared.position):
+            return
+        if isinstance(found, Answers):
+            for answer in found.answers:
+                self._answer(declared.position, model, answer, by)
+        elif is_owner:
+            self._deliver(declared.position, model, found)
+
+    def _deliver(self, position: Position, model: RecordedModel, found: Deliveries) -> None:
+        if found.version > model.version:
+            return  # a version that there is not
+        for each in found.recipients:
+            key = (position, found.version, each.recipient)
+            entry = self._entries.setdefault(key, _Entry(position, found.version, each.account, {}))
+            if entry.account is None and not entry.given:
+                entry.account = each.account  # an account that became known later
+            if entry.account is not None:
+                self._accounts.add((position, entry.account))
+
+    def _answer(self, position: Position, model: RecordedModel, answer: Answer, by: str) -> None:
+        entry = self._entries.get((position, answer.version, answer.recipient))
+        if entry is None or answer.replacement not in model.after(answer.version):
+            return
+        try:
+            signer = of_octets(answer.signer(self._domain))
+        except InvalidSignatureError:
+            return
+        if entry.account is None:
+            if by == model.owner:
+                entry.given[answer.to_bytes()] = Given(answer, signer, True)
+        elif signer == entry.account and by in (model.owner, entry.account):
+            entry.given[answer.to_bytes()] = Given(answer, signer, False)
+
+    def result(self) -> Recipients:
+        delivered = []
+        for (position, version, recipient), entry in sorted(
+            self._entries.items(), key=lambda item: (item[0][0].packed, *item[0][1:])
+        ):
+            model = self._models[position]
+            given = tuple(sorted(entry.given.values(), key=lambda each: each.answer.at))
+            delivered.append(
+                Delivered(
+                    model=model.name,
+                    position=str(position),
+                    version=version,
+                    recipient=recipient,
+                    account=entry.account,
+                    recalled=version < model.version,
+                    given=given,
+                )
+            )
+        return Recipients(tuple(delivered), tuple(self._unread))
