@@ -13,7 +13,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
-from blockful_py.errors import BlockfulError, FormatError, SettingsError
+from blockful_py.errors import BlockfulError, FormatError, SettingsError, VerificationError
 
 if TYPE_CHECKING:
     from blockful_py.pipeline.run.opened import OpenedRun
@@ -266,7 +266,7 @@ def record(
     from blockful_py.pipeline.recalls import declare, live_domain, recipients_of, recorded
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.record.recall.documents import parse_answer, together
-    from blockful_py.record.recall.recipients import fault
+    from blockful_py.record.recall.recipients import require_answer
 
     out = Output(as_json)
     refused: dict[str, str] = {}
@@ -277,14 +277,11 @@ def record(
         for path in files:
             try:
                 each = parse_answer(_read(path))
-            except FormatError as error:
+                require_answer(each, found, models, live_domain(opened.contracts))
+            except (FormatError, VerificationError) as error:
                 refused[str(path)] = str(error)
-                continue
-            reason = fault(each, found, models, live_domain(opened.contracts))
-            if reason is None:
-                good.setdefault(each.position, []).append(each)
             else:
-                refused[str(path)] = reason
+                good.setdefault(each.position, []).append(each)
         gas = 0
         secret_of = _secret_of(opened, keystore, passphrase_file)
         places = {str(placed.position): placed for placed in catalogue.models.values()}

@@ -192,8 +192,9 @@ def parse_answer(data: bytes) -> Answer:
 
 def parse_declared(data: bytes) -> Deliveries | Answers:
     """Parses a declared file.  Raises FormatError, which names the invalid field."""
-    kind = Deliveries if b'"blockful-deliveries/1"' in data[:MAX_FILE_BYTES] else Answers
-    return parsed(kind, data, "file declared on a model", MAX_FILE_BYTES)
+    if b'"blockful-deliveries/1"' in data[:MAX_FILE_BYTES]:
+        return parsed(Deliveries, data, "file of recipients", MAX_FILE_BYTES)
+    return parsed(Answers, data, "file of answers", MAX_FILE_BYTES)
 
 
 def together(position: str, answers: Sequence[Answer]) -> Answers:

@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from blockful_py.crypto import eip712
-from blockful_py.errors import InvalidSignatureError, StorageError
-from blockful_py.record.fields import of_octets
+from blockful_py.errors import InvalidSignatureError, StorageError, VerificationError
+from blockful_py.record.checks import require
+from blockful_py.record.fields import of_octets, position
 from blockful_py.record.recall.documents import (
     MAX_FILE_BYTES,
     Answer,
@@ -143,8 +146,6 @@ class Recipients:
 class _Entry:
     """A delivery, and its answers so far."""
 
-    position: Position
-    version: int
     account: str | None
     given: dict[bytes, Given]
 
@@ -152,39 +153,38 @@ class _Entry:
 Key = tuple[Position, int, str]
 
 
-def fault(
-    answer: Answer,
-    found: Recipients,
-    models: Mapping[Position, RecordedModel],
-    domain: eip712.Domain,
-) -> str | None:
-    """Why an answer would not count if the owner or its recipient declared it; None if it would."""
-    model = next((each for at, each in models.items() if str(at) == answer.position), None)
-    if model is None:
-        return f"there is no model at {answer.position}"
-    delivered = next(
-        (
-            each
-            for each in found.delivered
-            if (each.position, each.version, each.recipient)
-            == (answer.position, answer.version, answer.recipient)
-        ),
-        None,
+def signer_of(answer: Answer, account: str | None, model: RecordedModel, domain: eip712.Domain) -> str:
+    """The account that signed an answer to a recall of `model`.
+
+    `account`: the recipient's on the record, or None.  Raises VerificationError (`recall`).
+    """
+    must = partial(require, "recall", f"the answer on version {answer.version} of {model.name}")
+    must(
+        answer.replacement in model.after(answer.version),
+        f"{answer.replacement} never stood in place of that version: it answers another recall",
     )
-    if delivered is None:
-        return f"version {answer.version} of {model.name} was delivered to no such recipient"
-    if answer.replacement not in model.after(answer.version):
-        return (
-            f"{answer.replacement} never stood in place of version {answer.version} of {model.name}: it is an "
-            "answer to another recall"
-        )
     try:
         signer = of_octets(answer.signer(domain))
     except InvalidSignatureError as error:
-        return str(error)
-    if delivered.account not in (None, signer):
-        return f"it is signed by {signer}, and the recipient's account is {delivered.account}"
-    return None
+        must(False, str(error))
+        raise
+    must(account in (None, signer), f"it is signed by {signer}, and the recipient's account is {account}")
+    return signer
+
+
+def require_answer(
+    answer: Answer, found: Recipients, models: Mapping[Position, RecordedModel], domain: eip712.Domain
+) -> None:
+    """Checks that an answer counts if the model's owner declares it.  Raises VerificationError (`recall`)."""
+    key = (answer.position, answer.version, answer.recipient)
+    delivered = [each for each in found.delivered if (each.position, each.version, each.recipient) == key]
+    require(
+        "recall",
+        f"the answer on version {answer.version} at {answer.position}",
+        bool(delivered),
+        "the record names no such recipient of it",
+    )
+    signer_of(answer, delivered[0].account, models[position(answer.position)], domain)
 
 
 def recipients(
@@ -244,42 +244,36 @@ class _Reader:
         elif is_owner:
             self._deliver(declared.position, model, found)
 
-    def _deliver(self, position: Position, model: RecordedModel, found: Deliveries) -> None:
+    def _deliver(self, place: Position, model: RecordedModel, found: Deliveries) -> None:
         if found.version > model.version:
             return  # a version that there is not
         for each in found.recipients:
-            key = (position, found.version, each.recipient)
-            entry = self._entries.setdefault(key, _Entry(position, found.version, each.account, {}))
+            key = (place, found.version, each.recipient)
+            entry = self._entries.setdefault(key, _Entry(each.account, {}))
             if entry.account is None and not entry.given:
                 entry.account = each.account  # an account that became known later
             if entry.account is not None:
-                self._accounts.add((position, entry.account))
+                self._accounts.add((place, entry.account))
 
-    def _answer(self, position: Position, model: RecordedModel, answer: Answer, by: str) -> None:
-        entry = self._entries.get((position, answer.version, answer.recipient))
-        if entry is None or answer.replacement not in model.after(answer.version):
+    def _answer(self, place: Position, model: RecordedModel, answer: Answer, by: str) -> None:
+        entry = self._entries.get((place, answer.version, answer.recipient))
+        if entry is None or by not in (model.owner, entry.account):
             return
-        try:
-            signer = of_octets(answer.signer(self._domain))
-        except InvalidSignatureError:
-            return
-        if entry.account is None:
-            if by == model.owner:
-                entry.given[answer.to_bytes()] = Given(answer, signer, True)
-        elif signer == entry.account and by in (model.owner, entry.account):
-            entry.given[answer.to_bytes()] = Given(answer, signer, False)
+        with suppress(VerificationError):
+            signer = signer_of(answer, entry.account, model, self._domain)
+            entry.given[answer.to_bytes()] = Given(answer, signer, entry.account is None)
 
     def result(self) -> Recipients:
         delivered = []
-        for (position, version, recipient), entry in sorted(
+        for (place, version, recipient), entry in sorted(
             self._entries.items(), key=lambda item: (item[0][0].packed, *item[0][1:])
         ):
-            model = self._models[position]
+            model = self._models[place]
             given = tuple(sorted(entry.given.values(), key=lambda each: each.answer.at))
             delivered.append(
                 Delivered(
                     model=model.name,
-                    position=str(position),
+                    position=str(place),
                     version=version,
                     recipient=recipient,
                     account=entry.account,
