@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from blockful_py.recall.address_book import Addressee
     from blockful_py.record.model_node import PlacedNode
     from blockful_py.record.recall.documents import Answer
-    from blockful_py.record.recall.recipients import Delivered
+    from blockful_py.record.recall.recipients import Delivered, Recipients
 
 Keystore = Annotated[
     Path | None,
@@ -53,7 +53,7 @@ def deliver(
     Example: blockful recall deliver r6 recipients.csv --run runs/latest/parallel
     """
     run = located_run(run)
-    from blockful_py.pipeline.recalls import declare, recipients_of
+    from blockful_py.pipeline.recalls import declare
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.recall.address_book import AddressBook, read_addressees
     from blockful_py.record.recall.documents import Deliveries
@@ -72,7 +72,7 @@ def deliver(
         book.write(opened.run.recipients)
         there = {
             (each.recipient, each.account)
-            for each in recipients_of(opened).delivered
+            for each in _recipients(opened).delivered
             if (each.position, each.version) == (place, received)
         }
         stated = [each.recipient for each in book.of(place, received)]
@@ -103,7 +103,6 @@ def status(
     Example: blockful recall status --run runs/latest/parallel
     """
     run = located_run(run)
-    from blockful_py.pipeline.recalls import recipients_of
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.recall.address_book import AddressBook
 
@@ -112,7 +111,7 @@ def status(
         names = AddressBook.read(opened.run.recipients).by_recipient()
         if model is not None:
             opened.catalogue()[model]
-        found = recipients_of(opened)
+        found = _recipients(opened)
     delivered = [each for each in found.delivered if model in (None, each.model)]
     still_open = [each for each in delivered if each.is_open]
     out.result(
@@ -157,7 +156,6 @@ def notify(
     Example: blockful recall notify recall --webhooks --run runs/latest/parallel
     """
     run = located_run(run)
-    from blockful_py.pipeline.recalls import recipients_of
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.recall.address_book import AddressBook
     from blockful_py.recall.notices import feed, notices
@@ -167,7 +165,7 @@ def notify(
     with OpenedRun.attach(run) as opened:
         catalogue, secret_of = opened.catalogue(), _secret_of(opened, keystore, passphrase_file)
         names = AddressBook.read(opened.run.recipients).by_recipient()
-        made = notices(opened, catalogue, recipients_of(opened).open, secret_of, at)
+        made = notices(opened, catalogue, _recipients(opened).open, secret_of, at)
         write_whole(folder / "feed.json", feed(opened, catalogue, secret_of, at), parents=True)
     files = {}
     for each, notice in made.items():
@@ -263,8 +261,9 @@ def record(
     Example: blockful recall record answer.json --run runs/latest/parallel
     """
     run = located_run(run)
-    from blockful_py.pipeline.recalls import declare, live_domain, recipients_of, recorded
+    from blockful_py.pipeline.recalls import declare
     from blockful_py.pipeline.run.opened import OpenedRun
+    from blockful_py.pipeline.run.recipients import live_domain, recorded
     from blockful_py.record.recall.documents import parse_answer, together
     from blockful_py.record.recall.recipients import require_answer
 
@@ -273,7 +272,7 @@ def record(
     good: dict[str, list[Answer]] = {}
     with OpenedRun.attach(run) as opened:
         catalogue = opened.catalogue()
-        models, found = recorded(opened.contracts, catalogue), recipients_of(opened)
+        models, found = recorded(opened.contracts, catalogue), _recipients(opened)
         for path in files:
             try:
                 each = parse_answer(_read(path))
@@ -294,6 +293,12 @@ def record(
     out.say(f"{recorded_count} answers are on the record ({gas} gas), {len(refused)} refused")
     if refused:
         raise typer.Exit(1)
+
+
+def _recipients(opened: OpenedRun) -> Recipients:
+    from blockful_py.pipeline.run.recipients import recipients_in
+
+    return recipients_in(opened.contracts, opened.catalogue(), opened.stores.live)
 
 
 def _secret_of(

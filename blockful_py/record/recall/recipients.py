@@ -130,11 +130,11 @@ class Delivered:
 class Recipients:
     """All deliveries on the record.
 
-    `unread`: declared files that count and cannot be read, as CIDs.
+    `unread`: CIDs of declared files that count and cannot be read, with the position of each file's model.
     """
 
     delivered: tuple[Delivered, ...]
-    unread: tuple[str, ...]
+    unread: Mapping[str, str]
 
     @property
     def open(self) -> tuple[Delivered, ...]:
@@ -216,7 +216,7 @@ class _Reader:
         self._entries: dict[Key, _Entry] = {}
         self._accounts: set[tuple[Position, str]] = set()
         self._files: Counter[tuple[Position, str]] = Counter()
-        self._unread: dict[str, None] = {}
+        self._unread: dict[str, str] = {}
 
     def add(self, declared: DeclaredFile) -> None:
         model, by = self._models.get(declared.position), of_octets(declared.by)
@@ -229,12 +229,12 @@ class _Reader:
         most = MAX_OWNER_FILES if is_owner else MAX_RECIPIENT_FILES
         if self._files[declared.position, by] > most:
             if is_owner:
-                self._unread[cid_string(declared.uri)] = None
+                self._unread[cid_string(declared.uri)] = str(declared.position)
             return
         try:
             found = parse_declared(self._read(declared.uri, MAX_FILE_BYTES))
         except StorageError:
-            self._unread[cid_string(declared.uri)] = None
+            self._unread[cid_string(declared.uri)] = str(declared.position)
             return
         if found.position != str(declared.position):
             return
@@ -281,4 +281,4 @@ class _Reader:
                     given=given,
                 )
             )
-        return Recipients(tuple(delivered), tuple(self._unread))
+        return Recipients(tuple(delivered), self._unread)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recipients of a request's recalled versions, as a certificate lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from blockful_py.crypto import eip712
+from blockful_py.record.checks import require
+from blockful_py.record.fields import Address, Cid, Hash, Part, Place, Seconds, Small
+from blockful_py.record.recall.documents import Answer
+from blockful_py.record.recall.recipients import Delivered, Recipients, RecordedModel, signer_of
+from blockful_py.types import Position
+
+
+class ListedRecipient(Part):
+    """A recipient of a recalled version, and the answer that stands; null while there is none.
+
+    Without `account`, the model's owner vouches that the recipient signed the answer.
+    """
+
+    position: Place
+    version: Small
+    recipient: Hash
+    account: Address | None
+    answer: Answer | None
+
+    @classmethod
+    def of(cls, delivered: Delivered) -> ListedRecipient:
+        given = delivered.answered
+        return cls(
+            position=delivered.position,
+            version=delivered.version,
+            recipient=delivered.recipient,
+            account=delivered.account,
+            answer=None if given is None else given.answer,
+        )
+
+
+class RecipientList(Part):
+    """Recipients up to a block of the live chain's node.
+
+    `unread`: declared files that count and could not be read.
+    """
+
+    block: Seconds
+    recipients: tuple[ListedRecipient, ...]
+    unread: tuple[Cid, ...]
+
+
+def listed(found: Recipients, versions: Mapping[str, int], block: int) -> RecipientList | None:
+    """The recipients of versions before those of a request, `versions` by position; None without any."""
+    recalled = [each for each in found.delivered if each.version < versions.get(each.position, 0)]
+    unread = sorted(cid for cid, place in found.unread.items() if place in versions)
+    if not recalled and not unread:
+        return None
+    return RecipientList(
+        block=block,
+        recipients=tuple(map(ListedRecipient.of, recalled)),
+        unread=tuple(unread),
+    )
+
+
+def check_listed(
+    stated: RecipientList, models: Mapping[Position, RecordedModel], domain: eip712.Domain
+) -> None:
+    """Checks that recipients are of recalled versions, and signed their answers.
+
+    That they are all, only the chain tells.  Raises VerificationError (`recipients`).
+    """
+    by_place = {str(place): model for place, model in models.items()}
+    keys = [(each.position, each.version, each.recipient) for each in stated.recipients]
+    require("recipients", "the certificate", len(keys) == len(set(keys)), "it lists a recipient twice")
+    for each in stated.recipients:
+        model = by_place.get(each.position)
+        subject = f"the recipient {each.recipient}"
+        must = partial(require, "recipients", subject)
+        must(
+            model is not None and each.version < model.version,
+            f"version {each.version} at {each.position} was not replaced for this request",
+        )
+        if model is None or each.answer is None:
+            continue
+        answer = each.answer
+        must(
+            (answer.position, answer.version, answer.recipient)
+            == (each.position, each.version, each.recipient),
+            "its answer is another's, or on another version",
+        )
+        signer_of(answer, each.account, model, domain)
