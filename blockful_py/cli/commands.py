@@ -83,8 +83,9 @@ RECALL = Group(
         Command("deliver", "recall:deliver", "State who received a version of a model."),
         Command("status", "recall:status", "List recipients and their answers."),
         Command("notify", "recall:notify", "Write notices and a feed; post to webhooks."),
-        Command("answer", "recall:answer", "Check a notice and sign an answer."),
+        Command("answer", "recall_recipient:answer", "Check a notice and sign an answer."),
         Command("record", "recall:record", "Put recipients' answers on the record."),
+        Command("card", "recall_recipient:card", "Mark the card of a recalled model's hub folder."),
     ),
 )
 

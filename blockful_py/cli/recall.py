@@ -13,6 +13,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, PassphraseFile, Run, located_run
 from blockful_py.cli.passphrase import passphrase_from
+from blockful_py.cli.recall_recipient import read_file
 from blockful_py.errors import BlockfulError, FormatError, SettingsError, VerificationError
 
 if TYPE_CHECKING:
@@ -207,45 +208,6 @@ def notify(
         raise typer.Exit(1)
 
 
-def answer(
-    notice_file: Annotated[Path, typer.Argument(metavar="NOTICE", help="The notice that you received.")],
-    did: Annotated[
-        str,
-        typer.Option(metavar="WORD", help="What you did: deleted, replaced, kept or not-received."),
-    ],
-    keystore: Annotated[Path, typer.Option(metavar="FILE", help="Your Ethereum keystore.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The answer to send back.")
-    ] = Path("answer.json"),
-    passphrase_file: PassphraseFile = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check a notice of recall and sign an answer to it. Needs no chain.
-
-    Send the file back to the publisher.  It is your signed word: nobody can see whether a copy is left.
-
-    Example: blockful recall answer notice.json --did deleted --keystore mine.json
-    """
-    from blockful_py.record.recall.documents import Did
-    from blockful_py.record.recall.notice import check_notice, parse_notice
-
-    if did not in set(Did):
-        raise SettingsError(f"--did takes {', '.join(Did)}, not {did!r}.")
-    notice = parse_notice(_read(notice_file))
-    node = check_notice(notice)
-    from blockful_py.chain.account_file import secret_in
-    from blockful_py.whole_file import write_whole
-
-    secret = secret_in(keystore, passphrase_from(passphrase_file))
-    made = notice.answer(Did(did), int(time.time())).signed(notice.domain, secret)
-    write_whole(output, made.to_bytes(), FormatError)
-    out = Output(as_json)
-    stands = None if node.is_withdrawn else notice.stands
-    out.result({"file": str(output), "model": node.name, "recalled": notice.version, "stands": stands})
-    what = "is withdrawn" if stands is None else f"stands at version {stands}"
-    out.say(f"{node.name} {what}; {output} says that version {notice.version} is {did}: send it back")
-
-
 def record(
     files: Annotated[list[Path], typer.Argument(metavar="ANSWER...", help="Answers of recipients.")],
     run: Run = LATEST,
@@ -275,7 +237,7 @@ def record(
         models, found = recorded(opened.contracts, catalogue), _recipients(opened)
         for path in files:
             try:
-                each = parse_answer(_read(path))
+                each = parse_answer(read_file(path))
                 require_answer(each, found, models, live_domain(opened.contracts))
             except (FormatError, VerificationError) as error:
                 refused[str(path)] = str(error)
@@ -313,16 +275,6 @@ def _secret_of(
 
     secret = secret_in(keystore, passphrase_from(passphrase_file))
     return lambda placed: secret
-
-
-def _read(path: Path) -> bytes:
-    from blockful_py.record.recall.notice import MAX_NOTICE_BYTES
-
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_NOTICE_BYTES + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 Names = dict[tuple[str, int, str], "Addressee"]

@@ -38,10 +38,11 @@ def review_erasure(
     """Checks all claims of the statement.  Raises RefusedError for the first that does not hold.
 
     Besides the public checks of a certificate: the new versions are current; replaced and left-alone models
-    together are all descendants of the starts; the recipients are all that the chain has; the live store has no file listed as deleted; this member has
-    no key listed as destroyed.
+    together are all descendants of the starts; the recipients are all that the chain has; the live store has
+    no file listed as deleted; this member has no key listed as destroyed.
 
-    `reachable`: returns the current models that a request can reach.
+    `reachable`: returns the current models that a request can reach.  `listing`: this member's own list of
+    recipients.
     """
     try:
         checked = check_statement(parse_statement(data))

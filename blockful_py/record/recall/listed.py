@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
 from blockful_py.crypto import eip712
 from blockful_py.record.checks import require
 from blockful_py.record.fields import Address, Cid, Hash, Part, Place, Seconds, Small
-from blockful_py.record.recall.documents import Answer
+from blockful_py.record.recall.documents import Answer, Did
 from blockful_py.record.recall.recipients import Delivered, Recipients, RecordedModel, signer_of
 from blockful_py.types import Position
 
@@ -47,6 +48,20 @@ class RecipientList(Part):
     block: Seconds
     recipients: tuple[ListedRecipient, ...]
     unread: tuple[Cid, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of recipients by what they did, and of those who have yet to answer (`open`)."""
+        found = Counter("open" if each.answer is None else each.answer.did.value for each in self.recipients)
+        return {name: found[name] for name in (*Did, "open") if found[name]}
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+        unread = f"; {len(self.unread)} declared files could not be read" if self.unread else ""
+        return (
+            f"Recipients of the versions before, up to block {self.block}: {parts or 'none'}{unread}. "
+            "Answers are the recipients' own signed words, which nobody can check."
+        )
 
 
 def listed(found: Recipients, versions: Mapping[str, int], block: int) -> RecipientList | None:

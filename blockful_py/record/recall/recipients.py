@@ -9,8 +9,7 @@ The contract lets every account declare a file on every model.  These count:
    has none, by any key, and the owner vouches that the key is the recipient's.
 
 An answer names the node that replaced the version, so it is none to a later version, and cannot have been
-signed before.  Of several answers the one of the latest time stands, whatever the order in which they were
-declared.
+signed before.  Of several answers the one of the latest time stands, in whatever order they were declared.
 """
 
 from __future__ import annotations
@@ -269,7 +268,9 @@ class _Reader:
             self._entries.items(), key=lambda item: (item[0][0].packed, *item[0][1:])
         ):
             model = self._models[place]
-            given = tuple(sorted(entry.given.values(), key=lambda each: each.answer.at))
+            given = tuple(
+                each for _, each in sorted(entry.given.items(), key=lambda item: (item[1].answer.at, item[0]))
+            )
             delivered.append(
                 Delivered(
                     model=model.name,
