@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.recall.address_book import Addressee
     from blockful_py.record.model_node import PlacedNode
-    from blockful_py.record.recall.documents import Answer
+    from blockful_py.record.recall.documents import SignedAnswer
     from blockful_py.record.recall.recipients import Delivered, Recipients
 
 Keystore = Annotated[
@@ -38,7 +38,7 @@ def deliver(
             help="CSV with a column name or account, or both, and perhaps webhook: a row for each recipient.",
         ),
     ],
-    run: Run = LATEST,
+    run: Run,
     version: Annotated[
         int | None, typer.Option(min=0, help="The version that they received. Default: the current one.")
     ] = None,
@@ -140,7 +140,7 @@ def notify(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder for the notices and the feed. Made if missing.")
     ],
-    run: Run = LATEST,
+    run: Run,
     webhooks: Annotated[
         bool, typer.Option("--webhooks", help="Also post each notice to its recipient's webhook.")
     ] = False,
@@ -210,7 +210,7 @@ def notify(
 
 def record(
     files: Annotated[list[Path], typer.Argument(metavar="ANSWER...", help="Answers of recipients.")],
-    run: Run = LATEST,
+    run: Run,
     keystore: Keystore = None,
     passphrase_file: PassphraseFile = None,
     as_json: AsJson = False,
@@ -231,7 +231,7 @@ def record(
 
     out = Output(as_json)
     refused: dict[str, str] = {}
-    good: dict[str, list[Answer]] = {}
+    good: dict[str, list[SignedAnswer]] = {}
     with OpenedRun.attach(run) as opened:
         catalogue = opened.catalogue()
         models, found = recorded(opened.contracts, catalogue), _recipients(opened)

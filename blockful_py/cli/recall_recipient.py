@@ -63,7 +63,7 @@ def card(
         typer.Option(
             "--new-version",
             metavar="ACCOUNT/NAME",
-            help="The model to use instead, on the hub. Default: the one that supersedes it on the record.",
+            help="The model on the hub to use instead.",
             show_default=False,
         ),
     ] = None,
@@ -79,18 +79,17 @@ def card(
     run = located_run(run)
     from blockful_py.adopt.recalled_card import mark_card
     from blockful_py.pipeline.run.opened import OpenedRun
-    from blockful_py.recall.notices import standing, superseded_by
+    from blockful_py.recall.notices import standing
 
     out = Output(as_json)
     with OpenedRun.attach(run) as opened:
-        catalogue = opened.catalogue()
-    placed, later = catalogue[model], superseded_by(catalogue, model)
-    if not placed.version and later is None:
-        raise RunError(f"{model} was neither replaced, withdrawn nor superseded: its card stays as it is.")
-    hub = new_version or (later if later is not None and "/" in later else None)
-    changed = mark_card(folder / "README.md", standing(placed), hub)
-    out.result({"card": str(folder / "README.md"), "changed": changed, "new_version": hub})
-    out.say(f"{folder / 'README.md'} is {'marked' if changed else 'unchanged'}: {standing(placed)}")
+        placed = opened.catalogue()[model]
+    if not placed.version:
+        raise RunError(f"{model} was neither replaced nor withdrawn: its card stays as it is.")
+    readme = folder / "README.md"
+    changed = mark_card(readme, standing(placed), new_version)
+    out.result({"card": str(readme), "changed": changed, "new_version": new_version})
+    out.say(f"{readme} is {'marked' if changed else 'unchanged'}: {standing(placed)}")
 
 
 def read_file(path: Path) -> bytes:

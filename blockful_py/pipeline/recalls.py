@@ -12,7 +12,7 @@ from blockful_py.pipeline.run.accounts import accounts_of, identities_in, provid
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.fields import position
 from blockful_py.record.model_node import PlacedNode
-from blockful_py.record.recall.documents import Answers, Deliveries
+from blockful_py.record.recall.documents import DeclaredAnswers, Deliveries
 from blockful_py.types import Receipt
 
 
@@ -31,7 +31,7 @@ def owner_secret(opened: OpenedRun, placed: PlacedNode) -> int:
     return secret
 
 
-def declare(opened: OpenedRun, secret: int, file: Deliveries | Answers) -> Receipt:
+def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) -> Receipt:
     """Keeps a file in the live store and declares it on its model; the account pays.
 
     Raises ContractError if the run's contracts know no declarations, and NodeError if the account cannot pay.

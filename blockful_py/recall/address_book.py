@@ -44,7 +44,7 @@ class Addressee(Part):
     webhook: Webhook | None = None
 
 
-class Entry(Part):
+class BookEntry(Part):
     """A delivery of a version; `salt` of a name, 32 bytes."""
 
     position: Place
@@ -65,7 +65,7 @@ class AddressBook(Part):
     """The deliveries of a run's models."""
 
     format: Literal["blockful-recipients/1"] = "blockful-recipients/1"
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[BookEntry, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> AddressBook:
@@ -92,7 +92,7 @@ class AddressBook(Part):
         """The book with these deliveries too; one that it has is updated and keeps its salt."""
         known = {_key(each): each for each in self.entries}
         for each in addressees:
-            entry = Entry(
+            entry = BookEntry(
                 position=position,
                 version=version,
                 addressee=each,
@@ -102,7 +102,7 @@ class AddressBook(Part):
             known[_key(entry)] = entry if before is None else entry.model_copy(update={"salt": before.salt})
         return AddressBook(entries=tuple(known.values()))
 
-    def of(self, position: str, version: int) -> tuple[Entry, ...]:
+    def of(self, position: str, version: int) -> tuple[BookEntry, ...]:
         """The deliveries of a version."""
         return tuple(each for each in self.entries if (each.position, each.version) == (position, version))
 
@@ -113,7 +113,7 @@ class AddressBook(Part):
         }
 
 
-def _key(entry: Entry) -> tuple[str, int, str]:
+def _key(entry: BookEntry) -> tuple[str, int, str]:
     named = entry.addressee
     return entry.position, entry.version, named.name or named.account or ""
 

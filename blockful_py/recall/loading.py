@@ -43,8 +43,7 @@ from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from blockful_py.learning.weights import Weights
     from blockful_py.ledger.protocols import LiveReader
 
 PROOF, KEY, WEIGHTS = "proof.json", "weights.key", "model.safetensors"
@@ -62,8 +61,8 @@ def load(
     contract: str | None = None,
     known: Path | str | None = None,
     max_age: timedelta | None = None,
-) -> dict[str, Tensor]:
-    """The weights in a folder, by name, if their version stands on the record.
+) -> Weights:
+    """The weights in a folder, tensors by name, if their version stands on the record.
 
     The folder has `proof.json`, and `model.safetensors` with `weights.key` (from `blockful export`), or the
     files of a model made elsewhere.
@@ -87,7 +86,7 @@ def load(
     data = dict(_weights(folder, record))
     pinned = _pinned(run, contract, record)
     memory = Path(known) if known is not None else None
-    standing = Standing(record, read_known(memory, record.chain_id, pinned), memory, max_age)
+    standing = VersionStanding(record, read_known(memory, record.chain_id, pinned), memory, max_age)
     try:
         with _opened(run, live_url, record) as (live, node_of):
             seen = live.transactions([standing.position])[0]
@@ -100,7 +99,7 @@ def load(
     return _tensors(data)
 
 
-class Standing:
+class VersionStanding:
     """Whether a proven version stands: by a look at the chain, or by an earlier one."""
 
     def __init__(
@@ -268,11 +267,11 @@ def _read(path: Path, limit: int) -> bytes:
     return data
 
 
-def _tensors(files: Mapping[str, bytes]) -> dict[str, Tensor]:
+def _tensors(files: Mapping[str, bytes]) -> Weights:
     with needed_by("blockful_py.load"):
         from safetensors import SafetensorError
         from safetensors.torch import load as parse
-    tensors: dict[str, Tensor] = {}
+    tensors = {}
     for name, data in files.items():
         try:
             tensors |= parse(data)

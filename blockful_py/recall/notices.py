@@ -76,19 +76,6 @@ def _item(notice: Notice, placed: PlacedNode) -> dict[str, Any]:
     }
 
 
-def superseded_by(catalogue: Catalogue, name: str) -> str | None:
-    """The name elsewhere of the newest model with weights that supersedes this one; None without one."""
-    found, names = None, {name}
-    for placed in catalogue.models.values():
-        adopted = placed.node.statement.adopted
-        if adopted is not None and adopted.supersedes in names:
-            names.add(placed.node.name)
-            if not placed.node.is_withdrawn:
-                found = adopted.source
-    own = catalogue[name].node.statement.adopted
-    return None if own is None or found == own.source else found
-
-
 def standing(placed: PlacedNode) -> str:
     """What stands, in words."""
     name, version = placed.node.name, placed.version

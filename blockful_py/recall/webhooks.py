@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from blockful_py.errors import UnreachableError
 from blockful_py.extras import needed_by
-from blockful_py.record.recall.documents import Answer, parse_answer
+from blockful_py.record.recall.documents import SignedAnswer, parse_answer
 from blockful_py.record.recall.notice import Notice
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def webhook_session() -> Iterator[Session]:
         yield session
 
 
-def post(session: Session, url: str, notice: Notice) -> Answer | None:
+def post(session: Session, url: str, notice: Notice) -> SignedAnswer | None:
     """Posts a notice; returns the recipient's answer if the response is one.
 
     Raises UnreachableError if nobody answers, or the status is not 2xx; FormatError if the response is JSON

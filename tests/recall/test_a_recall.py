@@ -162,4 +162,4 @@ def test_commands_say_what_is_wrong(publisher: Publisher, tmp_path: Path) -> Non
     assert "no notice of recall" in publisher.run("recall", "answer", "words", "--did", "kept", *key).error
     assert "cannot be read" in publisher.run("recall", "answer", "none", "--did", "kept", *key).error
     card = publisher.run("recall", "card", "b", str(tmp_path), *run)
-    assert "neither replaced, withdrawn nor superseded" in card.error
+    assert "neither replaced nor withdrawn" in card.error

@@ -123,7 +123,7 @@ class Deliveries(Part):
         return spelt(self)
 
 
-class Answer(Part):
+class SignedAnswer(Part):
     """A recipient's signed answer; fields as in `RecallAnswer`, `replacement` as a CID."""
 
     format: Literal["blockful-recall-answer/1"] = "blockful-recall-answer/1"
@@ -156,7 +156,7 @@ class Answer(Part):
             raise InvalidSignatureError(str(error)) from None
         return signature.recover(digest, octets(self.signature))
 
-    def signed(self, domain: eip712.Domain, secret: int) -> Answer:
+    def signed(self, domain: eip712.Domain, secret: int) -> SignedAnswer:
         """The same answer, signed with an account's secret."""
         made = signature.sign(secret, eip712.digest(domain, self.typed()))
         return self.model_copy(update={"signature": of_octets(made)})
@@ -168,12 +168,12 @@ class Answer(Part):
 UNSIGNED: Signature = "0x" + "00" * 64
 
 
-class Answers(Part):
+class DeclaredAnswers(Part):
     """Answers on one model, declared together."""
 
     format: Literal["blockful-answers/1"] = "blockful-answers/1"
     position: Place
-    answers: Annotated[tuple[Answer, ...], Field(min_length=1, max_length=MAX_ENTRIES)]
+    answers: Annotated[tuple[SignedAnswer, ...], Field(min_length=1, max_length=MAX_ENTRIES)]
 
     @model_validator(mode="after")
     def _of_one_model(self) -> Self:
@@ -185,20 +185,20 @@ class Answers(Part):
         return spelt(self)
 
 
-def parse_answer(data: bytes) -> Answer:
+def parse_answer(data: bytes) -> SignedAnswer:
     """Parses one answer.  Raises FormatError, which names the invalid field."""
-    return parsed(Answer, data, "answer to a recall", MAX_FILE_BYTES)
+    return parsed(SignedAnswer, data, "answer to a recall", MAX_FILE_BYTES)
 
 
-def parse_declared(data: bytes) -> Deliveries | Answers:
+def parse_declared(data: bytes) -> Deliveries | DeclaredAnswers:
     """Parses a declared file.  Raises FormatError, which names the invalid field."""
     if b'"blockful-deliveries/1"' in data[:MAX_FILE_BYTES]:
         return parsed(Deliveries, data, "file of recipients", MAX_FILE_BYTES)
-    return parsed(Answers, data, "file of answers", MAX_FILE_BYTES)
+    return parsed(DeclaredAnswers, data, "file of answers", MAX_FILE_BYTES)
 
 
-def together(position: str, answers: Sequence[Answer]) -> Answers:
+def together(position: str, answers: Sequence[SignedAnswer]) -> DeclaredAnswers:
     """One file of answers on a model, in the order of recipients and times."""
-    return Answers(
+    return DeclaredAnswers(
         position=position, answers=tuple(sorted(answers, key=lambda each: (each.recipient, each.at)))
     )

@@ -10,7 +10,7 @@ from functools import partial
 from blockful_py.crypto import eip712
 from blockful_py.record.checks import require
 from blockful_py.record.fields import Address, Cid, Hash, Part, Place, Seconds, Small
-from blockful_py.record.recall.documents import Answer, Did
+from blockful_py.record.recall.documents import Did, SignedAnswer
 from blockful_py.record.recall.recipients import Delivered, Recipients, RecordedModel, signer_of
 from blockful_py.types import Position
 
@@ -25,7 +25,7 @@ class ListedRecipient(Part):
     version: Small
     recipient: Hash
     account: Address | None
-    answer: Answer | None
+    answer: SignedAnswer | None
 
     @classmethod
     def of(cls, delivered: Delivered) -> ListedRecipient:

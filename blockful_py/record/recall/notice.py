@@ -26,7 +26,7 @@ from blockful_py.record.fields import (
     spelt,
 )
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
-from blockful_py.record.recall.documents import UNSIGNED, Answer, Did
+from blockful_py.record.recall.documents import UNSIGNED, Did, SignedAnswer
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri
 
@@ -89,9 +89,9 @@ class Notice(Part):
     def to_bytes(self) -> bytes:
         return spelt(self)
 
-    def answer(self, did: Did, at: int) -> Answer:
+    def answer(self, did: Did, at: int) -> SignedAnswer:
         """The recipient's answer, yet to be signed."""
-        return Answer(
+        return SignedAnswer(
             position=self.position,
             version=self.version,
             replacement=self.replacement,

@@ -27,10 +27,10 @@ from blockful_py.record.checks import require
 from blockful_py.record.fields import of_octets, position
 from blockful_py.record.recall.documents import (
     MAX_FILE_BYTES,
-    Answer,
-    Answers,
+    DeclaredAnswers,
     Deliveries,
     Did,
+    SignedAnswer,
     parse_declared,
 )
 from blockful_py.storage.cid import cid_string
@@ -84,7 +84,7 @@ class Given:
     `vouched`: the owner declared it, and no account of the recipient's is on the record.
     """
 
-    answer: Answer
+    answer: SignedAnswer
     signer: str
     vouched: bool
 
@@ -152,7 +152,7 @@ class _Entry:
 Key = tuple[Position, int, str]
 
 
-def signer_of(answer: Answer, account: str | None, model: RecordedModel, domain: eip712.Domain) -> str:
+def signer_of(answer: SignedAnswer, account: str | None, model: RecordedModel, domain: eip712.Domain) -> str:
     """The account that signed an answer to a recall of `model`.
 
     `account`: the recipient's on the record, or None.  Raises VerificationError (`recall`).
@@ -172,7 +172,7 @@ def signer_of(answer: Answer, account: str | None, model: RecordedModel, domain:
 
 
 def require_answer(
-    answer: Answer, found: Recipients, models: Mapping[Position, RecordedModel], domain: eip712.Domain
+    answer: SignedAnswer, found: Recipients, models: Mapping[Position, RecordedModel], domain: eip712.Domain
 ) -> None:
     """Checks that an answer counts if the model's owner declares it.  Raises VerificationError (`recall`)."""
     key = (answer.position, answer.version, answer.recipient)
@@ -237,7 +237,7 @@ class _Reader:
             return
         if found.position != str(declared.position):
             return
-        if isinstance(found, Answers):
+        if isinstance(found, DeclaredAnswers):
             for answer in found.answers:
                 self._answer(declared.position, model, answer, by)
         elif is_owner:
@@ -254,7 +254,7 @@ class _Reader:
             if entry.account is not None:
                 self._accounts.add((place, entry.account))
 
-    def _answer(self, place: Position, model: RecordedModel, answer: Answer, by: str) -> None:
+    def _answer(self, place: Position, model: RecordedModel, answer: SignedAnswer, by: str) -> None:
         entry = self._entries.get((place, answer.version, answer.recipient))
         if entry is None or by not in (model.owner, entry.account):
             return

@@ -18,11 +18,11 @@ from blockful_py.record.fields import of_octets
 from blockful_py.record.recall.documents import (
     MAX_FILE_BYTES,
     UNSIGNED,
-    Answer,
-    Answers,
+    DeclaredAnswers,
     Deliveries,
     Did,
     Recipient,
+    SignedAnswer,
     of_account,
     of_name,
     parse_declared,
@@ -69,7 +69,7 @@ class Record:
         self.files: dict[Uri, bytes] = {}
         self.declared: list[File] = []
 
-    def declare(self, by: int, file: Deliveries | Answers | bytes, place: Position = PLACE) -> Uri:
+    def declare(self, by: int, file: Deliveries | DeclaredAnswers | bytes, place: Position = PLACE) -> Uri:
         data = file if isinstance(file, bytes) else file.to_bytes()
         uri = file_uri(data)
         self.files[uri] = data
@@ -108,8 +108,8 @@ def answered(
     stands: int = 1,
     at: int = 100,
     domain: eip712.Domain = DOMAIN,
-) -> Answer:
-    return Answer(
+) -> SignedAnswer:
+    return SignedAnswer(
         position=str(PLACE),
         version=version,
         replacement=NODES[stands],
@@ -120,7 +120,7 @@ def answered(
     ).signed(domain, by)
 
 
-def one(answer: Answer) -> Answers:
+def one(answer: SignedAnswer) -> DeclaredAnswers:
     return together(answer.position, [answer])
 
 
@@ -156,7 +156,7 @@ def test_a_recipient_answers_by_itself_if_its_publisher_keeps_silent() -> None:
     assert record.words() == ["deleted"]
 
 
-WRONG: dict[str, Callable[[], tuple[int, Answer]]] = {
+WRONG: dict[str, Callable[[], tuple[int, SignedAnswer]]] = {
     "signed by another": lambda: (OWNER, answered(BEN, of=ANN)),
     "declared by a stranger": lambda: (99, answered(ANN)),
     "declared by another recipient": lambda: (BEN, answered(ANN)),
@@ -174,7 +174,7 @@ WRONG: dict[str, Callable[[], tuple[int, Answer]]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_an_answer_does_not_count(wrong: Callable[[], tuple[int, Answer]]) -> None:
+def test_an_answer_does_not_count(wrong: Callable[[], tuple[int, SignedAnswer]]) -> None:
     record = Record()
     record.declare(OWNER, delivered(ANN))
     by, answer = wrong()
