@@ -271,10 +271,10 @@ def _tensors(files: Mapping[str, bytes]) -> Weights:
     with needed_by("blockful_py.load"):
         from safetensors import SafetensorError
         from safetensors.torch import load as parse
-    tensors = {}
+    parts = []
     for name, data in files.items():
         try:
-            tensors |= parse(data)
+            parts.append(parse(data))
         except SafetensorError as error:
             raise FormatError(f"{name} is no whole safetensors file ({error}).") from None
-    return tensors
+    return {name: tensor for part in parts for name, tensor in part.items()}

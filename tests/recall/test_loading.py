@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file
@@ -25,8 +26,10 @@ from blockful_py.record.proofs.checking import check_record
 from blockful_py.record.proofs.proof import parse_proof
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
+from tests.code_blocks import program
 from tests.recall.conftest import EXPORT, Publisher
 
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "recall-a-model.md"
 NOBODY = "http://127.0.0.1:9"
 """A URL at which no node answers."""
 DAY = timedelta(days=1)
@@ -59,6 +62,24 @@ def test_a_version_that_stands_is_loaded(publisher: Publisher, stands: Path) -> 
 def test_a_node_by_its_url_is_enough(publisher: Publisher, stands: Path, contract: str) -> None:
     url = f"embedded:{publisher.folder / 'run' / 'chains' / 'live.sqlite'}"
     assert load(stands, live_url=url, contract=contract).keys()
+
+
+def test_the_pages_program_loads_a_version_that_stands(
+    publisher: Publisher, stands: Path, contract: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_for = {
+        "r6-hf": str(stands),
+        "https://live.example": f"embedded:{publisher.folder / 'run' / 'chains' / 'live.sqlite'}",
+        "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0": contract,
+    }
+    text = program(PAGE)
+    for words, others in stand_for.items():
+        assert words in text
+        text = text.replace(words, others)
+    monkeypatch.chdir(publisher.folder)
+    names: dict[str, Any] = {}
+    exec(compile(text, PAGE, "exec"), names)  # noqa: S102
+    assert names["weights"].keys() == load_file(stands / "model.safetensors").keys()
 
 
 def test_offline_it_refuses_unless_it_has_looked_before(
