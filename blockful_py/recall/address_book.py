@@ -32,7 +32,7 @@ COLUMNS = ("name", "account", "webhook")
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Webhook = Annotated[
-    str, Field(max_length=2048, pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])\S+$")
+    str, Field(max_length=2048, pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^\s@]+$")
 ]
 
 

@@ -139,6 +139,7 @@ def _later_than(made: Publisher, before: str, after: str) -> None:
         ("name\nx\nx\n", "line 3"),
         ("name,webhook\nx,http://example.org/\n", "line 2"),
         ("name,webhook\nx,file:///etc/passwd\n", "line 2"),
+        ("name,webhook\nx,http://localhost:80@example.org/\n", "line 2"),
         ("name\nx,y\n", "line 2"),
         ("name\n" + "".join(f"n{number}\n" for number in range(4097)), "4097 recipients"),
     ],

@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
+from typing import Annotated
+
+from pydantic import Field
 
 from blockful_py.crypto import eip712
 from blockful_py.record.checks import require
@@ -13,6 +16,9 @@ from blockful_py.record.fields import Address, Cid, Hash, Part, Place, Seconds, 
 from blockful_py.record.recall.documents import Did, SignedAnswer
 from blockful_py.record.recall.recipients import Delivered, Recipients, RecordedModel, signer_of
 from blockful_py.types import Position
+
+MAX_LISTED = 4096
+"""Maximum number of listed recipients: with answers some 4 MB, of the 16 MiB of a certificate."""
 
 
 class ListedRecipient(Part):
@@ -42,11 +48,16 @@ class ListedRecipient(Part):
 class RecipientList(Part):
     """Recipients up to a block of the live chain's node.
 
-    `unread`: declared files that count and could not be read.
+    Attributes:
+        recipients: those who have yet to answer first, then by model, version and recipient; at most
+            MAX_LISTED.
+        more: number of further recipients.
+        unread: declared files that count and could not be read.
     """
 
     block: Seconds
-    recipients: tuple[ListedRecipient, ...]
+    recipients: Annotated[tuple[ListedRecipient, ...], Field(max_length=MAX_LISTED)]
+    more: Small
     unread: tuple[Cid, ...]
 
     @property
@@ -57,6 +68,7 @@ class RecipientList(Part):
 
     def __str__(self) -> str:
         parts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+        parts += f", {self.more} more" if self.more else ""
         unread = f"; {len(self.unread)} declared files could not be read" if self.unread else ""
         return (
             f"Recipients of the versions before, up to block {self.block}: {parts or 'none'}{unread}. "
@@ -67,12 +79,14 @@ class RecipientList(Part):
 def listed(found: Recipients, versions: Mapping[str, int], block: int) -> RecipientList | None:
     """The recipients of versions before those of a request, `versions` by position; None without any."""
     recalled = [each for each in found.delivered if each.version < versions.get(each.position, 0)]
+    recalled.sort(key=lambda each: not each.is_open)  # stable
     unread = sorted(cid for cid, place in found.unread.items() if place in versions)
     if not recalled and not unread:
         return None
     return RecipientList(
         block=block,
-        recipients=tuple(map(ListedRecipient.of, recalled)),
+        recipients=tuple(map(ListedRecipient.of, recalled[:MAX_LISTED])),
+        more=max(0, len(recalled) - MAX_LISTED),
         unread=tuple(unread),
     )
 

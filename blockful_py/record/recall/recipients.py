@@ -14,10 +14,10 @@ signed before.  Of several answers the one of the latest time stands, in whateve
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -36,8 +36,12 @@ from blockful_py.record.recall.documents import (
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Address, Position, Uri
 
-MAX_OWNER_FILES = 1024
+MAX_OWNER_FILES = 256
 """Files of a model's owner that are read, from the oldest on."""
+MAX_UNREAD = 4
+"""Files of an account and a model that cannot be read; later ones are not tried: a try may last long."""
+MAX_ANSWERS = 16
+"""Answers of a recipient that are checked, of those that one account declared, from the oldest on."""
 MAX_RECIPIENT_FILES = 8
 """Files of a recipient's account that are read for a model, from the oldest on."""
 
@@ -142,11 +146,20 @@ class Recipients:
 
 
 @dataclass(slots=True)
+class _Files:
+    """Numbers of files that an account declared on a model."""
+
+    declared: int = 0
+    unread: int = 0
+
+
+@dataclass(slots=True)
 class _Entry:
     """A delivery, and its answers so far."""
 
     account: str | None
-    given: dict[bytes, Given]
+    given: dict[bytes, Given] = field(default_factory=dict)
+    checked: Counter[str] = field(default_factory=Counter)
 
 
 Key = tuple[Position, int, str]
@@ -214,7 +227,7 @@ class _Reader:
         self._domain = domain
         self._entries: dict[Key, _Entry] = {}
         self._accounts: set[tuple[Position, str]] = set()
-        self._files: Counter[tuple[Position, str]] = Counter()
+        self._files: dict[tuple[Position, str], _Files] = defaultdict(_Files)
         self._unread: dict[str, str] = {}
 
     def add(self, declared: DeclaredFile) -> None:
@@ -224,15 +237,16 @@ class _Reader:
         is_owner = by == model.owner
         if not is_owner and (declared.position, by) not in self._accounts:
             return
-        self._files[declared.position, by] += 1
-        most = MAX_OWNER_FILES if is_owner else MAX_RECIPIENT_FILES
-        if self._files[declared.position, by] > most:
-            if is_owner:
-                self._unread[cid_string(declared.uri)] = str(declared.position)
+        files = self._files[declared.position, by]
+        files.declared += 1
+        if not is_owner and files.declared > MAX_RECIPIENT_FILES:
             return
-        try:
-            found = parse_declared(self._read(declared.uri, MAX_FILE_BYTES))
-        except StorageError:
+        found = None
+        if files.declared <= MAX_OWNER_FILES and files.unread < MAX_UNREAD:
+            with suppress(StorageError):
+                found = parse_declared(self._read(declared.uri, MAX_FILE_BYTES))
+        if found is None:
+            files.unread += 1
             self._unread[cid_string(declared.uri)] = str(declared.position)
             return
         if found.position != str(declared.position):
@@ -248,7 +262,7 @@ class _Reader:
             return  # a version that there is not
         for each in found.recipients:
             key = (place, found.version, each.recipient)
-            entry = self._entries.setdefault(key, _Entry(each.account, {}))
+            entry = self._entries.setdefault(key, _Entry(each.account))
             if entry.account is None and not entry.given:
                 entry.account = each.account  # an account that became known later
             if entry.account is not None:
@@ -256,8 +270,9 @@ class _Reader:
 
     def _answer(self, place: Position, model: RecordedModel, answer: SignedAnswer, by: str) -> None:
         entry = self._entries.get((place, answer.version, answer.recipient))
-        if entry is None or by not in (model.owner, entry.account):
+        if entry is None or by not in (model.owner, entry.account) or entry.checked[by] >= MAX_ANSWERS:
             return
+        entry.checked[by] += 1
         with suppress(VerificationError):
             signer = signer_of(answer, entry.account, model, self._domain)
             entry.given[answer.to_bytes()] = Given(answer, signer, entry.account is None)

@@ -28,8 +28,11 @@ from blockful_py.record.recall.documents import (
     parse_declared,
     together,
 )
+from blockful_py.record.recall.listed import ListedRecipient, check_listed, listed
 from blockful_py.record.recall.recipients import (
+    MAX_ANSWERS,
     MAX_RECIPIENT_FILES,
+    MAX_UNREAD,
     Recipients,
     RecordedModel,
     recipients,
@@ -233,6 +236,74 @@ def test_what_cannot_be_read_is_said_and_spoils_nothing() -> None:
     assert set(record.found().unread) == {cid_string(lost), cid_string(junk)}
 
 
+def test_an_owner_cannot_make_others_try_for_ever() -> None:
+    record, tried = Record(), []
+
+    def read(uri: Uri, limit: int) -> bytes:
+        tried.append(uri)
+        raise BlockNotFoundError("not here.")
+
+    for number in range(20):
+        record.declare(OWNER, f"lost {number}".encode())
+    found = recipients(record.declared, record.models, read, DOMAIN)
+    assert len(tried) == MAX_UNREAD
+    assert len(found.unread) == 20, "what was not tried is listed too"
+
+
+def test_a_recipient_has_so_many_words() -> None:
+    record = Record()
+    record.declare(OWNER, delivered(ANN))
+    for number in range(MAX_ANSWERS + 9):
+        record.declare(OWNER, one(answered(ANN, at=number)))
+    (found,) = record.found().delivered
+    assert len(found.given) == MAX_ANSWERS
+    record.declare(ANN, one(answered(ANN, Did.KEPT, at=1000)))
+    assert record.words() == ["kept"], "its publisher cannot use up a recipient's own words"
+
+
+def test_a_certificate_lists_the_open_ones_first_and_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = Record()
+    record.declare(OWNER, delivered(ANN, BEN, 14))
+    record.declare(OWNER, together(str(PLACE), [answered(ANN), answered(BEN, Did.KEPT)]))
+    whole = listed(record.found(), {str(PLACE): 1}, 7)
+    assert whole is not None
+    assert [each.answer is None for each in whole.recipients] == [True, False, False]
+    assert whole.counts == {"deleted": 1, "kept": 1, "open": 1}
+    check_listed(whole, record.models, DOMAIN)
+    assert listed(record.found(), {"9:9": 1}, 7) is None, "of other models there is nothing to list"
+    monkeypatch.setattr("blockful_py.record.recall.listed.MAX_LISTED", 2)
+    cut = listed(record.found(), {str(PLACE): 1}, 7)
+    assert cut is not None
+    assert (len(cut.recipients), cut.more) == (2, 1)
+    assert "1 more" in str(cut)
+
+
+LIES: dict[str, Callable[[ListedRecipient], ListedRecipient]] = {
+    "of another model": lambda each: each.model_copy(update={"position": "9:9"}),
+    "of the version that stands": lambda each: each.model_copy(update={"version": 1}),
+    "another's answer": lambda each: each.model_copy(update={"recipient": "0x" + "77" * 32}),
+    "another account": lambda each: each.model_copy(update={"account": of_octets(account(BEN))}),
+    "another word": lambda each: each.model_copy(
+        update={"answer": each.answer and each.answer.model_copy(update={"did": Did.REPLACED})}
+    ),
+    "another recall": lambda each: each.model_copy(update={"answer": answered(ANN, stands=2)}),
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_list_that_lies_is_refused(lie: Callable[[ListedRecipient], ListedRecipient]) -> None:
+    record = Record()
+    record.declare(OWNER, delivered(ANN))
+    record.declare(OWNER, one(answered(ANN)))
+    whole = listed(record.found(), {str(PLACE): 1}, 7)
+    assert whole is not None
+    (each,) = whole.recipients
+    with pytest.raises(VerificationError):
+        check_listed(whole.model_copy(update={"recipients": (lie(each),)}), record.models, DOMAIN)
+    with pytest.raises(VerificationError, match="twice"):
+        check_listed(whole.model_copy(update={"recipients": (each, each)}), record.models, DOMAIN)
+
+
 def test_strangers_and_recipients_cannot_make_others_read_for_ever() -> None:
     record = Record()
     record.declare(OWNER, delivered(ANN))
@@ -246,7 +317,10 @@ def test_strangers_and_recipients_cannot_make_others_read_for_ever() -> None:
         record.declare(99, f"spam {number}".encode())
         record.declare(ANN, f"spam of a recipient {number}".encode())
     recipients(record.declared, record.models, read, DOMAIN)
-    assert len(reads) == 1 + MAX_RECIPIENT_FILES
+    assert len(reads) == 1 + MAX_UNREAD
+    assert len(record.found().unread) == MAX_RECIPIENT_FILES
+    record.declare(OWNER, delivered(BEN))
+    assert len(record.found().delivered) == 2, "a recipient cannot keep the owner's files from being read"
 
 
 def test_a_refused_answer_says_why() -> None:
