@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from blockful_py import load
-from blockful_py.errors import RecalledError
+from blockful_py.errors import QuorumError, RecalledError
+from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.jobs.certificate import latest_request
 from blockful_py.record.certificates.document import parse_certificate
 from blockful_py.record.recall.documents import parse_answer
+from blockful_py.record.recall.listed import RecipientList, listed
+from blockful_py.record.recall.recipients import Recipients
 from tests.recall.conftest import EXPORT, HUNDRED, Publisher
 
 
@@ -164,3 +169,26 @@ def test_commands_say_what_is_wrong(publisher: Publisher, tmp_path: Path) -> Non
     assert "cannot be read" in publisher.run("recall", "answer", "none", "--did", "kept", *key).error
     card = publisher.run("recall", "card", "b", str(tmp_path), *run)
     assert "neither replaced nor withdrawn" in card.error
+
+
+@pytest.mark.parametrize("lie", ["nobody", "one less", "a file unread"])
+def test_members_sign_for_no_list_that_lies(
+    recalled: Publisher, lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leader hides recipients of a recalled version."""
+    recalled.recall("deliver", "s", "one.csv", "--version", "0")
+
+    def hiding(found: Recipients, versions: Mapping[str, int], block: int) -> RecipientList | None:
+        true = listed(found, versions, block)
+        assert true is not None
+        if lie == "one less":
+            return true.model_copy(update={"recipients": true.recipients[1:]})
+        return None if lie == "nobody" else true.model_copy(update={"unread": ("b" + "a" * 58,)})
+
+    with Federation.open(recalled.folder / "run") as federation:
+        request = latest_request(federation.catalogue())
+        with monkeypatch.context() as patch:
+            patch.setattr("blockful_py.pipeline.jobs.certificate.listed", hiding)
+            with pytest.raises(QuorumError):
+                federation.certify_erasure(request)
+        assert federation.certify_erasure(request).statement.recipients is not None

@@ -11,7 +11,7 @@ from blockful_py.ledger.protocols import Store
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.recall.recipients import Recipients, RecordedModel, recipients
-from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position, Uri
 
 
@@ -27,10 +27,10 @@ def recipients_in(
     `block`: the last block of the node whose declarations are read; None reads all.  `unread`: CIDs of files
     that are not read, as if they were missing.
     """
-    left_out = frozenset(map(parse_cid, unread))
+    left_out = frozenset(unread)
 
     def read(uri: Uri, limit: int) -> bytes:
-        if uri in left_out:
+        if cid_string(uri) in left_out:
             raise BlockNotFoundError("this file is left out.")
         return store.read(uri, limit)
 
