@@ -40,7 +40,7 @@ def mark_card(card: Path, notice: str, new_version: str | None) -> bool:
     """Marks a card as recalled; returns whether that changed it.
 
     `notice`: one paragraph.  `new_version`: id on the hub of the model to use instead.  Raises FormatError
-    for a card whose front matter cannot be changed safely, and SettingsError for an id that is none.
+    for a card whose front matter cannot be changed safely, and SettingsError for an invalid id.
     """
     if new_version is not None and HUB_ID.fullmatch(new_version) is None:
         raise SettingsError(f"{new_version!r} is no model on the hub: expected ACCOUNT/NAME.")

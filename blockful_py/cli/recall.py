@@ -49,7 +49,7 @@ def deliver(
     """State who received a version of a model, in one transaction for all of them.
 
     The record gets accounts, and salted hashes of names.  Names, salts and webhooks stay in the run's folder,
-    in recipients.json.  The model's owner signs.  Running the command again adds only what is missing.
+    in recipients.json.  The model's owner signs.  Running the command again adds only missing recipients.
 
     Example: blockful recall deliver r6 recipients.csv --run runs/latest/parallel
     """
@@ -151,7 +151,7 @@ def notify(
     """Write a signed notice for each recipient who has yet to answer, and a feed for everybody.
 
     Notices go to DIR/notices, the feed to DIR/feed.json, and answers that webhooks return to DIR/answers, for
-    `blockful recall record`.  Running the command again writes and posts only what is still open.  Ends with
+    `blockful recall record`.  Running the command again tells only recipients who are still open.  Ends with
     status 1 if a webhook failed.
 
     Example: blockful recall notify recall --webhooks --run runs/latest/parallel
@@ -266,7 +266,7 @@ def _recipients(opened: OpenedRun) -> Recipients:
 def _secret_of(
     opened: OpenedRun, keystore: Path | None, passphrase_file: Path | None
 ) -> Callable[[PlacedNode], int]:
-    """The secret that signs and pays: the keystore's, or that of the model's owner in the run."""
+    """The secret that signs and pays: the keystore's, or the owner's in the run."""
     from blockful_py.pipeline.recalls import owner_secret
 
     if keystore is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loader knows of versions from its last look at the chain, for times without network."""
+"""A loader's memory of versions from its last look at the chain, for times without network."""
 
 from __future__ import annotations
 

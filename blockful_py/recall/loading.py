@@ -110,7 +110,7 @@ class VersionStanding:
         max_age: timedelta | None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`path`: where the looks are remembered; None forgets them."""
+        """Judges by the looks in `known`; `path` is its file, or None to forget them."""
         ((self.position, self._node),) = record.nodes.items()
         self._transaction = record.transactions[self.position]
         self._of = (record.chain_id, of_octets(record.address))
@@ -133,7 +133,7 @@ class VersionStanding:
         """Checks against the chain's current version, and remembers it.
 
         Raises RecalledError, or VerificationError (`current`) for a version that the chain never had, or a
-        node that is behind what was seen before.
+        node that lags behind the last look.
         """
         self._require_not_behind(version)
         if self._path is not None:
@@ -142,7 +142,7 @@ class VersionStanding:
         self._require(version, uri, node_of)
 
     def require_remembered(self, why: str) -> None:
-        """Checks against what was seen before, as no node answers (`why`).  Raises as `require_current`."""
+        """Checks against the last look, as no node answers (`why`).  Raises as `require_current`."""
         subject, seen = self._subject, self._known.seen.get(str(self.position))
         if seen is None:
             raise VerificationError(

@@ -77,7 +77,7 @@ def _item(notice: Notice, placed: PlacedNode) -> dict[str, Any]:
 
 
 def standing(placed: PlacedNode) -> str:
-    """What stands, in words."""
+    """The standing of a model, in words."""
     name, version = placed.node.name, placed.version
     if placed.node.is_withdrawn:
         return f"{name} is withdrawn: no version of it has weights."

@@ -37,7 +37,7 @@ SALT_BYTES = 32
 
 
 class Did(StrEnum):
-    """What a recipient did with a recalled version, by its own word."""
+    """A recipient's own word on a recalled version: the fate of its copies."""
 
     DELETED = "deleted"
     REPLACED = "replaced"

@@ -18,11 +18,11 @@ from blockful_py.record.recall.recipients import Delivered, Recipients, Recorded
 from blockful_py.types import Position
 
 MAX_LISTED = 4096
-"""Maximum number of listed recipients: with answers some 4 MB, of the 16 MiB of a certificate."""
+"""Maximum number of listed recipients, which keeps certificates far below their 16 MiB."""
 
 
 class ListedRecipient(Part):
-    """A recipient of a recalled version, and the answer that stands; null while there is none.
+    """A recipient of a recalled version, and the answer that stands, or null.
 
     Without `account`, the model's owner vouches that the recipient signed the answer.
     """
@@ -49,8 +49,7 @@ class RecipientList(Part):
     """Recipients up to a block of the live chain's node.
 
     Attributes:
-        recipients: those who have yet to answer first, then by model, version and recipient; at most
-            MAX_LISTED.
+        recipients: the open ones first, then by model, version and recipient; at most MAX_LISTED.
         more: number of further recipients.
         unread: declared files that count and could not be read.
     """
@@ -62,7 +61,7 @@ class RecipientList(Part):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of recipients by what they did, and of those who have yet to answer (`open`)."""
+        """Number of listed recipients by their word (`Did`), and of recipients without an answer (`open`)."""
         found = Counter("open" if each.answer is None else each.answer.did.value for each in self.recipients)
         return {name: found[name] for name in (*Did, "open") if found[name]}
 

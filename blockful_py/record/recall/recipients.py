@@ -8,8 +8,8 @@ The contract lets every account declare a file on every model.  These count:
 3. answers that the owner declares, for any recipient.  An answer is signed by the recipient's account; if it
    has none, by any key, and the owner vouches that the key is the recipient's.
 
-An answer names the node that replaced the version, so it is none to a later version, and cannot have been
-signed before.  Of several answers the one of the latest time stands, in whatever order they were declared.
+An answer names the node that replaced the version, so it answers no other recall, and cannot have been
+signed before.  Of several answers the one of the latest time stands, in any order of their declarations.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_OWNER_FILES = 256
 MAX_UNREAD = 4
 """Files of an account and a model that cannot be read; later ones are not tried: a try may last long."""
 MAX_ANSWERS = 16
-"""Answers of a recipient that are checked, of those that one account declared, from the oldest on."""
+"""Answers of a recipient that are checked, from the oldest on, for each account that declared some."""
 MAX_RECIPIENT_FILES = 8
 """Files of a recipient's account that are read for a model, from the oldest on."""
 
@@ -209,13 +209,13 @@ def recipients(
 
     `declared`: oldest first.  `read`: a store's `read`.  `domain`: the live chain's.
     """
-    reader = _Reader(models, read, domain)
+    reader = _DeclaredReader(models, read, domain)
     for each in declared:
         reader.add(each)
     return reader.result()
 
 
-class _Reader:
+class _DeclaredReader:
     def __init__(
         self,
         models: Mapping[Position, RecordedModel],
