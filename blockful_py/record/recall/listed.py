@@ -76,7 +76,7 @@ class RecipientList(Part):
 
 
 def listed(found: Recipients, versions: Mapping[str, int], block: int) -> RecipientList | None:
-    """The recipients of versions before those of a request, `versions` by position; None without any."""
+    """The recipients of versions that a request replaced by `versions`, by position; None without any."""
     recalled = [each for each in found.delivered if each.version < versions.get(each.position, 0)]
     recalled.sort(key=lambda each: not each.is_open)  # stable
     unread = sorted(cid for cid, place in found.unread.items() if place in versions)
