@@ -78,7 +78,7 @@ CERTIFICATE = Group(
 
 RECALL = Group(
     "recall",
-    "State who received a model, tell them of recalls, record their answers.",
+    "Tell recipients of models of recalls, record their answers.",
     (
         Command("deliver", "recall:deliver", "State who received a version of a model."),
         Command("status", "recall:status", "List recipients and their answers."),

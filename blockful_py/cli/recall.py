@@ -92,9 +92,7 @@ def deliver(
 
 def status(
     run: Run = LATEST,
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Show one model.", show_default=False)
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="Show one model.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the recipients of each version, and their answers to recalls.
