@@ -221,10 +221,10 @@ def record(
     Example: blockful recall record answer.json --run runs/latest/parallel
     """
     run = located_run(run)
-    from blockful_py.pipeline.recalls import declare
+    from blockful_py.pipeline.recalls import account_of, declare, owner_secret
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.pipeline.run.recipients import live_domain, recorded
-    from blockful_py.record.recall.documents import parse_answer, together
+    from blockful_py.record.recall.documents import MAX_ENTRIES, parse_answer, together
     from blockful_py.record.recall.recipients import require_answer
 
     out = Output(as_json)
@@ -233,19 +233,27 @@ def record(
     with OpenedRun.attach(run) as opened:
         catalogue = opened.catalogue()
         models, found = recorded(opened.contracts, catalogue), _recipients(opened)
+        places = {str(placed.position): placed for placed in catalogue.models.values()}
+        own = None if keystore is None else _keystore_secret(keystore, passphrase_file)
+        secrets = {}
         for path in files:
             try:
                 each = parse_answer(read_file(path))
-                require_answer(each, found, models, live_domain(opened.contracts))
+                if each.position not in places:
+                    raise FormatError(f"it is on a model at {each.position}, and there is none.")
+                if each.position not in secrets:
+                    secrets[each.position] = own or owner_secret(opened, places[each.position])
+                by = account_of(secrets[each.position])
+                require_answer(each, by, found, models, live_domain(opened.contracts))
             except (FormatError, VerificationError) as error:
                 refused[str(path)] = str(error)
             else:
                 good.setdefault(each.position, []).append(each)
         gas = 0
-        secret_of = _secret_of(opened, keystore, passphrase_file)
-        places = {str(placed.position): placed for placed in catalogue.models.values()}
         for position, answers in good.items():
-            gas += declare(opened, secret_of(places[position]), together(position, answers)).gas_used
+            for at in range(0, len(answers), MAX_ENTRIES):
+                file = together(position, answers[at : at + MAX_ENTRIES])
+                gas += declare(opened, secrets[position], file).gas_used
     recorded_count = sum(map(len, good.values()))
     out.result({"recorded": recorded_count, "refused": refused, "gas": gas})
     for path_text, reason in refused.items():
@@ -264,15 +272,19 @@ def _recipients(opened: OpenedRun) -> Recipients:
 def _secret_of(
     opened: OpenedRun, keystore: Path | None, passphrase_file: Path | None
 ) -> Callable[[PlacedNode], int]:
-    """The secret that signs and pays: the keystore's, or the owner's in the run."""
-    from blockful_py.pipeline.recalls import owner_secret
+    """The secret of a model's owner, from the keystore or else the run."""
+    from blockful_py.pipeline.recalls import owner_secret, require_owner
 
     if keystore is None:
         return lambda placed: owner_secret(opened, placed)
+    secret = _keystore_secret(keystore, passphrase_file)
+    return lambda placed: require_owner(secret, placed)
+
+
+def _keystore_secret(keystore: Path, passphrase_file: Path | None) -> int:
     from blockful_py.chain.account_file import secret_in
 
-    secret = secret_in(keystore, passphrase_from(passphrase_file))
-    return lambda placed: secret
+    return secret_in(keystore, passphrase_from(passphrase_file))
 
 
 Names = dict[tuple[str, int, str], "Addressee"]

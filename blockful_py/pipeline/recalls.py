@@ -10,10 +10,10 @@ from blockful_py.crypto import curve
 from blockful_py.errors import SettingsError
 from blockful_py.pipeline.run.accounts import accounts_of, identities_in, provide
 from blockful_py.pipeline.run.opened import OpenedRun
-from blockful_py.record.fields import position
+from blockful_py.record.fields import of_octets, position
 from blockful_py.record.model_node import PlacedNode
 from blockful_py.record.recall.documents import DeclaredAnswers, Deliveries
-from blockful_py.types import Receipt
+from blockful_py.types import Address, Receipt
 
 
 def owner_secret(opened: OpenedRun, placed: PlacedNode) -> int:
@@ -21,14 +21,25 @@ def owner_secret(opened: OpenedRun, placed: PlacedNode) -> int:
 
     Raises SettingsError if the run has another account for this user, or none.
     """
-    run, statement = opened.run, placed.node.statement
-    secret = accounts_of(run.settings, identities_in(run, opened.nodes)).secret(statement.user)
-    if "0x" + curve.address(curve.multiply_base(secret)).hex() != statement.owner:
+    run = opened.run
+    secret = accounts_of(run.settings, identities_in(run, opened.nodes)).secret(placed.node.statement.user)
+    return require_owner(secret, placed)
+
+
+def require_owner(secret: int, placed: PlacedNode) -> int:
+    """The secret, if it is the model's owner's.  Raises SettingsError."""
+    statement, account = placed.node.statement, of_octets(account_of(secret))
+    if account != statement.owner:
         raise SettingsError(
-            f"{statement.name} belongs to {statement.owner}, whose key this run does not have: name its "
-            "keystore with --keystore."
+            f"{statement.name} belongs to {statement.owner}, and the key here is of {account}: name the "
+            "owner's keystore with --keystore."
         )
     return secret
+
+
+def account_of(secret: int) -> Address:
+    """The account of a secret, 20 bytes."""
+    return curve.address(curve.multiply_base(secret))
 
 
 def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) -> Receipt:

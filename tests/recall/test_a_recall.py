@@ -167,6 +167,7 @@ def test_commands_say_what_is_wrong(publisher: Publisher, tmp_path: Path) -> Non
     assert "--did takes" in publisher.run("recall", "answer", "words", "--did", "burnt", *key).error
     assert "no notice of recall" in publisher.run("recall", "answer", "words", "--did", "kept", *key).error
     assert "cannot be read" in publisher.run("recall", "answer", "none", "--did", "kept", *key).error
+    assert "name the owner's keystore" in publisher.run("recall", "deliver", "b", "one.csv", *key, *run).error
     card = publisher.run("recall", "card", "b", str(tmp_path), *run)
     assert "neither replaced nor withdrawn" in card.error
 

@@ -32,7 +32,7 @@ from blockful_py.types import Bytes32
 
 MAX_ENTRIES = 4096
 """Maximum number of recipients or answers in a file."""
-MAX_FILE_BYTES = 2 << 20
+MAX_FILE_BYTES = 4 << 20
 SALT_BYTES = 32
 
 

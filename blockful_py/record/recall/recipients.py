@@ -185,18 +185,23 @@ def signer_of(answer: SignedAnswer, account: str | None, model: RecordedModel, d
 
 
 def require_answer(
-    answer: SignedAnswer, found: Recipients, models: Mapping[Position, RecordedModel], domain: eip712.Domain
+    answer: SignedAnswer,
+    by: Address,
+    found: Recipients,
+    models: Mapping[Position, RecordedModel],
+    domain: eip712.Domain,
 ) -> None:
-    """Checks that an answer counts if the model's owner declares it.  Raises VerificationError (`recall`)."""
+    """Checks that an answer counts if the account `by` declares it.  Raises VerificationError (`recall`)."""
+    must = partial(require, "recall", f"the answer on version {answer.version} at {answer.position}")
     key = (answer.position, answer.version, answer.recipient)
     delivered = [each for each in found.delivered if (each.position, each.version, each.recipient) == key]
-    require(
-        "recall",
-        f"the answer on version {answer.version} at {answer.position}",
-        bool(delivered),
-        "the record names no such recipient of it",
+    must(bool(delivered), "the record names no such recipient of it")
+    model, account = models[position(answer.position)], delivered[0].account
+    must(
+        of_octets(by) in (model.owner, account),
+        f"{of_octets(by)} is neither the model's owner nor the recipient's account, so it cannot declare it",
     )
-    signer_of(answer, delivered[0].account, models[position(answer.position)], domain)
+    signer_of(answer, account, model, domain)
 
 
 def recipients(

@@ -16,6 +16,7 @@ from blockful_py.crypto import curve, eip712
 from blockful_py.errors import BlockNotFoundError, FormatError, VerificationError
 from blockful_py.record.fields import of_octets
 from blockful_py.record.recall.documents import (
+    MAX_ENTRIES,
     MAX_FILE_BYTES,
     UNSIGNED,
     DeclaredAnswers,
@@ -327,13 +328,26 @@ def test_a_refused_answer_says_why() -> None:
     record = Record()
     record.declare(OWNER, delivered(ANN))
     found = record.found()
-    require_answer(answered(ANN), found, record.models, DOMAIN)
+    require_answer(answered(ANN), account(OWNER), found, record.models, DOMAIN)
     with pytest.raises(VerificationError, match="no such recipient"):
-        require_answer(answered(BEN), found, record.models, DOMAIN)
+        require_answer(answered(BEN), account(OWNER), found, record.models, DOMAIN)
+    require_answer(answered(ANN), account(ANN), found, record.models, DOMAIN)
+    with pytest.raises(VerificationError, match="neither the model's owner nor"):
+        require_answer(answered(ANN), account(BEN), found, record.models, DOMAIN)
     with pytest.raises(VerificationError, match="recipient's account is"):
-        require_answer(answered(BEN, of=ANN), found, record.models, DOMAIN)
+        require_answer(answered(BEN, of=ANN), account(OWNER), found, record.models, DOMAIN)
     with pytest.raises(VerificationError, match="answers another recall"):
-        require_answer(answered(ANN, stands=2), found, record.models, DOMAIN)
+        require_answer(answered(ANN, stands=2), account(OWNER), found, record.models, DOMAIN)
+
+
+def test_the_largest_files_can_be_read() -> None:
+    first = answered(ANN, Did.NOT_RECEIVED, at=2**40)
+    many = [first.model_copy(update={"recipient": f"0x{n:064x}"}) for n in range(MAX_ENTRIES)]
+    assert parse_declared(together(str(PLACE), many).to_bytes())
+    to = tuple(
+        Recipient(recipient=f"0x7{number:063x}", account="0x" + "ee" * 20) for number in range(MAX_ENTRIES)
+    )
+    assert parse_declared(Deliveries(position=str(PLACE), version=2**31, recipients=to).to_bytes())
 
 
 def test_files_are_bounded_and_spelt_in_one_way() -> None:
