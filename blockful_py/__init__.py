@@ -17,10 +17,11 @@ from blockful_py.extras import needed_by
 if TYPE_CHECKING:
     from blockful_py.callbacks.events import Callback
     from blockful_py.pipeline.federation import Federation
+    from blockful_py.recall.loading import load
     from blockful_py.settings import Settings
     from blockful_py.types import Paradigm, Position
 
-__all__ = ["Callback", "Federation", "Paradigm", "Position", "Settings"]
+__all__ = ["Callback", "Federation", "Paradigm", "Position", "Settings", "load"]
 
 _HOMES = {
     "Callback": "blockful_py.callbacks.events",
@@ -28,6 +29,7 @@ _HOMES = {
     "Settings": "blockful_py.settings",
     "Paradigm": "blockful_py.types",
     "Position": "blockful_py.types",
+    "load": "blockful_py.recall.loading",
 }
 
 

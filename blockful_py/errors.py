@@ -45,6 +45,7 @@
     |   |-- ToolchainError           Node, the compiler or a program is missing or too old
     |   `-- ContractError            a custom error of a contract, by name
     |-- VerificationError            a check of the record failed
+    |   `-- RecalledError            a version was replaced or withdrawn
     |-- EngineError                  no workers, or workers lack code, data or memory
     `-- RunError                     a run directory cannot be used
 
@@ -86,6 +87,7 @@ __all__ = [
     "NodeError",
     "NonceReuseError",
     "QuorumError",
+    "RecalledError",
     "RefusedError",
     "RefutedError",
     "ReorganisedError",
@@ -338,6 +340,30 @@ class VerificationError(BlockfulError):
         self.subject = subject
         self.detail = detail
         super().__init__(f"{subject}: check {check!r} failed: {detail}")
+
+
+class RecalledError(VerificationError):
+    """A version was replaced or withdrawn.
+
+    Attributes:
+        model, version: the recalled version.
+        stands: the model's current version.
+        node: CID of its node.
+        withdrawn: whether it has no weights; None if its node is not known here.
+    """
+
+    def __init__(self, model: str, version: int, stands: int, node: str, withdrawn: bool | None) -> None:
+        self.model = model
+        self.version = version
+        self.stands = stands
+        self.node = node
+        self.withdrawn = withdrawn
+        found = {
+            True: "the model is withdrawn: delete every copy",
+            False: f"version {stands} stands: fetch it, and delete this one",
+            None: f"version {stands} stands, with the node {node}: ask its publisher, and delete this one",
+        }
+        super().__init__("current", f"version {version} of {model}", f"it was recalled; {found[withdrawn]}")
 
 
 class EngineError(BlockfulError):

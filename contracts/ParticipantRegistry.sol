@@ -215,6 +215,13 @@ contract ParticipantRegistry is IParticipantRegistry, Certified {
         emit HandedIn(request, position, msg.sender, digest, codec);
     }
 
+    /// @inheritdoc IParticipantRegistry
+    function declare(uint64 position, bytes32 digest, uint8 codec) external override {
+        _requireKnown(codec);
+        _logged(1);
+        emit Declared(position, msg.sender, digest, codec);
+    }
+
     /// @dev Takes a free place of the caller until the committee has decided.
     function _takePlace() private returns (uint8 place) {
         uint64[MAX_PLACES] storage places = _places[msg.sender];

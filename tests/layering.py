@@ -19,7 +19,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
     PACKAGE: (
         frozenset({"cli"}),
         frozenset({"explorer", "flower"}),
-        frozenset({"adopt", "export", "member", "participant", "report"}),
+        frozenset({"adopt", "export", "member", "participant", "recall", "report"}),
         frozenset({"pipeline"}),
         frozenset({"keys"}),
         frozenset({"callbacks", "committee", "record", "unlearning"}),
@@ -39,7 +39,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"errors"}),
     ),
     f"{PACKAGE}.pipeline": (
-        frozenset({"attesting", "founding", "party", "proving", "replaying", "resume"}),
+        frozenset({"attesting", "founding", "party", "proving", "recalls", "replaying", "resume"}),
         frozenset({"federation"}),
         frozenset({"administration", "verifying"}),
         frozenset({"operated", "reader"}),
@@ -60,7 +60,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"attestation", "chain_readers"}),
         frozenset({"shown"}),
         frozenset({"certificates"}),
-        frozenset({"ahead", "proofs"}),
+        frozenset({"ahead", "proofs", "recall"}),
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node", "state"}),

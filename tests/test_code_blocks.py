@@ -26,6 +26,7 @@ LONG = {
 ELSEWHERE = {
     "docs/how-to/export-to-hugging-face.md": "export/test_commands.py",
     "docs/how-to/hand-a-certificate-on.md": "export/test_commands.py",
+    "docs/how-to/recall-a-model.md": "recall/test_loading.py",
     "docs/how-to/track-with-mlflow.md": "callbacks/test_mlflow.py",
     "docs/how-to/use-flower.md": "flower/test_documented.py",
     "docs/tutorial/your-own.md": "cli/test_wheel.py",

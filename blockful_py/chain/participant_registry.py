@@ -106,6 +106,16 @@ class HandIn:
     transaction_hash: Bytes32
 
 
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A file that an account declared on a model; anybody can declare any file, so readers check `by`."""
+
+    position: Position
+    by: bytes
+    uri: Uri
+    block_number: int
+
+
 DECISIONS = {"RequestAdmitted": RequestState.ADMITTED, "RequestDismissed": RequestState.DISMISSED}
 """Events of the committee's decisions on requests."""
 
@@ -171,6 +181,10 @@ class ParticipantRegistryContract(BarringContract):
         events = self.events("HandedIn")
         return tuple(_hand_in(event) for event in events if event.arguments["request"] == request)
 
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Every file declared on a model, oldest first."""
+        return tuple(map(_declaration, self.events("Declared")))
+
     def endpoints(self) -> dict[bytes, Endpoint]:
         """Announced network addresses of all accounts, participants or not."""
         announced = {
@@ -220,6 +234,10 @@ class ParticipantRegistryContract(BarringContract):
         TooManyHandIns.
         """
         return self._send("handIn", request, position.packed, uri.digest, int(uri.codec))
+
+    def declare(self, position: Position, uri: Uri) -> Receipt:
+        """Declares a file of the sender on a model."""
+        return self._send("declare", position.packed, uri.digest, int(uri.codec))
 
     def decide(self, request: int, admitted: bool, action: Action) -> Receipt:
         """Admits or dismisses a request.
@@ -280,4 +298,14 @@ def _hand_in(event: PastEvent) -> HandIn:
         uri=Uri(values["digest"], Codec(values["codec"])),
         block_number=event.block_number,
         transaction_hash=event.transaction_hash,
+    )
+
+
+def _declaration(event: PastEvent) -> Declaration:
+    values = event.arguments
+    return Declaration(
+        position=Position.unpack(values["position"]),
+        by=values["by"],
+        uri=Uri(values["digest"], Codec(values["codec"])),
+        block_number=event.block_number,
     )

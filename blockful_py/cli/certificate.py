@@ -133,6 +133,8 @@ def show(
         voters = ", ".join(map(str, vote.voters))
         out.say(f"{vote.what}: epoch {vote.epoch}, members {voters} of {vote.members}")
     out.say(f"{len(page.deleted)} CIDs, {len(page.keys_destroyed)} data keys destroyed: {page.words}")
+    if page.recipients is not None:
+        out.say(str(page.recipients))
     for name, value in page.identifiers:
         out.say(f"{name}:")
         out.say(f"{value}")

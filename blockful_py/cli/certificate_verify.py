@@ -101,6 +101,7 @@ def verify(
             "trusted_records": outcome.covered,
             "superseded": dict(outcome.superseded),
             "keys_destroyed": list(statement.erasure.keys_destroyed),
+            "recipients": None if statement.recipients is None else statement.recipients.counts,
             "audited": certificate.attachment is not None,
             "attestation": attested,
         }
@@ -111,6 +112,8 @@ def verify(
         out.say(f"warning: {warning}")
     keyless = len(statement.erasure.keys_destroyed)
     out.say(f"the members who signed no longer hold the data keys of {keyless} sealed files")
+    if statement.recipients is not None:
+        out.say(str(statement.recipients))
     for name, version in outcome.superseded.items():
         out.say(f"{name} was replaced again and is at version {version}")
     if attested is not None:

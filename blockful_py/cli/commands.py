@@ -76,6 +76,19 @@ CERTIFICATE = Group(
     ),
 )
 
+RECALL = Group(
+    "recall",
+    "Tell recipients of models of recalls, record their answers.",
+    (
+        Command("deliver", "recall:deliver", "State who received a version of a model."),
+        Command("status", "recall:status", "List recipients and their answers."),
+        Command("notify", "recall:notify", "Write notices and a feed; post to webhooks."),
+        Command("answer", "recall_recipient:answer", "Check a notice and sign an answer."),
+        Command("record", "recall:record", "Put recipients' answers on the record."),
+        Command("card", "recall_recipient:card", "Mark the card of a recalled model's hub folder."),
+    ),
+)
+
 READER = Group(
     "reader",
     "Make a reader's keys, register, leave, bar and readmit.",
@@ -206,6 +219,7 @@ SECTIONS: Sections = {
         Command("export", "export:export", "Write a model, with card, proof and certificate, for others."),
         Command("verify-proof", "proof:verify_proof", "Check a proof without a node."),
         CERTIFICATE,
+        RECALL,
         Command("cid", "files:cid", "Print the CID of a file."),
         Command("sweep", "files:sweep", "Remove what a crash left in a store."),
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from blockful_py.forget import Forget
 from blockful_py.record.certificates.document import FiguresBefore
+from blockful_py.record.recall.listed import RecipientList
 from blockful_py.report.assets import page_templates
 from blockful_py.types import Checked
 
@@ -73,6 +74,7 @@ class CertificatePage:
         spot_checks: names of models, and the part of their owners' training that members recomputed.
         audit: the issuer's audit in a few words; None without one.
         development: the development chain that the times come from; None for other chains.
+        recipients: of the versions before; None without any on the record.
     """
 
     digest: str
@@ -98,6 +100,7 @@ class CertificatePage:
     audit: str | None
     development: int | None
     file: str
+    recipients: RecipientList | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,8 @@ interface IParticipantRegistry is ICertified {
     event RequestAdmitted(uint32 indexed number, bytes32 indexed proposal, uint64 deadline);
     event RequestDismissed(uint32 indexed number, bytes32 indexed proposal);
     event HandedIn(uint32 indexed request, uint64 indexed position, address indexed by, bytes32 digest, uint8 codec);
+    /// @notice An account has declared a file on the model at `position`: its recipients, or answers to a recall.
+    event Declared(uint64 indexed position, address indexed by, bytes32 digest, uint8 codec);
 
     error NotDeployer(address caller, address deployer);
     error AlreadyFounded(bytes32 digest);
@@ -178,4 +180,10 @@ interface IParticipantRegistry is ICertified {
     /// @dev Only for joined participants, at most MAX_HAND_INS in a period of HOLD_BLOCKS blocks. Emits HandedIn.
     /// Reverts with ParticipantIsBarred, NotJoined, UnknownCodec, RequestNotAdmitted, RequestClosed or TooManyHandIns.
     function handIn(uint32 request, uint64 position, bytes32 digest, uint8 codec) external;
+
+    /// @notice Declares a file on the model at `position`; only the event records it.
+    /// @dev Open to every account: recipients of models are no participants. Readers take the files of accounts that
+    /// may speak on that model, its owner and the recipients that the owner has declared, and skip all others. Emits
+    /// Declared. Reverts with UnknownCodec.
+    function declare(uint64 position, bytes32 digest, uint8 codec) external;
 }

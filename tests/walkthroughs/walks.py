@@ -103,6 +103,19 @@ WALKS = {
         }
     ),
     "docs/explanation/linear-inheritance.md": Walk(says=("the record verifies",)),
+    "docs/how-to/recall-a-model.md": Walk(
+        "trained",
+        before=PRINTED
+        + """\
+.venv/bin/blockful account create --users 1 --json >accounts.txt
+printf 'name,account\\nClinic Nord,\\n,%s\\n' $(printed accounts.txt 0 address) >recipients.csv
+""",
+        stands_for={
+            "notice.json": "$(grep -il $(printed accounts.txt 0 address | cut -c3-) recall/notices/*)",
+            "mine.json": "accounts/user-1.json",
+        },
+        ends={"recall status": 1},
+    ),
     "docs/how-to/add-models-data-and-methods.md": Walk("trained"),
     "docs/how-to/check-proofs-and-erasures.md": Walk(
         before=PRINTED

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from blockful_py.committee.certificates import actions_under
 from blockful_py.errors import RunError
@@ -13,6 +13,7 @@ from blockful_py.monitoring import request_id
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.pipeline.run.operations import Counter
+from blockful_py.pipeline.run.recipients import recipients_in
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.attachment import attach
 from blockful_py.record.certificates.checking import check_certificate, replaced
@@ -41,6 +42,7 @@ from blockful_py.record.fields import of_number, of_octets
 from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, Request, request_key
 from blockful_py.record.proofs.exporting import export_history, export_record
 from blockful_py.record.proofs.record import Archived
+from blockful_py.record.recall.listed import RecipientList, listed
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import (
     Action,
@@ -127,7 +129,19 @@ def state(context: FederationContext, request: Request) -> CertificateStatement:
         decisions=decisions,
         erasure=Bytes(deleted=tuple(deleted), words=WORDS, keys_destroyed=tuple(sorted(sealed))),
         decided=max(chunk.timestamp for each in decisions for chunk in each.archive),
+        recipients=_recipients(context, catalogue, changed.values()),
     )
+
+
+def _recipients(
+    context: FederationContext, catalogue: Catalogue, changed: Iterable[PlacedNode]
+) -> RecipientList | None:
+    """The recipients of the replaced versions, up to the newest block read; None without any."""
+    contracts = context.contracts
+    contracts.participants.declarations()
+    block = contracts.participants.mark().block
+    found = recipients_in(contracts, catalogue, context.stores.live, block)
+    return listed(found, {str(each.position): each.version for each in changed}, block)
 
 
 def _entry(store: Store, placed: PlacedNode, records: Sequence[StoredArchiveRecord]) -> ReplacedModel:

@@ -39,6 +39,7 @@ from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
 from blockful_py.pipeline.review.own_weights import OwnWeights
+from blockful_py.pipeline.review.recipients_seen import recipients_seen
 from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.shared_pools import pool_at_publication
 from blockful_py.pipeline.review.sources import ReviewSources
@@ -336,7 +337,9 @@ class ContentReviewer:
     def review_erasure(self, statement: bytes) -> None:
         committee = AppointedCommitteeContract(self._live.node, self._live.quorum())
         chains = Chains(self._live, committee, self._sources.contracts.archive)
-        review_erasure(statement, chains, self._reachable, self._sources.store, self._sources.keyring)
+        store, keyring = self._sources.store, self._sources.keyring
+        listing = recipients_seen(self._sources)
+        review_erasure(statement, chains, self._reachable, store, keyring, listing)
 
     def _reachable(self, request: Request) -> Catalogue:
         """The current models that a request can reach."""

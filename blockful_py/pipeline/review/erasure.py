@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from blockful_py.errors import ContractError, RefusedError, StorageError, VerificationError
 from blockful_py.keys.sealing import Keyring
@@ -20,19 +20,29 @@ from blockful_py.record.proofs.anchors import (
     check_anchors,
     check_archive_anchor,
 )
+from blockful_py.record.recall.listed import RecipientList
 from blockful_py.storage.cid import parse_cid
+
+Listing = Callable[[Mapping[str, int], RecipientList | None], RecipientList | None]
+"""The recipients of versions before these, by position, up to the block of a stated list."""
 
 
 def review_erasure(
-    data: bytes, chains: Chains, reachable: Callable[[Request], Catalogue], store: Store, keyring: Keyring
+    data: bytes,
+    chains: Chains,
+    reachable: Callable[[Request], Catalogue],
+    store: Store,
+    keyring: Keyring,
+    listing: Listing,
 ) -> None:
     """Checks all claims of the statement.  Raises RefusedError for the first that does not hold.
 
     Besides the public checks of a certificate: the new versions are current; replaced and left-alone models
-    together are all descendants of the starts; the live store has no file listed as deleted; this member has
-    no key listed as destroyed.
+    together are all descendants of the starts; the recipients are all that the chain has; the live store has
+    no file listed as deleted; this member has no key listed as destroyed.
 
-    `reachable`: returns the current models that a request can reach.
+    `reachable`: returns the current models that a request can reach.  `listing`: this member's own list of
+    recipients.
     """
     try:
         checked = check_statement(parse_statement(data))
@@ -45,8 +55,15 @@ def review_erasure(
         raise RefusedError(str(error)) from None
     require(not superseded, f"{', '.join(sorted(superseded))} was replaced again since")
     _check_affected(checked, reachable(checked.statement.request))
+    _check_recipients(checked, listing)
     _check_deleted(checked, store)
     _check_keys(checked, keyring)
+
+
+def _check_recipients(checked: CheckedStatement, listing: Listing) -> None:
+    stated = checked.statement.recipients
+    own = listing({each.position: each.version_after for each in checked.statement.replaced}, stated)
+    require(own == stated, "its recipients of replaced versions, or their answers, differ from the chain's")
 
 
 def _check_affected(checked: CheckedStatement, catalogue: Catalogue) -> None:

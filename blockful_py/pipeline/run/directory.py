@@ -122,6 +122,7 @@ class RunDirectory:
     group_keys = RunEntry("keys")
     journal = RunEntry("journal.sqlite")
     tasks = RunEntry("tasks")
+    recipients = RunEntry("recipients.json")
 
     @property
     def allowed_code(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ request    every model was replaced for this request, as its owners signed it; r
 others     no more other owners are counted than there are other models
 replaced   each replacement is the next version of an archived node of the same owner; CIDs, claims agree
 decision   a quorum of the epoch voted for exactly these transactions, on both chains
+recipients listed recipients are of replaced versions, and signed their answers
 erasure    deleted files, and weights with destroyed keys, belong to replaced versions
 committee  a quorum signed the statement
 audit      the attached audit follows from its figures, is of these models, and is signed by its issuer
@@ -31,9 +32,11 @@ from blockful_py.record.checks import require
 from blockful_py.record.fields import octets, position
 from blockful_py.record.model_node import ModelNode, parse_node, request_key
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
+from blockful_py.record.recall.listed import check_listed
+from blockful_py.record.recall.recipients import RecordedModel
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
-from blockful_py.types import ArchiveCall, ArchiveReason, RedactCall, StoredArchiveRecord, Uri
+from blockful_py.types import ArchiveCall, ArchiveReason, Position, RedactCall, StoredArchiveRecord, Uri
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ def check_statement(statement: CertificateStatement) -> CheckedStatement:
     try:
         _check_replaced(statement, record, records)
         rosters = _check_decisions(statement, record, heads, records)
+        _check_recipients(statement, record, records)
         _check_erasure(statement, record)
     except StorageError as error:  # an invalid CID
         raise VerificationError("replaced", "the certificate", str(error)) from None
@@ -190,6 +194,27 @@ def replaced(before: str, node: ModelNode, uri: Uri, stored: StoredArchiveRecord
         claims=redaction.claims,
         record=stored.index,
         before=before,
+    )
+
+
+def _check_recipients(
+    statement: CertificateStatement, record: CheckedRecord, records: Sequence[StoredArchiveRecord]
+) -> None:
+    if statement.recipients is None:
+        return
+    nodes: dict[Position, dict[int, str]] = {}
+    for stored in records:
+        nodes.setdefault(stored.record.position, {})[stored.record.version] = cid_string(stored.record.uri)
+    models = {}
+    for place, transaction in record.transactions.items():
+        if place in record.nodes:
+            versions = {**nodes.get(place, {}), transaction.version: cid_string(transaction.uri)}
+            node = record.nodes[place]
+            models[place] = RecordedModel(node.name, node.statement.owner, transaction.version, versions)
+    check_listed(
+        statement.recipients,
+        models,
+        eip712.Domain(statement.record.chain_id, octets(statement.record.contract)),
     )
 
 

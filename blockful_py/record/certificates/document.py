@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from blockful_py.crypto import eip712
 from blockful_py.crypto.keccak import keccak
@@ -28,6 +34,7 @@ from blockful_py.record.fields import (
 )
 from blockful_py.record.model_node import ModelNode, Request, parse_node
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
+from blockful_py.record.recall.listed import RecipientList
 from blockful_py.record.statement_parts import Claimed
 
 FORMAT: Final = "blockful-erasure/3"
@@ -148,6 +155,7 @@ class CertificateStatement(Part):
             (`verifying.other_owners`); null unless classes are forgotten.
         decisions: the committee's decisions, as executed on both chains.
         decided: time of the last decision, seconds.
+        recipients: of the replaced models' earlier versions, with their answers; left out without any.
     """
 
     format: Literal["blockful-erasure/3"]
@@ -161,6 +169,14 @@ class CertificateStatement(Part):
     decisions: Annotated[tuple[CertifiedDecision, ...], Field(min_length=1)]
     erasure: Bytes
     decided: Seconds
+    recipients: RecipientList | None = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_no_recipients(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        if self.recipients is None:
+            document.pop("recipients", None)
+        return document
 
     @model_validator(mode="after")
     def _counts_owners_for_classes(self) -> CertificateStatement:

@@ -127,7 +127,17 @@ def verify_proof(
 
 
 def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -> None:
-    """Checks a file of the weights of the record's one model.  Raises VerificationError (`content`).
+    """Checks a file of the weights of the record's one model.  Raises as `check_weights_in`."""
+    try:
+        with path.open("rb") as file:
+            check_weights_in(record, file, f"the weights {path}", key)
+    except OSError as error:
+        require("content", f"the weights {path}", False, f"they cannot be read: {error.strerror}")
+        raise
+
+
+def check_weights_in(record: CheckedRecord, file: BinaryIO, subject: str, key: bytes | None = None) -> None:
+    """Checks the weights of the record's one model, read from a file.  Raises VerificationError (`content`).
 
     Without their data key it must be the sealed file; with the key, it may be the sealed file, which the key
     must open, or its content.
@@ -135,20 +145,16 @@ def check_weights(record: CheckedRecord, path: Path, key: bytes | None = None) -
     require("content", "the weights", len(record.nodes) == 1, "the proof is of more than one model")
     (node,) = record.nodes.values()
     try:
-        with path.open("rb") as file:
-            uri = file_uri(file)
-            if key is not None:
-                file.seek(0)
-                uri = _with_key(file, uri, node.weights, key)
-    except OSError as error:
-        require("content", f"the weights {path}", False, f"they cannot be read: {error.strerror}")
-        raise
+        uri = file_uri(file)
+        if key is not None:
+            file.seek(0)
+            uri = _with_key(file, uri, node.weights, key)
     except CryptoError as error:
-        raise VerificationError("content", f"the weights {path}", str(error)) from None
+        raise VerificationError("content", subject, str(error)) from None
     what = "their CID is" if key is None else "sealed under this data key, their CID is"
     require(
         "content",
-        f"the weights {path}",
+        subject,
         uri == node.weights,
         f"{what} {cid_string(uri)}, that of model {node.name} is {cid_string(node.weights)} (sealed)",
     )

@@ -111,6 +111,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         audit=_told(certificate, outcome),
         development=development,
         file=file,
+        recipients=statement.recipients,
     )
 
 

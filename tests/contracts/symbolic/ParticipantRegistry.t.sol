@@ -199,6 +199,13 @@ contract ParticipantRegistryChecks is CommitteeChecks {
         assert(_onlyIn(REGISTRY, at, before, at.account == caller ? HANDED_IN : 0));
     }
 
+    function check_declare(address caller, uint64 position, bytes32 digest, uint8 codec, Places memory at) external {
+        bytes32[11] memory before = _words(REGISTRY, at);
+        if (!passes(caller, address(REGISTRY), abi.encodeCall(REGISTRY.declare, (position, digest, codec)))) return;
+        assert(codec == 0x55 || codec == 0x70);
+        assert(_onlyIn(REGISTRY, at, before, 0));
+    }
+
     function _joins(IParticipantRegistry registry, address caller, uint64 height, Places memory at) private {
         VM.roll(height);
         VM.assume(at.account != caller);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declares recipients of a run's models, and their answers to recalls."""
+
+from __future__ import annotations
+
+from blockful_py.chain.participant_registry import ParticipantRegistryContract
+from blockful_py.chain.sender import Sender
+from blockful_py.chain.signer import Signer
+from blockful_py.crypto import curve
+from blockful_py.errors import SettingsError
+from blockful_py.pipeline.run.accounts import accounts_of, identities_in, provide
+from blockful_py.pipeline.run.opened import OpenedRun
+from blockful_py.record.fields import of_octets, position
+from blockful_py.record.model_node import PlacedNode
+from blockful_py.record.recall.documents import DeclaredAnswers, Deliveries
+from blockful_py.types import Address, Receipt
+
+
+def owner_secret(opened: OpenedRun, placed: PlacedNode) -> int:
+    """The secret of a model's owner, from the run's accounts.
+
+    Raises SettingsError if the run has another account for this user, or none.
+    """
+    run = opened.run
+    secret = accounts_of(run.settings, identities_in(run, opened.nodes)).secret(placed.node.statement.user)
+    return require_owner(secret, placed)
+
+
+def require_owner(secret: int, placed: PlacedNode) -> int:
+    """The secret, if it is the model's owner's.  Raises SettingsError."""
+    statement, account = placed.node.statement, of_octets(account_of(secret))
+    if account != statement.owner:
+        raise SettingsError(
+            f"{statement.name} belongs to {statement.owner}, and the key here is of {account}: name the "
+            "owner's keystore with --keystore."
+        )
+    return secret
+
+
+def account_of(secret: int) -> Address:
+    """The account of a secret, 20 bytes."""
+    return curve.address(curve.multiply_base(secret))
+
+
+def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) -> Receipt:
+    """Keeps a file in the live store and declares it on its model; the account pays.
+
+    Raises ContractError if the run's contracts know no declarations, and NodeError if the account cannot pay.
+    """
+    live, registry = opened.contracts.live, opened.contracts.participants
+    sender = Sender(live.node, Signer(secret.to_bytes(32, "big")))
+    provide(opened.nodes.live_sender, registry.interface, sender.address)
+    own = ParticipantRegistryContract(live.node, registry.address, sender)
+    uri = opened.stores.live.add(file.to_bytes())
+    receipt = own.declare(position(file.position), uri)
+    own.await_settled()
+    return receipt
