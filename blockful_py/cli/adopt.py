@@ -118,6 +118,53 @@ def reach(
     out.say(f"{len(rows)} of {len(catalogue.models)} models are reached")
 
 
+def recompute(
+    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that was adopted. Only read.")],
+    into: Annotated[
+        Path, typer.Option("--into", metavar="DIR", help="Gets a folder for each model that is computed.")
+    ],
+    run: Run = Path("runs/adopted"),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute withdrawn merges and quantised models again, without data, and adopt them as later versions.
+
+    A linear merge is made of the parts that are left, a quantised model of its parent's later version.  Each
+    member repeats the computation, tensor by tensor, before it signs.  It ends with status 1 if a model was
+    left that could not be computed here.
+
+    Example: blockful recompute models --into recomputed --run runs/adopted
+    """
+    run = located_run(run)
+    from blockful_py.adopt.publishing import publish
+    from blockful_py.adopt.recomputing import lent
+    from blockful_py.adopt.recomputing import recompute as recomputed
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json, quiet)
+    with Federation.open(run) as federation:
+        done = recomputed(federation.catalogue(), source, into)
+        with lent(federation.context.stores.live, done.files):
+            publish(federation, done.plan, out)
+    refused = {**done.left, **done.plan.refused}
+    out.result(
+        {
+            "run": str(run),
+            "models": {each.name: _shown(each) for each in done.plan.models},
+            "unchanged": list(done.plan.unchanged),
+            "left": refused,
+        }
+    )
+    for each in done.plan.models:
+        came, place = ", ".join(each.parents), into / each.found.source
+        out.say(f"{each.name}  <- {came}  after {each.supersedes}, in {place}")
+    for name, reason in refused.items():
+        out.problem(f"left: {name}", reason)
+    out.say(f"{len(done.plan.models)} computed again and published, {len(refused)} left")
+    if refused:
+        raise typer.Exit(1)
+
+
 def _read(source: str, out: Output) -> Any:
     if source.startswith(MLFLOW):
         from blockful_py.adopt.mlflow_registry import read_registry
