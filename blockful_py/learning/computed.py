@@ -9,7 +9,7 @@ the same order, but lets the processor fuse a multiplication with the addition a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -20,6 +20,8 @@ from blockful_py.types import Bytes32
 
 TYPES: Mapping[str, torch.dtype] = {kind: dtype for dtype, kind in KINDS.items() if dtype.is_floating_point}
 """Floating-point types by safetensors' names."""
+TensorOf = Callable[[str], Tensor]
+"""Gives a tensor by name."""
 FULL = 127.0
 """Largest magnitude of an 8-bit row."""
 ROWS, SCALES, KIND = ".weight", ".SCB", ".weight_format"

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from torch import Tensor
-
 from blockful_py.errors import FormatError, LearningError
-from blockful_py.learning.computed import linear_merge, origin, quantised, tensor_digest
+from blockful_py.learning.computed import TensorOf, linear_merge, origin, quantised, tensor_digest
 from blockful_py.learning.stored_tensors import StoredTensors, opened_tensors
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
@@ -74,9 +72,7 @@ class ComputedModels:
             yield tensors
 
 
-def computed(
-    adopted: Adopted, sources: Sequence[Mapping[str, Tensor]], form: Mapping[str, str]
-) -> Callable[[str], Tensor]:
+def computed(adopted: Adopted, sources: Sequence[Weights], form: Mapping[str, str]) -> TensorOf:
     """Gives the tensors of a model by name, as its statement and the references' tensors give them.
 
     `form`: types by name.  Raises LearningError, here or when a tensor is computed.
