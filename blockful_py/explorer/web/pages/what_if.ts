@@ -16,13 +16,16 @@ interface Past {
   forecast_seconds: number | null;
 }
 
+/** `remedy`: the work that is left, of a model that was made elsewhere. */
+type Reached = Model & { depth: number; remedy: string | null };
+
 interface Forecast {
   starts: Model[];
   affected: number;
   blocks: number;
   depth: number;
   longest: number;
-  models: (Model & { depth: number })[];
+  models: Reached[];
   paradigms: {
     paradigm: string;
     chameleon_hashes: number;
@@ -97,6 +100,8 @@ export function whatIfPage(main: HTMLElement): View {
 const big = (value: Child, name: string): HTMLElement => h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name));
 
 function draw(found: Forecast): Child[] {
+  const isAdopted = found.models.some((each) => each.remedy);
+  const title = isAdopted ? "Models that would be withdrawn" : "Models that would be replaced";
   return [
     h(
       "div",
@@ -111,17 +116,17 @@ function draw(found: Forecast): Child[] {
       ? `Operations: the paper's cost model, exact. Gas: fitted to ${plural(found.history.redactions, "redaction")} and ${plural(found.history.records, "archive transaction")} of this federation. Time: seconds a model of past requests by the same method.`
       : "Operations: the paper's cost model, exact. Nothing was replaced here yet, so there is no history to forecast gas and time from."),
     found.past.length > 0 && [h("h2", {}, "How good such forecasts were"), past(found)],
-    h("h2", {}, "Models that would be replaced"),
-    table<Model & { depth: number }>(
+    h("h2", {}, title),
+    table<Reached>(
       [
         { name: "Model", of: modelCell },
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
         { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
-        { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+        isAdopted ? { name: "Work left", of: (each) => each.remedy ?? "–" } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
       found.models,
-      "Models that would be replaced",
+      title,
     ),
     found.affected > found.models.length && h("p", { class: "quiet" }, `and ${count(found.affected - found.models.length)} more`),
   ];
