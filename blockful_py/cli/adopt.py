@@ -11,6 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, located_run
 from blockful_py.cli.unlearn import Datasets
+from blockful_py.cli.work_shown import planned, say_plan
 from blockful_py.errors import UnlearningError
 
 if TYPE_CHECKING:
@@ -68,15 +69,15 @@ def reach(
     run: Run = LATEST,
     as_json: AsJson = False,
 ) -> None:
-    """List every model that data sets reached, and the work left for each. Reads no weights.
+    """List every model that data sets reached, and by what, by whom and at what cost it is made again.
 
-    Without --dataset it lists the data sets.
+    It reads no weights, and is the plan of a request.  Without --dataset it lists the data sets.
 
     Example: blockful reach --dataset wikipedia --run runs/adopted
     """
     run = located_run(run)
     from blockful_py.pipeline.run.opened import OpenedRun
-    from blockful_py.record.reach import kinds_in, known_datasets
+    from blockful_py.record.reach import known_datasets
     from blockful_py.record.reach import reach as reached
 
     out = Output(as_json)
@@ -96,26 +97,8 @@ def reach(
             f"{f'perhaps {near}' if near else '`blockful reach` lists those that models name'}."
         )
     found = reached(catalogue, datasets)
-    rows = []
-    for name, remedy in found.remedies.items():
-        adopted = catalogue[name].node.statement.adopted
-        owner = adopted.speaks_for if adopted is not None else None
-        rows.append((name, kinds_in(catalogue[name]), remedy, owner))
-    out.result(
-        {
-            "datasets": list(datasets),
-            "starts": list(found.starts),
-            "models": {
-                name: {"references": edges, "remedy": remedy, "owner": owner}
-                for name, edges, remedy, owner in rows
-            },
-        }
-    )
-    for name, edges, remedy, owner in rows:
-        came = ", ".join(f"{each} ({kind})" for each, kind in edges.items()) or "no parent"
-        mark = "  names it" if name in found.starts else ""
-        out.say(f"{name}  <- {came}  {remedy}{f' ({owner})' if owner else ''}{mark}")
-    out.say(f"{len(rows)} of {len(catalogue.models)} models are reached")
+    out.result({"datasets": list(datasets), "starts": list(found.starts), **planned(catalogue, found)[1]})
+    say_plan(catalogue, found, out)
 
 
 def recompute(

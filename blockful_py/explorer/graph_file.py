@@ -7,8 +7,8 @@
     arrays    little-endian, each at a multiple of 4 bytes after the header's padded end
 
 `arrays` lists name, type and length of each array in order.  Models are indexed by row, in the order of their
-positions; edges are sorted by the row of the heir, and have the index of their kind in `kinds`.  A tick is a live
-transaction that published or replaced models: its number (from 1), the newest block after it, and its time.
+positions; edges are sorted by the row of the heir, and have the index of their kind in `kinds`.  A tick is a
+live transaction that published or replaced models: its number (from 1), the newest block after it, its time.
 """
 
 from __future__ import annotations

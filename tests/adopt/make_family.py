@@ -5,8 +5,8 @@
 
 It needs an environment with `torch`, `transformers`, `peft`, `mergekit`, `accelerate` and `bitsandbytes`, and
 no network: the base is a Llama of about 900 parameters, trained for a few steps on random tokens.
-`FOLDER/models` has the family of twelve, `FOLDER/without` what mergekit makes of the two linear merges without
-a part.  The stored copy was made by transformers 5.23.0, peft 0.21.2, mergekit 0.1.5, bitsandbytes 0.50.2 and
+`FOLDER/models` has the family of twelve, `FOLDER/without` what mergekit makes of two linear merges without a
+part.  The stored copy was made by transformers 5.23.0, peft 0.21.2, mergekit 0.1.5, bitsandbytes 0.50.2 and
 torch 2.13.0, without fused multiplications, whose use in mergekit depends on the processor.
 """
 
