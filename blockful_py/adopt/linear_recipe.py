@@ -45,21 +45,28 @@ def read_linear_recipe(path: Path) -> LinearRecipe:
     if not isinstance(parameters, dict) or parameters.keys() - {"normalize"}:
         raise FormatError("its recipe sets parameters of all parts: make it again by mergekit.")
     normalise, dtype = parameters.get("normalize", True), document.get("dtype")
-    if not isinstance(normalise, bool) or not (dtype is None or dtype in TYPES):
+    if not isinstance(normalise, bool) or (dtype is not None and str(dtype) not in TYPES):
         raise FormatError(f"its recipe has normalize {normalise!r} and dtype {dtype!r}: make it by mergekit.")
     models = document["models"]
     names = [name for name, _, _ in parents]
     if len(models) != len(names) or len({*names}) != len(names) or not all(map(_is_plain, models)):
-        raise FormatError("a part of it has an adapter, or is named twice: make it again by mergekit.")
+        raise FormatError(
+            "a part of it has an adapter, has more than a weight, or is named twice: make it again by mergekit."
+        )
     weights = tuple(weight for _, _, weight in parents if weight is not None)
     if len(weights) != len(names):
         raise FormatError("a part of it has no single number as its weight: make it again by mergekit.")
-    return LinearRecipe(weights, None if dtype is None else TYPES[dtype], normalise)
+    return LinearRecipe(weights, None if dtype is None else TYPES[str(dtype)], normalise)
 
 
 def _is_plain(entry: Mapping[str, Any]) -> bool:
     """Whether a part has its weight and nothing else to be set."""
-    return entry.keys() <= {"model", "parameters"} and (entry.get("parameters") or {}).keys() == {"weight"}
+    parameters = entry.get("parameters")
+    return (
+        entry.keys() <= {"model", "parameters"}
+        and isinstance(parameters, dict)
+        and set(parameters) == {"weight"}
+    )
 
 
 def recipe_text(parts: Sequence[tuple[str, float]], dtype: str, normalise: bool) -> str:
