@@ -51,7 +51,7 @@ def read_linear_recipe(path: Path) -> LinearRecipe:
     names = [name for name, _, _ in parents]
     if len(models) != len(names) or len({*names}) != len(names) or not all(map(_is_plain, models)):
         raise FormatError(
-            "a part of it has an adapter, has more than a weight, or is named twice: make it again by mergekit."
+            "a part of it has an adapter, or more than a weight, or is named twice: make it by mergekit."
         )
     weights = tuple(weight for _, _, weight in parents if weight is not None)
     if len(weights) != len(names):

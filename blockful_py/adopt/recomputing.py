@@ -16,6 +16,7 @@ from blockful_py.adopt.adopted_sources import AdoptedSources
 from blockful_py.adopt.cards import MAX_TEXT_BYTES
 from blockful_py.adopt.folders import CARD, CONFIG, RECIPES, read_folder
 from blockful_py.adopt.found import Found
+from blockful_py.adopt.hub_cache import folder_of
 from blockful_py.adopt.linear_recipe import TYPES, LinearRecipe, read_linear_recipe, recipe_text
 from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
 from blockful_py.adopt.tensor_files import SAFETENSORS, adopted_file, parsed_json
@@ -102,9 +103,10 @@ class _Recomputing:
         """Writes the folder of a model; `before` is the withdrawn version's statement."""
         if before.kinds == (EdgeKind.QUANTISE,):
             return self._quantise(before)
-        recipe = next((p for each in RECIPES if (p := self._root / before.source / each).is_file()), None)
+        old = folder_of(self._root, before.source)
+        recipe = next((p for each in RECIPES if (p := old / each).is_file()), None)
         if recipe is None:
-            raise FormatError(f"{self._root / before.source} has no {RECIPES[0]}: make it again by hand.")
+            raise FormatError(f"{old} has no {RECIPES[0]}: make it again by hand.")
         linear = read_linear_recipe(recipe)
         if linear.weights != tuple(each.weight for each in before.edges):
             raise FormatError(f"{recipe} has changed since it was adopted: put the adopted one back.")
@@ -127,7 +129,7 @@ class _Recomputing:
         (edge,) = before.edges
         if not self._stands(edge.parent):
             raise FormatError(f"{edge.parent} was withdrawn, and there is no later version of it.")
-        folder = self._root / before.source
+        folder = folder_of(self._root, before.source)
         config = parsed_json(folder / CONFIG, MAX_TEXT_BYTES)
         how = Computation(dtype=_quantised_type(config))
         with self._tensors_of((edge,)) as parents, opened_tensors(_weights_in(folder)) as form:
@@ -153,7 +155,9 @@ class _Recomputing:
         stated = () if adopted is None else adopted.files
         if not stated or any(not each.path.endswith(SAFETENSORS) for each in stated):
             raise FormatError(f"{source} has no safetensors files on the record.")
-        paths = next((p for at in (self._root, self._into) if (p := _same_files(at / source, stated))), None)
+        paths = next(
+            (p for at in (self._root, self._into) if (p := _same_files(folder_of(at, source), stated))), None
+        )
         if paths is None:
             raise FormatError(f"{self._root / source} has other files than were adopted: bring those back.")
         self._files |= {each.cid: path for each, path in zip(stated, paths, strict=True)}
@@ -163,7 +167,7 @@ class _Recomputing:
         self, after: Adopted, parents: list[StoredTensors], form: Mapping[str, str], text: Mapping[str, str]
     ) -> None:
         """Writes weights, card and recipe; a folder of an interrupted run is taken as it is."""
-        folder, old = self._into / after.source, self._root / after.source
+        folder, old = self._into / after.source, folder_of(self._root, after.source)
         card = _card(after)
         if not folder.exists():
             tensor = computed(after, parents, form)
