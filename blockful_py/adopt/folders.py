@@ -43,7 +43,9 @@ def read_folder(root: Path, each: Callable[[int], object] = lambda done: None) -
     """The models in a folder and its subfolders, by the relative path of each; `each` counts them.
 
     A folder is a model if it has a card with front matter, a configuration, or weights; folders below it are
-    not searched.  Of the hub's cache, each repository's snapshot of "main" is a model.  Raises FormatError if `root` is no folder.
+    not searched.  Of the hub's cache, each repository's snapshot of "main" is a model.
+
+    Raises FormatError if `root` is no folder.
     """
     if not root.is_dir():
         raise FormatError(f"{root} is no folder: name the folder that has the models.")
@@ -55,9 +57,8 @@ def read_folder(root: Path, each: Callable[[int], object] = lambda done: None) -
         if repository is not None:
             source = hub_cache.name_of(repository)
         try:
-            models.append(
-                _ModelFolder(repository or root, folder, files, require_short(source, "model"), notes).read()
-            )
+            name, inside = require_short(source, "model"), repository or root
+            models.append(_ModelFolder(inside, folder, files, name, notes).read())
         except BlockfulError as error:
             refused[source] = str(error)
         except (OSError, ValueError) as error:
@@ -81,9 +82,7 @@ def _model_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[st
         if hub_cache.is_snapshots(folder):
             chosen = hub_cache.current(folder, folders)
             if chosen is None:
-                notes.append(
-                    f"{folder.relative_to(root)} has several snapshots and no main: adopt one by name"
-                )
+                notes.append(f"{folder.relative_to(root)} has several snapshots and no main: name one")
             folders[:] = [] if chosen is None else [chosen]
             continue
         if _is_model(folder, files):

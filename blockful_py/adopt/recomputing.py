@@ -101,6 +101,8 @@ class _Recomputing:
 
     def _compute(self, before: Adopted) -> Computation:
         """Writes the folder of a model; `before` is the withdrawn version's statement."""
+        if not (self._into / before.source).resolve().is_relative_to(self._into.resolve()):
+            raise FormatError(f"its name {before.source[:80]!r} leads out of {self._into}: make it by hand.")
         if before.kinds == (EdgeKind.QUANTISE,):
             return self._quantise(before)
         old = folder_of(self._root, before.source)
@@ -155,9 +157,8 @@ class _Recomputing:
         stated = () if adopted is None else adopted.files
         if not stated or any(not each.path.endswith(SAFETENSORS) for each in stated):
             raise FormatError(f"{source} has no safetensors files on the record.")
-        paths = next(
-            (p for at in (self._root, self._into) if (p := _same_files(folder_of(at, source), stated))), None
-        )
+        places = (folder_of(at, source) for at in (self._root, self._into))
+        paths = next((found for at in places if (found := _same_files(at, stated))), None)
         if paths is None:
             raise FormatError(f"{self._root / source} has other files than were adopted: bring those back.")
         self._files |= {each.cid: path for each, path in zip(stated, paths, strict=True)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from blockful_py.adopt.folders import read_folder
 from blockful_py.adopt.plan import plan_adoption
 from blockful_py.adopt.publishing import SETTINGS, publish
 from blockful_py.adopt.recomputing import Recomputation, lent, recompute
-from blockful_py.errors import FormatError, QuorumError
+from blockful_py.errors import FormatError, QuorumError, RefusedError
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import EdgeKind, Remedy
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.review.computed import ComputedModels
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.reach import kinds_of, reach
 from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
@@ -154,3 +157,43 @@ def test_changed_files_are_noticed_before_anything_is_written(record: Federation
     assert not (tmp_path / "made").exists()
     with pytest.raises(FormatError, match="stay as they are"):
         recompute(record.catalogue(), MODELS, MODELS / "made")
+
+
+def test_a_name_that_leads_elsewhere_writes_nothing(record: Federation, tmp_path: Path) -> None:
+    record.unlearn(forget=Forget.of_datasets(["papers"]))
+    catalogue = record.catalogue()
+    placed = catalogue["gil--pair"]
+    adopted = placed.node.statement.adopted
+    assert adopted is not None
+    outside = tmp_path / "outside"
+    statement = placed.node.statement.model_copy(
+        update={"adopted": adopted.model_copy(update={"source": str(outside)})}
+    )
+    node = placed.node.model_copy(update={"statement": statement})
+    models = {**catalogue.models, "gil--pair": replace(placed, node=node)}
+    done = recompute(Catalogue(models, catalogue.graph), MODELS, tmp_path / "made")
+    assert "leads out of" in done.left["gil--pair"]
+    assert not outside.exists()
+
+
+def test_the_hubs_cache_is_computed_from(record: Federation, tmp_path: Path) -> None:
+    record.unlearn(forget=Forget.of_datasets(["papers"]))
+    for card in sorted(MODELS.glob("*/*/README.md")):
+        name = card.parent.relative_to(MODELS).as_posix().replace("/", "--")
+        shutil.copytree(card.parent, tmp_path / "hub" / f"models--{name}" / "snapshots" / "a1")
+    done = recompute(record.catalogue(), tmp_path / "hub", tmp_path / "made")
+    assert len(done.plan.models) == 3
+    assert _same(tmp_path / "made" / "gil" / "mix", FAMILY / "without" / "mix")
+
+
+def test_members_compute_from_nothing_that_was_withdrawn(record: Federation, tmp_path: Path) -> None:
+    record.unlearn(forget=Forget.of_datasets(["papers"]))
+    done = recompute(record.catalogue(), MODELS, tmp_path / "made")
+    _publish(record, done)
+    placed = record.catalogue()["gil--pair.v2"]
+    digests = record.context.weights.read(placed.node.weights)
+    record.unlearn(forget=Forget.of_datasets(["books"]))
+    members = ComputedModels(record.context.stores.live)
+    with lent(record.context.stores.live, done.files):
+        with pytest.raises(RefusedError, match="eve--story has no files"):
+            members.review(placed.node, digests, record.catalogue())

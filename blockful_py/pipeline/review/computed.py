@@ -36,8 +36,8 @@ class ComputedModels:
         adopted = node.statement.adopted
         if adopted is None or adopted.computed is None or node.weights in self._repeated:
             return
-        parents = [self._adopted(each.name, catalogue) for each in node.statement.references]
         with refusing(f"model {node.name}"), TemporaryDirectory() as folder, ExitStack() as files:
+            parents = [self._adopted(each.name, catalogue) for each in node.statement.references]
             sources = [
                 files.enter_context(self._fetched(each.files, Path(folder, str(number))))
                 for number, each in enumerate(parents)
@@ -56,7 +56,7 @@ class ComputedModels:
         placed = catalogue[name]
         adopted = placed.node.statement.adopted
         if adopted is None or not adopted.files or placed.node.is_withdrawn:
-            raise FormatError(f"{name} has no files to compute from.")
+            raise FormatError(f"its reference {name} has no files to compute from.")
         return adopted
 
     @contextmanager

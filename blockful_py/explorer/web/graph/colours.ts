@@ -71,7 +71,9 @@ export function colouring(graph: GraphData, mode: Mode, versions: Uint32Array): 
       colour: VERSIONS[version]!,
       name: version === 0 ? "as published" : `version ${version}${version === VERSIONS.length - 1 ? " or later" : ""}`,
     }));
-    return [(row) => VERSIONS[Math.min(versions[row]!, VERSIONS.length - 1)]!, { entries, ramp: null }];
+    const isGone = (row: number): boolean => graph.withdrawn[row]! > 0 && versions[row] === graph.version[row];
+    if (versions.some((_, row) => isGone(row))) entries.push({ colour: UNMEASURED, name: "withdrawn" });
+    return [(row) => (isGone(row) ? UNMEASURED : VERSIONS[Math.min(versions[row]!, VERSIONS.length - 1)]!), { entries, ramp: null }];
   }
   if (mode === "owner") {
     const few = graph.owners.length <= PALETTE.length;

@@ -101,12 +101,12 @@ const big = (value: Child, name: string): HTMLElement => h("div", { class: "figu
 
 function draw(found: Forecast): Child[] {
   const isAdopted = found.models.some((each) => each.remedy);
-  const title = isAdopted ? "Models that would be withdrawn" : "Models that would be replaced";
+  const title = isAdopted ? "Models that are reached" : "Models that would be replaced";
   return [
     h(
       "div",
       { class: "figures wide" },
-      big(count(found.affected), found.affected === 1 ? "model is replaced" : "models are replaced"),
+      big(count(found.affected), `${found.affected === 1 ? "model is" : "models are"} ${isAdopted ? "reached" : "replaced"}`),
       big(count(found.blocks), found.blocks === 1 ? "block header is re-opened" : "block headers are re-opened"),
       big(found.depth, "depth, by the shortest paths"),
       big(found.longest, "depth, by the longest path"),
@@ -123,7 +123,7 @@ function draw(found: Forecast): Child[] {
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
         { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
-        isAdopted ? { name: "Work left", of: (each) => each.remedy ?? "–" } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+        isAdopted ? { name: "Work left", of: (each) => (each.withdrawn ? "none: withdrawn before" : each.remedy ?? "–") } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
       found.models,
       title,
