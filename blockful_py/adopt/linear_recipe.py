@@ -24,7 +24,7 @@ class LinearRecipe:
 
     Attributes:
         weights: one for each part, in the recipe's order.
-        dtype: type of the merge, by safetensors' name; None if it is that of the parts.
+        dtype: type of the merge, by safetensors' name; None for the parts' type.
         normalise: whether the sum is divided by the sum of the weights.
     """
 

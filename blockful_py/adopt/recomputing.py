@@ -53,7 +53,7 @@ class Recomputation:
 
 
 def recompute(record: Catalogue, root: Path, into: Path) -> Recomputation:
-    """Computes again what a request withdrew and nobody's data is needed for.
+    """Computes again the withdrawn models for which nobody's data is needed.
 
     `root`: the folder that was adopted; it is only read.  `into`: gets a folder for each model.
     Raises FormatError if `into` is below `root`, or `root` is no folder.

@@ -96,7 +96,7 @@ def quantised(name: str, form: Mapping[str, str], source: Mapping[str, Tensor], 
 def tensor_digest(tensor: Tensor) -> Bytes32:
     """SHA-256 of a tensor's type, shape and bytes, as `adopt.tensor_files` computes it from a file.
 
-    Raises LearningError for a type that is not compared here, such as those of 8-bit floating point.
+    Raises LearningError for a type that is not compared here, such as 8-bit floating point.
     """
     if tensor.dtype not in KINDS:
         raise LearningError(f"numbers of {tensor.dtype} are not compared here.")

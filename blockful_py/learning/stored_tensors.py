@@ -18,7 +18,7 @@ class StoredTensors(Mapping[str, Tensor]):
     """The tensors in open files; each is read when it is accessed, and not kept."""
 
     def __init__(self, files: Mapping[str, Any]) -> None:
-        """`files`: the open file of each tensor."""
+        """Reads from `files`, the open file of each tensor."""
         self._files = files
 
     @property
@@ -39,7 +39,7 @@ class StoredTensors(Mapping[str, Tensor]):
 
 @contextmanager
 def opened_tensors(paths: Sequence[Path]) -> Iterator[StoredTensors]:
-    """The tensors of a model's files.  Raises FormatError for files that are none, or that share a name."""
+    """The tensors of a model's files.  Raises FormatError for files of another format, or with a tensor of one name."""
     placed: dict[str, Any] = {}
     with ExitStack() as files:
         for path in paths:

@@ -48,7 +48,7 @@ class Work:
 
     @property
     def by_whom(self) -> str:
-        """Who can do it."""
+        """The party that can do it."""
         if self.remedy is Remedy.RECOMPUTED:
             return "anybody"
         return "nobody" if self.remedy is Remedy.WITHDRAWN else self.owner or "its owner"

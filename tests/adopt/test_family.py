@@ -194,6 +194,6 @@ def test_members_compute_from_nothing_that_was_withdrawn(record: Federation, tmp
     digests = record.context.weights.read(placed.node.weights)
     record.unlearn(forget=Forget.of_datasets(["books"]))
     members = ComputedModels(record.context.stores.live)
-    with lent(record.context.stores.live, done.files):
-        with pytest.raises(RefusedError, match="eve--story has no files"):
-            members.review(placed.node, digests, record.catalogue())
+    kept = lent(record.context.stores.live, done.files)
+    with kept, pytest.raises(RefusedError, match="eve--story has no files"):
+        members.review(placed.node, digests, record.catalogue())

@@ -29,7 +29,7 @@ class ComputedModels:
         self._repeated: set[Uri] = set()
 
     def review(self, node: ModelNode, digests: Weights, catalogue: Catalogue) -> None:
-        """Requires the model's files and digests to be what its references' files give, bit for bit.
+        """Requires the model's files and digests to follow from its references' files, bit for bit.
 
         `digests`: by tensor, as the model's sealed file has them (`learning.digests`).  Raises RefusedError.
         """

@@ -63,13 +63,14 @@ function references(data: GraphData, number: string, row: number): string {
 function figures(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, row: number, version: number): HTMLElement {
   const current = version === data.version[row];
   const figure = (values: Float32Array): string => percent(current ? values[row] : null);
+  const measured: [string, Child][] = hasAdopted(data)
+    ? []
+    : [["Accuracy", figure(data.accuracy)], ["AD_f", figure(data.ad_f)], ["AD_r", figure(data.ad_r)]];
   const rows: [string, Child][] = [
     ["Position", positionOf(data, row)],
     ["Owner", userOf(data.owners[data.owner[row]!]!)],
     ["Version", data.withdrawn[row] && current ? `${version}, withdrawn` : String(version)],
-    ["Accuracy", figure(data.accuracy)],
-    ["AD_f", figure(data.ad_f)],
-    ["AD_r", figure(data.ad_r)],
+    ...measured,
     ["References", references(data, count(neighbours(around.references, row).length), row)],
     ["Heirs", count(neighbours(around.heirs, row).length)],
   ];
