@@ -39,7 +39,7 @@ class StoredTensors(Mapping[str, Tensor]):
 
 @contextmanager
 def opened_tensors(paths: Sequence[Path]) -> Iterator[StoredTensors]:
-    """The tensors of a model's files.  Raises FormatError for files of another format, or with a tensor of one name."""
+    """The tensors of a model's files.  Raises FormatError for other files, or a name in two."""
     placed: dict[str, Any] = {}
     with ExitStack() as files:
         for path in paths:
