@@ -21,7 +21,7 @@ WIDTH = 100
 
 SOURCES = ("*.py", "*.sol", "*.toml", "Makefile")
 VENVS = {".venv", ".venv-brownie", ".venv-symbolic"}
-SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "node_modules", "runs", *VENVS})
+SKIPPED = frozenset({".git", ".home", ".pytest_cache", "build", "family", "node_modules", "runs", *VENVS})
 
 RENDERED = frozenset(
     {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from blockful_py.adopt import hub_cache
 from blockful_py.adopt.cards import (
     adapter_base,
     front_matter,
@@ -42,16 +43,22 @@ def read_folder(root: Path, each: Callable[[int], object] = lambda done: None) -
     """The models in a folder and its subfolders, by the relative path of each; `each` counts them.
 
     A folder is a model if it has a card with front matter, a configuration, or weights; folders below it are
-    not searched.  Raises FormatError if `root` is no folder.
+    not searched.  Of the hub's cache, each repository's snapshot of "main" is a model.
+
+    Raises FormatError if `root` is no folder.
     """
     if not root.is_dir():
         raise FormatError(f"{root} is no folder: name the folder that has the models.")
     root = root.resolve()
     models, refused, notes = list[FoundModel](), dict[str, str](), list[str]()
     for folder, files in _model_folders(root, notes):
+        repository = hub_cache.repository_of(folder)
         source = folder.relative_to(root).as_posix() if folder != root else root.name
+        if repository is not None:
+            source = hub_cache.name_of(repository)
         try:
-            models.append(_ModelFolder(root, folder, files, require_short(source, "model"), notes).read())
+            name, inside = require_short(source, "model"), repository or root
+            models.append(_ModelFolder(inside, folder, files, name, notes).read())
         except BlockfulError as error:
             refused[source] = str(error)
         except (OSError, ValueError) as error:
@@ -69,7 +76,15 @@ def _model_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[st
         for name in sorted(folders):
             if (folder / name).is_symlink():
                 notes.append(f"{folder.relative_to(root) / name} is a link to a folder, and is left out")
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name for name in folders if not (name.startswith(".") or hub_cache.is_other(folder / name))
+        )
+        if hub_cache.is_snapshots(folder):
+            chosen = hub_cache.current(folder, folders)
+            if chosen is None:
+                notes.append(f"{folder.relative_to(root)} has several snapshots and no main: name one")
+            folders[:] = [] if chosen is None else [chosen]
+            continue
         if _is_model(folder, files):
             inner = [name for name in folders if _has_weights(folder / name)]
             if inner and folder != root:
@@ -158,6 +173,8 @@ class _ModelFolder:
         """The parent's source; a path to a folder below the root becomes the path from the root."""
         for start in (self._folder, self._root):
             place = (start / parent).resolve()
+            if place.is_dir() and (repository := hub_cache.repository_of(place)) is not None:
+                return hub_cache.name_of(repository)
             if place.is_dir() and place.is_relative_to(self._root) and place != self._folder:
                 return place.relative_to(self._root).as_posix()
         return last_part(parent) if parent.startswith((".", "/")) else parent

@@ -12,7 +12,7 @@ from blockful_py.adopt.adopted_sources import AdoptedSources
 from blockful_py.adopt.found import Found, FoundModel, last_part
 from blockful_py.errors import FormatError
 from blockful_py.names import LONGEST, name_fault
-from blockful_py.record.adopted import Adopted, AdoptedEdge
+from blockful_py.record.adopted import Adopted, AdoptedEdge, Computation
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import MAX_NODE_BYTES, canonical_json
 from blockful_py.storage.bounds import MAX_DIGESTS_BYTES
@@ -29,12 +29,14 @@ class PlannedModel:
         name: on the record.
         parents: on the record, one for each edge.
         supersedes: the model on the record that it is a later version of.
+        computed: how members compute its weights again, if they are to.
     """
 
     name: str
     found: FoundModel
     parents: tuple[str, ...]
     supersedes: str | None = None
+    computed: Computation | None = None
 
     @property
     def adopted(self) -> Adopted:
@@ -50,6 +52,7 @@ class PlannedModel:
             licence=found.licence,
             description=found.description,
             supersedes=self.supersedes,
+            computed=self.computed,
         )
 
 

@@ -11,6 +11,7 @@ import typer
 from blockful_py.cli.console import Output
 from blockful_py.cli.options import LATEST, AsJson, Quiet, Run, located_run
 from blockful_py.cli.unlearn import Datasets
+from blockful_py.cli.work_shown import planned, say_plan
 from blockful_py.errors import UnlearningError
 
 if TYPE_CHECKING:
@@ -68,15 +69,15 @@ def reach(
     run: Run = LATEST,
     as_json: AsJson = False,
 ) -> None:
-    """List every model that data sets reached, and the work left for each. Reads no weights.
+    """List every model that data sets reached, and by what, by whom and at what cost it is made again.
 
-    Without --dataset it lists the data sets.
+    It reads no weights, and is the plan of a request.  Without --dataset it lists the data sets.
 
     Example: blockful reach --dataset wikipedia --run runs/adopted
     """
     run = located_run(run)
     from blockful_py.pipeline.run.opened import OpenedRun
-    from blockful_py.record.reach import kinds_in, known_datasets
+    from blockful_py.record.reach import known_datasets
     from blockful_py.record.reach import reach as reached
 
     out = Output(as_json)
@@ -96,26 +97,55 @@ def reach(
             f"{f'perhaps {near}' if near else '`blockful reach` lists those that models name'}."
         )
     found = reached(catalogue, datasets)
-    rows = []
-    for name, remedy in found.remedies.items():
-        adopted = catalogue[name].node.statement.adopted
-        owner = adopted.speaks_for if adopted is not None else None
-        rows.append((name, kinds_in(catalogue[name]), remedy, owner))
+    out.result({"datasets": list(datasets), "starts": list(found.starts), **planned(catalogue, found)[1]})
+    say_plan(catalogue, found, out)
+
+
+def recompute(
+    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that was adopted. Only read.")],
+    into: Annotated[
+        Path, typer.Option("--into", metavar="DIR", help="Gets a folder for each model that is computed.")
+    ],
+    run: Run = Path("runs/adopted"),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute withdrawn merges and quantised models again, without data, and adopt them as later versions.
+
+    A linear merge is made of the parts that are left, a quantised model of its parent's later version.  Each
+    member repeats the computation, tensor by tensor, before it signs.  It ends with status 1 if a model was
+    left that could not be computed here.
+
+    Example: blockful recompute models --into recomputed --run runs/adopted
+    """
+    run = located_run(run)
+    from blockful_py.adopt.publishing import publish
+    from blockful_py.adopt.recomputing import lent
+    from blockful_py.adopt.recomputing import recompute as recomputed
+    from blockful_py.pipeline.federation import Federation
+
+    out = Output(as_json, quiet)
+    with Federation.open(run) as federation:
+        done = recomputed(federation.catalogue(), source, into)
+        with lent(federation.context.stores.live, done.files):
+            publish(federation, done.plan, out)
+    refused = {**done.left, **done.plan.refused}
     out.result(
         {
-            "datasets": list(datasets),
-            "starts": list(found.starts),
-            "models": {
-                name: {"references": edges, "remedy": remedy, "owner": owner}
-                for name, edges, remedy, owner in rows
-            },
+            "run": str(run),
+            "models": {each.name: _shown(each) for each in done.plan.models},
+            "unchanged": list(done.plan.unchanged),
+            "left": refused,
         }
     )
-    for name, edges, remedy, owner in rows:
-        came = ", ".join(f"{each} ({kind})" for each, kind in edges.items()) or "no parent"
-        mark = "  names it" if name in found.starts else ""
-        out.say(f"{name}  <- {came}  {remedy}{f' ({owner})' if owner else ''}{mark}")
-    out.say(f"{len(rows)} of {len(catalogue.models)} models are reached")
+    for each in done.plan.models:
+        came, place = ", ".join(each.parents), into / each.found.source
+        out.say(f"{each.name}  <- {came}  after {each.supersedes}, in {place}")
+    for name, reason in refused.items():
+        out.problem(f"left: {name}", reason)
+    out.say(f"{len(done.plan.models)} computed again and published, {len(refused)} left")
+    if refused:
+        raise typer.Exit(1)
 
 
 def _read(source: str, out: Output) -> Any:

@@ -200,6 +200,7 @@ SECTIONS: Sections = {
         ),
         REQUEST,
         Command("adopt", "adopt:adopt", "Put models made elsewhere on the record.", WARNING),
+        Command("recompute", "adopt:recompute", "Compute withdrawn merges again.", WARNING),
         Command("reach", "adopt:reach", "List the models that a data set reached."),
         ACCOUNT,
         Command("evaluate", "models:evaluate", "Score models on the held-out data."),

@@ -31,7 +31,7 @@ def graph(
     """
     run = located_run(run)
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.record.reach import kinds_in
+    from blockful_py.record.reach import kinds_of
 
     out = Output(as_json)
     with Federation.open(run) as federation:
@@ -52,7 +52,7 @@ def graph(
                     "position": str(placed.position),
                     "version": placed.version,
                     "references": list(catalogue.graph.references(name)),
-                    "kinds": kinds_in(placed),
+                    "kinds": kinds_of(placed.node),
                     "depth": depth[name].shortest if name in depth else None,
                     "privacy": spent(placed),
                     "increments": {
@@ -81,12 +81,12 @@ def graph(
 
 def _edges(catalogue: Catalogue, name: str) -> str:
     """The references of a model, with the kind of edge where it was made elsewhere."""
-    from blockful_py.record.reach import kinds_in
+    from blockful_py.record.reach import kinds_of
 
     placed = catalogue[name]
     if placed.node.statement.adopted is None:
         return ", ".join(catalogue.graph.references(name)) or "the shared initialisation"
-    return ", ".join(f"{each} ({kind})" for each, kind in kinds_in(placed).items()) or "no parent"
+    return ", ".join(f"{each} ({kind})" for each, kind in kinds_of(placed.node).items()) or "no parent"
 
 
 def evaluate(

@@ -52,14 +52,19 @@ def make(
     if file.exists():
         raise FormatError(f"{file} exists already: choose another file.")
     run = located_run(run)
+    from blockful_py.cli.work_shown import say_plan
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.review.methods import forget_asked
+    from blockful_py.record.reach import reach
 
     with Federation.open(run) as federation:
         made = federation.draft_request(
             starts, forget_asked(classes, clients, samples, datasets), paradigm, method
         )
         advice = federation.advice(made.request)
+        if made.request.datasets:
+            catalogue = federation.catalogue()
+            say_plan(catalogue, reach(catalogue, made.request.datasets), Output(as_json))
     made.write(file)
     _show(Output(as_json), file, made, advice)
 

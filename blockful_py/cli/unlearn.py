@@ -105,8 +105,13 @@ def _withdraw(
     """Withdraws adopted models; they have no accuracies, and so no report."""
     if request is None and (forget is None or forget.level is not Level.DATASET):
         raise SettingsError("adopted models forget data sets: name one with --dataset.")
+    from blockful_py.cli.work_shown import say_plan
+    from blockful_py.record.reach import reach
     from blockful_py.report.runs.certificate_page import keep
 
+    if request is None and forget is not None:
+        catalogue = federation.catalogue()
+        say_plan(catalogue, reach(catalogue, forget.datasets), out)
     done = federation.unlearn(starts, forget=forget, request=request, progress=out)
     certificate = keep(federation.certify_erasure(done.request), federation.run.certificates)
     verification = federation.verify()

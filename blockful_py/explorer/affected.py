@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 from blockful_py.explorer.before import claimed_before, stated_before
 from blockful_py.explorer.lists import Document, models_at, place
+from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.kinds import EdgeKind, remedies
 from blockful_py.record.model_node import Request
 from blockful_py.types import HEADER_INDEX, Position
 
@@ -34,6 +37,27 @@ def reached(connection: sqlite3.Connection, starts: list[int], height: int | Non
                     following.append(heir)
         row = following
     return depth
+
+
+def remedies_at(connection: sqlite3.Connection, depths: Mapping[int, int]) -> dict[int, str]:
+    """The work that is left for each reached model, by position; empty if no model was made elsewhere.
+
+    `depths`: of `reached`, whose starts have depth 0.
+    """
+    if connection.execute("SELECT 1 FROM reference WHERE kind IS NOT NULL LIMIT 1").fetchone() is None:
+        return {}
+    references: dict[str, tuple[str, ...]] = {}
+    kinds: dict[str, set[EdgeKind]] = {}
+    for model in depths:
+        rows = connection.execute(
+            "SELECT reference, kind FROM reference WHERE model = ?", (model,)
+        ).fetchall()
+        references[str(model)] = tuple(str(row["reference"]) for row in rows)
+        kinds[str(model)] = {EdgeKind(row["kind"] or EdgeKind.TRAIN) for row in rows}
+    above = {each for listed in references.values() for each in listed} - references.keys()
+    graph = InheritanceGraph.from_references({**dict.fromkeys(above, ()), **references})
+    starts = [str(model) for model, depth in depths.items() if depth == 0]
+    return {int(model): remedy.value for model, remedy in remedies(graph, kinds, starts).items()}
 
 
 def with_ancestors(connection: sqlite3.Connection, model: int) -> set[int]:
@@ -67,6 +91,7 @@ def affected_models(
     rows = connection.execute("SELECT * FROM made WHERE request = ?", (key,))
     versions = {row["position"]: row for row in rows}
     record = claimed_before(connection, key, request) if audited else {}
+    work = remedies_at(connection, depths)
     models = []
     for position, depth in sorted(depths.items(), key=lambda each: (each[1], each[0])):
         model, row = known[place(position)], versions.get(position)
@@ -75,6 +100,7 @@ def affected_models(
             {
                 **{name: model[name] for name in ("position", "name", "owner", "user")},
                 "depth": depth,
+                "remedy": work.get(position),
                 "version": row["version"] if row else None,
                 "time": row["time"] if row else None,
                 "withdrawn": bool(row["withdrawn"]) if row and told else False,

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.database import change
+from blockful_py.explorer.events import INSERTS
 from blockful_py.explorer.sources import FileSource
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node, request_key
 from blockful_py.record.parts import MAX_REQUEST_BYTES
@@ -55,6 +56,7 @@ class DocumentReader:
         keys: dict[Request, bytes] = {}
         rows, names, problems = [], [], list[tuple[Any, ...]]()
         references: list[tuple[int, int]] = []
+        kinds: list[tuple[str, int, int]] = []
         for position, version, digest, codec in due:
             try:
                 node = parse_node(self._files.read_file(Uri(digest, Codec(codec)), MAX_NODE_BYTES))
@@ -68,12 +70,13 @@ class DocumentReader:
                 requests[key] = request
             rows.append((*_figures(node), key, position, version))
             names.append((node.name, node.statement.user, node.statement.round, position, version))
+            kinds += _kinds(node, position)
             if version:
                 height = Position.unpack(position).height
                 places = (each.place() for each in node.statement.references)
                 references += [(position, place.packed) for place in places if place.height < height]
         if due:
-            self._write(rows, names, references, problems, requests)
+            self._write(rows, names, references, kinds, problems, requests)
         return len(due)
 
     def _write(
@@ -81,6 +84,7 @@ class DocumentReader:
         rows: Sequence[tuple[Any, ...]],
         names: Sequence[tuple[Any, ...]],
         references: Sequence[tuple[int, int]],
+        kinds: Sequence[tuple[str, int, int]],
         problems: Sequence[tuple[Any, ...]],
         requests: dict[bytes, Request],
     ) -> None:
@@ -98,7 +102,10 @@ class DocumentReader:
                 " AND (version = ? OR name IS NULL)",
                 names,
             )
-            self._connection.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?)", references)
+            self._connection.executemany(INSERTS["reference"], references)
+            self._connection.executemany(
+                "UPDATE reference SET kind = ? WHERE model = ? AND reference = ?", kinds
+            )
             self._connection.executemany(
                 f"UPDATE version SET state = {UNREADABLE}, problem = ?, retry = ?"  # noqa: S608
                 " WHERE position = ? AND version = ?",
@@ -138,6 +145,15 @@ class DocumentReader:
                 for key, each in requests.items()
             ],
         )
+
+
+def _kinds(node: ModelNode, position: int) -> list[tuple[str, int, int]]:
+    """Kind, model and reference of each edge of an adopted model."""
+    statement = node.statement
+    if statement.adopted is None:
+        return []
+    pairs = zip(statement.adopted.edges, statement.references, strict=True)
+    return [(edge.kind, position, reference.place().packed) for edge, reference in pairs]
 
 
 def _figures(node: ModelNode) -> tuple[float | bool | str | None, ...]:

@@ -29,7 +29,7 @@ INSERTS = {
     "sent": "INSERT OR IGNORE INTO sent (chain, hash, block) VALUES (?, ?, ?)",
     "block": "INSERT INTO block (height, hash, merkle_root, models, epoch, sent) VALUES (?, ?, ?, ?, ?, ?)",
     "model": "INSERT INTO model (position, row, owner, version) VALUES (?, ?, ?, 0)",
-    "reference": "INSERT OR IGNORE INTO reference VALUES (?, ?)",
+    "reference": "INSERT OR IGNORE INTO reference (model, reference) VALUES (?, ?)",
     "tick": "INSERT INTO tick VALUES (?, ?)",
     "version": "INSERT INTO version (position, version, uri, codec, tick) VALUES (?, ?, ?, ?, ?)",
     "record": "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from blockful_py import costs
-from blockful_py.explorer.affected import reached
+from blockful_py.explorer.affected import reached, remedies_at
 from blockful_py.explorer.durations import (
     Duration,
     by_method,
@@ -109,14 +109,17 @@ def forecast(
     chosen = set(order)
     order += [name for name in graph.topological_order() if name in depth and name not in chosen]
     fit = fit_gas(connection)
-    took = durations(connection, jobs)
+    took, work = durations(connection, jobs), remedies_at(connection, depths)
     return {
         "starts": models_at(connection, [each.packed for each in starts]),
         "affected": len(depths),
         "blocks": headers,
         "depth": max((each.shortest for each in depth.values()), default=0),
         "longest": max((each.longest for each in depth.values()), default=0),
-        "models": [{**each, "depth": depths[_packed(each["position"])]} for each in affected],
+        "models": [
+            {**each, "depth": depths[(packed := _packed(each["position"]))], "remedy": work.get(packed)}
+            for each in affected
+        ],
         "paradigms": [
             _paradigm(paradigm, operations, fit, (len(depths), headers, chunk), took)
             for paradigm, operations in (

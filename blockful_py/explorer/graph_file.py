@@ -2,13 +2,13 @@
 """The inheritance graph as one binary file: positions, edges, and the values that colour the models.
 
     4 bytes   length of the header, little-endian
-    header    JSON in UTF-8: {"format", "revision", "models", "edges", "level", "names", "owners", "ticks",
-              "arrays"}
+    header    JSON in UTF-8: {"format", "revision", "models", "edges", "level", "names", "kinds", "owners",
+              "ticks", "arrays"}
     arrays    little-endian, each at a multiple of 4 bytes after the header's padded end
 
 `arrays` lists name, type and length of each array in order.  Models are indexed by row, in the order of their
-positions; edges are sorted by the row of the heir.  A tick is a live transaction that published or replaced
-models: its number (from 1), the newest block after it, and its time.
+positions; edges are sorted by the row of the heir, and have the index of their kind in `kinds`.  A tick is a
+live transaction that published or replaced models: its number (from 1), the newest block after it, its time.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from numpy.typing import NDArray
 
 from blockful_py.explorer.database import REVISION, IndexReader, counter
 from blockful_py.explorer.lists import hexed, with_parties
+from blockful_py.graph.kinds import EdgeKind
 from blockful_py.graph.layout import LEVEL, layered_drawing, quick_layout
 from blockful_py.settings.sections import FederationSettings
 
-FORMAT = "blockful-graph/2"
+FORMAT = "blockful-graph/3"
 CAREFUL = 1_500
 """Maximum number of models laid out by `layered_drawing`, which takes 0.4 ms per model."""
 CURVED = 500
 """Maximum number of models for curved edges, as painted by web/graph/painted.ts."""
+KINDS = [*EdgeKind]
 ASPECT = 1.55
 """Width of the drawing divided by its height."""
 TYPES = {"f4": "<f4", "u4": "<u4", "u2": "<u2", "u1": "<u1"}
@@ -77,14 +79,13 @@ class GraphFiles:
             " JOIN version AS last ON last.position = model.position AND last.version = model.version"
             " ORDER BY row"
         ).fetchall()
-        edges = np.array(
-            connection.execute(
-                "SELECT above.row, below.row FROM reference"
-                " JOIN model AS above ON above.position = reference.reference"
-                " JOIN model AS below ON below.position = reference.model"
-            ).fetchall(),
-            dtype=np.int64,
-        ).reshape(-1, 2)
+        found = connection.execute(
+            "SELECT above.row, below.row, coalesce(kind, 'train') FROM reference"
+            " JOIN model AS above ON above.position = reference.reference"
+            " JOIN model AS below ON below.position = reference.model"
+        ).fetchall()
+        table = [(above, below, KINDS.index(kind)) for above, below, kind in found]
+        edges = np.array(table, dtype=np.int64).reshape(-1, 3)
         edges = edges[np.argsort(edges[:, 1], kind="stable")]
         replaced = connection.execute(
             "SELECT row, tick, version.version FROM version JOIN model USING (position)"
@@ -97,7 +98,7 @@ class GraphFiles:
         users = {row[1]: row[10] for row in models}
         owners = {owner: number for number, owner in enumerate(users)}
         columns = list(zip(*models, strict=True)) or [()] * 11
-        drawn = self._drawn(len(models), edges)
+        drawn = self._drawn(len(models), edges[:, :2])
         positions = np.array(columns[0], dtype=np.uint64)
         arrays: dict[str, tuple[str, Column]] = {
             "places": ("f4", drawn.places.ravel()),
@@ -105,6 +106,7 @@ class GraphFiles:
             "curve_end": ("u4", drawn.curve_end),
             "source": ("u4", edges[:, 0]),
             "target": ("u4", edges[:, 1]),
+            "kind": ("u1", edges[:, 2]),
             "height": ("u4", positions >> np.uint64(32)),
             "index": ("u4", positions & np.uint64(0xFFFFFFFF)),
             "born": ("u4", np.array(columns[4], dtype=np.int64)),
@@ -126,6 +128,7 @@ class GraphFiles:
             "edges": len(edges),
             "level": drawn.level,
             "names": columns[3],
+            "kinds": KINDS,
             "owners": with_parties(
                 [{"owner": hexed(owner), "user": user} for owner, user in users.items()], self._federation
             ),

@@ -11,7 +11,7 @@ from typing import Any
 from blockful_py.crypto import chameleon, merkle, payload
 from blockful_py.errors import BlockfulError, BlockNotFoundError
 from blockful_py.explorer.before import claimed_before, stated_before
-from blockful_py.explorer.lists import Document, cid, hexed, models_at, reviewers, without_paths
+from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, reviewers, without_paths
 from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.requests_page import requests_reaching
 from blockful_py.explorer.watched import Watched
@@ -47,7 +47,7 @@ def model_document(connection: sqlite3.Connection, watched: Watched, place: str,
         "owner": hexed(transaction.owner),
         "hash": hex(transaction.ch),
         "settled": transaction.settled,
-        "references": models_at(connection, [each.packed for each in transaction.references]),
+        "references": _references(connection, position, transaction),
         "heirs": _heirs(connection, position),
         "block": _block(header, members, position.index, live.block_hash(header.height)),
         "requests": requests_reaching(connection, position, audited),
@@ -55,14 +55,27 @@ def model_document(connection: sqlite3.Connection, watched: Watched, place: str,
     }
 
 
+def _references(
+    connection: sqlite3.Connection, position: Position, transaction: ModelTransaction
+) -> list[Document]:
+    """The models that it inherits from, each with the kind of its edge; None of a trained model."""
+    rows = connection.execute("SELECT reference, kind FROM reference WHERE model = ?", (position.packed,))
+    kinds = {place(row["reference"]): row["kind"] for row in rows}
+    models = models_at(connection, [each.packed for each in transaction.references])
+    return [{**each, "kind": kinds.get(each["position"])} for each in models]
+
+
 def _heirs(connection: sqlite3.Connection, position: Position, most: int = 200) -> Document:
     rows = connection.execute(
-        "SELECT model FROM reference WHERE reference = ? ORDER BY model LIMIT ?", (position.packed, most)
+        "SELECT model, kind FROM reference WHERE reference = ? ORDER BY model LIMIT ?",
+        (position.packed, most),
     ).fetchall()
+    kinds = {place(row["model"]): row["kind"] for row in rows}
     total = connection.execute(
         "SELECT count(*) FROM reference WHERE reference = ?", (position.packed,)
     ).fetchone()[0]
-    return {"total": total, "models": models_at(connection, [row[0] for row in rows])}
+    models = models_at(connection, [row["model"] for row in rows])
+    return {"total": total, "models": [{**each, "kind": kinds[each["position"]]} for each in models]}
 
 
 def _block(header: Header, members: Sequence[ModelTransaction], index: int, block_hash: Bytes32) -> Document:

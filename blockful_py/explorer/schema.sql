@@ -27,9 +27,9 @@ CREATE TABLE model (
 );
 CREATE INDEX model_name ON model (name COLLATE NOCASE);
 
--- On the chain, or added by a statement whose owner chose references again.
+-- On the chain, or added by a statement whose owner chose references again.  `kind`: of an adopted model's edge.
 CREATE TABLE reference (
-    model INTEGER NOT NULL, reference INTEGER NOT NULL, PRIMARY KEY (model, reference)
+    model INTEGER NOT NULL, reference INTEGER NOT NULL, kind TEXT, PRIMARY KEY (model, reference)
 ) WITHOUT ROWID;
 CREATE INDEX reference_heirs ON reference (reference);
 

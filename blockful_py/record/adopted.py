@@ -15,6 +15,8 @@ LONGEST = 256
 MAX_EDGES = 1024
 MAX_DATASETS = 1024
 MAX_FILES = 4096
+LINEAR = "linear"
+"""The merge method that sums its parts by weight, in mergekit's word."""
 
 Elsewhere = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
@@ -50,6 +52,18 @@ class AdoptedFile(Part):
     cid: Cid
 
 
+class Computation(Part):
+    """How the weights follow from the references' files, which each member repeated before it signed.
+
+    Attributes:
+        dtype: the floating-point type to which all tensors are rounded first, by safetensors' name.
+        normalise: of a merge: whether its sum is divided by the sum of the edges' weights.
+    """
+
+    dtype: str = Field(pattern=r"^(F64|F32|BF16|F16)$")
+    normalise: bool = True
+
+
 class Adopted(Part):
     """The adopter's statement on a model that was made elsewhere.
 
@@ -63,6 +77,7 @@ class Adopted(Part):
         licence: as its card says.
         description: SHA-256 of all that the adopter read of it, files included, in hexadecimal.
         supersedes: the model on the record that it is a later version of.
+        computed: of a linear merge or a quantised model that was computed again (`learning.computed`).
     """
 
     source: Elsewhere
@@ -74,6 +89,7 @@ class Adopted(Part):
     licence: Elsewhere | None = None
     description: str = Field(pattern=r"^[0-9a-f]{64}$")
     supersedes: Elsewhere | None = None
+    computed: Computation | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -84,7 +100,20 @@ class Adopted(Part):
     def _in_order(self) -> Self:
         if list(self.datasets) != sorted({*self.datasets}):
             raise ValueError("data sets are named once each, in ascending order")
+        if self.computed is not None and not (self.is_linear_merge or self.is_quantised):
+            raise ValueError("what is computed is a linear merge with weights, or quantised from one model")
         return self
+
+    @property
+    def is_linear_merge(self) -> bool:
+        """Whether it is a linear merge, in which each part has a weight."""
+        merged = set(self.kinds) == {EdgeKind.MERGE} and self.merge_method == LINEAR
+        return merged and all(each.weight is not None for each in self.edges)
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether it is one model in fewer bits."""
+        return self.kinds == (EdgeKind.QUANTISE,)
 
     @property
     def kinds(self) -> tuple[EdgeKind, ...]:

@@ -22,6 +22,7 @@ from blockful_py.record.model_node import (
     PlacedNode,
     Redaction,
     RequestAnswer,
+    Statement,
     parse_node,
 )
 from blockful_py.types import Header, ModelTransaction, Position, Uri
@@ -106,7 +107,7 @@ class Catalogue:
                 name,
                 placed.position,
                 placed.version,
-                "withdrawn" if placed.node.is_withdrawn else f"{placed.node.statement.accuracy:.1%}",
+                "withdrawn" if placed.node.is_withdrawn else _published_accuracy(placed.node.statement),
                 ", ".join(self.graph.references(name)),
             )
             for name, placed in self.models.items()
@@ -146,6 +147,10 @@ class Catalogue:
             places = dict.fromkeys((*transaction.references, *added))
             references[node.name] = tuple(by_position[place] for place in places)
         return cls(models, InheritanceGraph.from_references(references))
+
+
+def _published_accuracy(statement: Statement) -> str:
+    return "none: made elsewhere" if statement.adopted is not None else f"{statement.accuracy:.1%}"
 
 
 class CatalogueReader:

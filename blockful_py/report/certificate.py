@@ -49,6 +49,17 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkRow:
+    """The work that is left for a withdrawn model that was made elsewhere, in words (`record.reach.Work`)."""
+
+    name: str
+    start: bool
+    edges: Sequence[tuple[str, str]]
+    owner: str | None
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
 class VoteRow:
     """Votes on a decision, or the signatures of the certificate."""
 
@@ -69,6 +80,7 @@ class CertificatePage:
         requesters: name and position of a start, and the account that signed the request.
         identifiers: values that a verifier must compare, by name.
         kind, warnings: power and limits of the members' check and of the method (`record.shown.Shown`).
+        work: of models that were made elsewhere; empty for others.
         checked: members' checks of the new weights before they signed, in words.
         how: the same as an enum.
         spot_checks: names of models, and the part of their owners' training that members recomputed.
@@ -90,6 +102,7 @@ class CertificatePage:
     decided: str
     requesters: Sequence[tuple[str, str, str]]
     models: Sequence[ModelRow]
+    work: Sequence[WorkRow]
     spot_checks: Sequence[tuple[str, str]]
     left_alone: Sequence[str]
     votes: Sequence[VoteRow]

@@ -11,6 +11,10 @@ from blockful_py.report.certificate import CertificatePage, ModelRow, PlainPart
 from blockful_py.report.summary import enumerated
 from blockful_py.types import Checked
 
+WITHDRAWAL = (
+    "Before they voted, members checked that no model is left out that the record says the data reached. "
+    "Nobody checked how the models were made."
+)
 CHECKED = {
     Checked.EXACT: "Before they voted, members computed every new version themselves from the published ones "
     "and got the same.",
@@ -140,8 +144,9 @@ def _meaning(page: CertificatePage) -> Iterator[str]:
 
 def _checked(page: CertificatePage) -> Iterator[str]:
     signed = page.votes[-1]
+    what, how = ("withdrawal", WITHDRAWAL) if page.work else ("replacement", CHECKED[page.how])
     yield (
-        f"A committee decided on the replacement on {page.decided}. {CHECKED[page.how]} "
+        f"A committee decided on the {what} on {page.decided}. {how} "
         f"{len(signed.voters)} of its {signed.members} members signed this certificate; {signed.needed} were "
         "needed."
     )

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -245,3 +246,51 @@ def _write_raw(path: Path, entries: dict[str, object], size: int | None = None) 
     if size is None:
         size = max(entry["data_offsets"][1] for entry in entries.values() if isinstance(entry, dict))
     path.write_bytes(len(header).to_bytes(8, "little") + header + b"\x01" * size)
+
+
+def _cached(cache: Path, name: str, revision: str, family: Path) -> Path:
+    """A model in the layout of the hub's cache: files in blobs, links in the snapshot."""
+    repository = cache / f"models--{name.replace('/', '--')}"
+    snapshot = repository / "snapshots" / revision
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir(exist_ok=True)
+    for file in sorted((family / name).iterdir()):
+        blob = repository / "blobs" / sha256(file.read_bytes()).hexdigest()
+        blob.write_bytes(file.read_bytes())
+        (snapshot / file.name).symlink_to(Path("../../blobs") / blob.name)
+    return snapshot
+
+
+def test_the_hubs_cache_is_read_by_the_hubs_names(tmp_path: Path) -> None:
+    family, cache = write_family(tmp_path / "family"), tmp_path / "hub"
+    _cached(cache, "lab/base", "a1", family)
+    law = _cached(cache, "ann/law", "b1", family)
+    (cache / "models--ann--law" / "refs").mkdir()
+    (cache / "models--ann--law" / "refs" / "main").write_text("b1\n")
+    (law.parent / "b0").mkdir()
+    data = cache / "datasets--wiki" / "snapshots" / "c1"
+    data.mkdir(parents=True)
+    (data / "README.md").write_text("---\nlicense: mit\n---\n")
+    (cache / ".locks").mkdir()
+    found = read_folder(cache)
+    assert {each.source for each in found.models} == {"lab/base", "ann/law"}
+    assert not found.refused
+    assert not found.notes
+    plain = {each.source: each.description for each in read_folder(family).models}
+    assert all(each.description == plain[each.source] for each in found.models), "the same as plain folders"
+    (alone,) = read_folder(law).models
+    assert alone.source == "ann/law"
+
+
+def test_a_snapshot_that_is_not_main_is_left_out_and_links_stay_in_the_repository(tmp_path: Path) -> None:
+    family, cache = write_family(tmp_path / "family"), tmp_path / "hub"
+    snapshot = _cached(cache, "lab/other", "a1", family)
+    (snapshot.parent / "a2").mkdir()
+    found = read_folder(cache)
+    assert not found.models
+    assert "several snapshots and no main" in found.notes[0]
+    (snapshot.parent / "a2").rmdir()
+    stranger = _cached(cache, "zoe/story", "z1", family) / "model.safetensors"
+    (snapshot / "model.safetensors").unlink()
+    (snapshot / "model.safetensors").symlink_to(stranger)
+    assert "leads out of the folder" in read_folder(cache).refused["lab/other"]

@@ -20,7 +20,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate
-from blockful_py.record.reach import kinds_in, known_datasets, reach, starts_of
+from blockful_py.record.reach import kinds_of, known_datasets, reach, starts_of
 from blockful_py.record.shown import WITHDRAWN, shown
 from blockful_py.settings import Settings
 from tests.adopt.model_folders import write_adapter, write_card, write_family, write_merge, write_model
@@ -47,7 +47,7 @@ def test_a_family_forgets_a_data_set_and_comes_back_without_it(record: Federatio
     family = write_family(tmp_path / "family")
     assert len(_adopt(record, family).models) == 8
     catalogue = record.catalogue()
-    assert kinds_in(catalogue["eve--mix"]) == {
+    assert kinds_of(catalogue["eve--mix"].node) == {
         "lab--base": EdgeKind.MERGE,
         "ann--law": EdgeKind.MERGE,
         "lab--other": EdgeKind.MERGE,

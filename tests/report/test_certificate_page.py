@@ -11,7 +11,7 @@ import pytest
 from blockful_py.forget import Forget
 from blockful_py.record.certificates.document import FiguresBefore
 from blockful_py.record.shown import MERGED
-from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
+from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, WorkRow, render_certificate
 from blockful_py.report.plain import plain_language
 from blockful_py.types import Checked
 
@@ -70,6 +70,7 @@ def page() -> CertificatePage:
         decided="2026-01-02 10:00:00 UTC",
         requesters=[("r1", "1:1", "0xaa")],
         models=[LOST, KEPT, GONE],
+        work=[],
         spot_checks=[],
         left_alone=["r9"],
         votes=[
@@ -174,3 +175,18 @@ def test_the_figure_before_is_said_where_it_is_known_of_every_model(page: Certif
     done = plain_language(replace(page, models=[KEPT]))[1]
     assert "right in 97 (before) and 0 (now) of 100 cases" in " ".join(done.paragraphs)
     assert "right in 99 (before) and 94 (now) of 100 cases. Guessing" in " ".join(done.paragraphs)
+
+
+def test_a_withdrawal_of_adopted_models_says_what_is_left_to_do(page: CertificatePage) -> None:
+    withdrawn = replace(
+        page,
+        asked="dataset papers",
+        forget=Forget.of_datasets(["papers"]),
+        models=[GONE],
+        work=[WorkRow("r2", False, [("r1", "merge")], "gil", "recomputed")],
+    )
+    text = render_certificate(withdrawn, plain_language(withdrawn))
+    assert "What was withdrawn" in text
+    assert "r1 (merge)</td><td>gil</td><td>recomputed" in text
+    assert "no model is left out" in text
+    assert not re.search("computed every new version|AD_f", text)

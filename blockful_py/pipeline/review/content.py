@@ -34,6 +34,7 @@ from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
+from blockful_py.pipeline.review.computed import ComputedModels
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
@@ -100,6 +101,7 @@ class ContentReviewer:
         self._own = OwnWeights(sources.setup, sources.known, self._weights)
         self._stored_clean = StoredCleanModels(sources.setup, self._weights)
         self._statements = NewStatements(self._live, sources.setup)
+        self._computed = ComputedModels(sources.store)
         self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:
@@ -125,6 +127,7 @@ class ContentReviewer:
                 (node.statement.adopted is not None) == self._sources.setup.is_adopted,
                 f"model {node.name} is {'not ' * self._sources.setup.is_adopted}adopted, unlike the others",
             )
+            self._computed.review(node, read[0], self._sources.record.catalogue.read())
             is_shared = self._architecture.is_shared
             require(
                 is_shared or node.shared is None, f"model {node.name} has a part of sums, which it has not"

@@ -117,7 +117,7 @@ class ReplacedModel(Part):
         return FiguresBefore(
             ad_f=ad_f if ad_f is not None or not (earlier and same) else earlier.ad_f,
             ad_r=ad_r if ad_r is not None or not earlier else earlier.ad_r,
-            accuracy=old.statement.accuracy,
+            accuracy=None if old.statement.adopted is not None else old.statement.accuracy,
             logit_auc=known.logit_auc_before if known else None,
         )
 

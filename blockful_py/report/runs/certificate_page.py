@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,13 +13,17 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.fields import of_octets, position, read_document
-from blockful_py.record.model_node import Request
+from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.reach import reached_by, work_left
 from blockful_py.record.shown import shown
-from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, render_certificate
+from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, WorkRow, render_certificate
 from blockful_py.report.plain import plain_language
 from blockful_py.report.summary import CHECKED
 from blockful_py.verdicts.outcome import AuditOutcome
 from blockful_py.whole_file import write_whole
+
+REACHED = "each member checked that no model is left out that the record says the data reached"
+"""The members' check of a withdrawal of models that were made elsewhere."""
 
 
 def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: str) -> CertificatePage:
@@ -56,9 +61,10 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
     chain = statement.committee.domain.chain_id
     development = chain if chain in DEVELOPMENT_CHAINS else None
     digest = of_octets(erasure_digest(statement.committee.domain, epoch, statement.to_bytes()))
+    what = "Withdrawal" if request.datasets else "Replacement"
     votes = [
         VoteRow(
-            f"Replacement of {sum(len(chunk.updates) for chunk in each.live)}",
+            f"{what} of {sum(len(chunk.updates) for chunk in each.live)}",
             each.epoch,
             each.signed.voters,
             len(rosters[each.epoch].keys),
@@ -86,7 +92,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         paradigm=str(request.paradigm),
         kind=told.kind,
         warnings=told.warnings,
-        checked=CHECKED[told.review],
+        checked=REACHED if request.datasets else CHECKED[told.review],
         how=told.review,
         requested=_time(request.created, development),
         decided=_time(statement.decided, development),
@@ -95,6 +101,7 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
             for start in request.starts
         ],
         models=models,
+        work=_work(record.nodes.values(), starts) if request.datasets else (),
         spot_checks=[
             (node.name, str(node.spot_check)) for node in record.nodes.values() if node.spot_check is not None
         ],
@@ -113,6 +120,19 @@ def page_of(certificate: ErasureCertificate, checked: CheckedStatement, file: st
         file=file,
         recipients=statement.recipients,
     )
+
+
+def _work(nodes: Collection[ModelNode], starts: Collection[str]) -> list[WorkRow]:
+    return [
+        WorkRow(
+            each.name,
+            each.starts,
+            [(name, kind.replace("_", "-")) for name, kind in each.edges.items()],
+            each.owner,
+            each.remedy.value,
+        )
+        for each in work_left(nodes, reached_by(nodes, starts))
+    ]
 
 
 def _audit(certificate: ErasureCertificate) -> AuditOutcome | None:

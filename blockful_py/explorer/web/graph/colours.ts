@@ -66,12 +66,14 @@ function bounds(values: Float32Array): [number, number] {
 /** The colour of each row by a mode, and the legend; `versions` are those at the time that is shown. */
 export function colouring(graph: GraphData, mode: Mode, versions: Uint32Array): [(row: number) => string, Legend] {
   if (mode === "version") {
-    const most = versions.reduce((a, b) => Math.max(a, b), 0);
+    const isGone = (row: number): boolean => graph.withdrawn[row]! > 0 && versions[row] === graph.version[row];
+    const most = versions.reduce((a, b, row) => (isGone(row) ? a : Math.max(a, b)), 0);
     const entries = Array.from({ length: Math.min(most, VERSIONS.length - 1) + 1 }, (_, version) => ({
       colour: VERSIONS[version]!,
       name: version === 0 ? "as published" : `version ${version}${version === VERSIONS.length - 1 ? " or later" : ""}`,
     }));
-    return [(row) => VERSIONS[Math.min(versions[row]!, VERSIONS.length - 1)]!, { entries, ramp: null }];
+    if (versions.some((_, row) => isGone(row))) entries.push({ colour: UNMEASURED, name: "withdrawn" });
+    return [(row) => (isGone(row) ? UNMEASURED : VERSIONS[Math.min(versions[row]!, VERSIONS.length - 1)]!), { entries, ramp: null }];
   }
   if (mode === "owner") {
     const few = graph.owners.length <= PALETTE.length;

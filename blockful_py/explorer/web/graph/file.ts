@@ -10,6 +10,7 @@ export interface GraphData {
   /** How far edges are level beside a model, in the units of places; 0 where they are straight. */
   level: number;
   names: string[];
+  kinds: string[];
   owners: Owner[];
   /** Live transactions that changed models: number, newest block after it, time. */
   ticks: [number, number, number | null][];
@@ -19,6 +20,8 @@ export interface GraphData {
   curve_end: Uint32Array;
   source: Uint32Array;
   target: Uint32Array;
+  /** By edge, the index of its kind in `kinds`. */
+  kind: Uint8Array;
   height: Uint32Array;
   index: Uint32Array;
   born: Uint32Array;
@@ -40,7 +43,7 @@ interface Listed {
   length: number;
 }
 
-const FORMAT = "blockful-graph/2";
+const FORMAT = "blockful-graph/3";
 const KINDS = { f4: Float32Array, u4: Uint32Array, u1: Uint8Array };
 
 /** Throws an Error where the bytes are no graph file. */

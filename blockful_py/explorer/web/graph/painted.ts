@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small graph: models as discs, references as arrows, names.
 
+import { dashOf } from "./kinds";
 import { writeLabels } from "./labels";
 import { cleared, curvePoint, layer, xOf, yOf, type Scene } from "./scene";
 
@@ -59,7 +60,7 @@ export function rings(brush: CanvasRenderingContext2D, scene: Scene, rows: Itera
   }
 }
 
-/** Draws the edges that are chosen, each with a head at the rim of the heir, which they reach level. */
+/** Draws the edges that are chosen, dashed by kind, each with a head at the rim of the heir, which they reach level. */
 export function arrows(
   brush: CanvasRenderingContext2D,
   scene: Scene,
@@ -70,19 +71,24 @@ export function arrows(
   const { data, size } = scene;
   brush.strokeStyle = brush.fillStyle = colour;
   brush.lineWidth = width;
-  const lines = new Path2D();
+  const lines = data.kinds.map(() => new Path2D());
   const heads = new Path2D();
   for (let edge = 0; edge < data.edges; edge++) {
     if (!chosen(edge)) continue;
     const [first, end] = [edge ? data.curve_end[edge - 1]! : 0, data.curve_end[edge]!];
-    lines.moveTo(...curvePoint(scene, first));
-    for (let at = first + 1; at < end; at += 3) lines.bezierCurveTo(...curvePoint(scene, at), ...curvePoint(scene, at + 1), ...curvePoint(scene, at + 2));
+    const line = lines[data.kind[edge]!]!;
+    line.moveTo(...curvePoint(scene, first));
+    for (let at = first + 1; at < end; at += 3) line.bezierCurveTo(...curvePoint(scene, at), ...curvePoint(scene, at + 1), ...curvePoint(scene, at + 2));
     const [tip, y] = [xOf(scene, data.target[edge]!) - size - 1, yOf(scene, data.target[edge]!)];
     heads.moveTo(tip, y);
     heads.lineTo(tip - HEAD, y + HEAD * 0.45);
     heads.lineTo(tip - HEAD, y - HEAD * 0.45);
     heads.closePath();
   }
-  brush.stroke(lines);
+  lines.forEach((line, kind) => {
+    brush.setLineDash(dashOf(data.kinds[kind]!));
+    brush.stroke(line);
+  });
+  brush.setLineDash([]);
   brush.fill(heads);
 }

@@ -5,6 +5,7 @@ import { h, type Child } from "../../../web/dom";
 import { count, percent, plural } from "../format";
 import { userOf } from "../page";
 import { positionOf, type GraphData } from "../graph/file";
+import { hasAdopted, wordOf } from "../graph/kinds";
 import { neighbours, type Adjacency, type Reach } from "../../../web/reach";
 import { nameOf } from "../graph/scene";
 
@@ -51,17 +52,26 @@ export function cardOf(data: GraphData, around: { references: Adjacency; heirs: 
   ];
 }
 
+/** The number of references, and how the model came of them if it was made elsewhere. */
+function references(data: GraphData, number: string, row: number): string {
+  if (!hasAdopted(data)) return number;
+  const kinds = new Set<string>();
+  data.target.forEach((heir, edge) => heir === row && kinds.add(wordOf(data.kinds[data.kind[edge]!]!)));
+  return [number, ...kinds].join(", ");
+}
+
 function figures(data: GraphData, around: { references: Adjacency; heirs: Adjacency }, row: number, version: number): HTMLElement {
   const current = version === data.version[row];
   const figure = (values: Float32Array): string => percent(current ? values[row] : null);
+  const measured: [string, Child][] = hasAdopted(data)
+    ? []
+    : [["Accuracy", figure(data.accuracy)], ["AD_f", figure(data.ad_f)], ["AD_r", figure(data.ad_r)]];
   const rows: [string, Child][] = [
     ["Position", positionOf(data, row)],
     ["Owner", userOf(data.owners[data.owner[row]!]!)],
     ["Version", data.withdrawn[row] && current ? `${version}, withdrawn` : String(version)],
-    ["Accuracy", figure(data.accuracy)],
-    ["AD_f", figure(data.ad_f)],
-    ["AD_r", figure(data.ad_r)],
-    ["References", count(neighbours(around.references, row).length)],
+    ...measured,
+    ["References", references(data, count(neighbours(around.references, row).length), row)],
     ["Heirs", count(neighbours(around.heirs, row).length)],
   ];
   return h("dl", { class: "facts tight" }, ...rows.map(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]));

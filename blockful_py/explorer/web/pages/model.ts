@@ -6,7 +6,11 @@ import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, share, when } from "../format";
 import { answerPage, damaged, facts, hash, modelCell, passage, BEFORE, table, userOf, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
+import { wordOf } from "../graph/kinds";
 import { verifying } from "../verifying";
+
+/** Most files that are listed. */
+const FILES = 20;
 
 export interface Version {
   version: number;
@@ -35,9 +39,26 @@ export interface Version {
     signature: string;
     training: Record<string, unknown>;
     references: { name: string; version: number; accuracy: number | null; used: boolean }[];
+    adopted?: Adopted;
   };
   weights?: { cid: string; live: boolean; archive: boolean } | null;
 }
+
+/** What the adopter signed of a model that was made elsewhere (blockful_py/record/adopted.py). */
+interface Adopted {
+  source: string;
+  speaks_for?: string;
+  edges?: { parent: string; kind: string; weight?: number }[];
+  merge_method?: string;
+  datasets?: string[];
+  files?: { path: string; size: number; cid: string }[];
+  licence?: string;
+  supersedes?: string;
+  computed?: { dtype: string; normalise: boolean };
+}
+
+/** A model with the kind of the edge to it or from it; none of a model that was trained here. */
+type Related = Model & { kind: string | null };
 
 /** A request that affects a model; `version`: what it led to. */
 interface Reached {
@@ -53,8 +74,8 @@ export interface WholeModel extends Model {
   address: string;
   hash: string;
   settled: boolean;
-  references: Model[];
-  heirs: { total: number; models: Model[] };
+  references: Related[];
+  heirs: { total: number; models: Related[] };
   block: {
     height: number;
     models: number;
@@ -87,6 +108,7 @@ export function modelPage(main: HTMLElement, place: string): View {
 
 function draw(model: WholeModel, checks: HTMLElement): Child[] {
   const stated = model.versions.find((each) => each.current && each.statement);
+  const adopted = stated?.statement?.adopted;
   const owner = model.user !== null && [userOf(model), ", "];
   return [
     h(
@@ -103,7 +125,7 @@ function draw(model: WholeModel, checks: HTMLElement): Child[] {
       h("a", { class: "button plain", href: `/compare?${new URLSearchParams({ model: model.address })}` }, "Compare"),
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
-    h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), stated?.statement ? `, round ${stated.statement.round}` : ""),
+    h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), adopted ? `, made elsewhere as ${adopted.source}` : stated?.statement ? `, round ${stated.statement.round}` : ""),
     model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it is no better than chance on what it was to keep."),
     stated?.is_loss && !model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it does worse than before on what it was to keep, by more than chance explains."),
     checks,
@@ -112,7 +134,8 @@ function draw(model: WholeModel, checks: HTMLElement): Child[] {
     h("h2", {}, "Place in its block"),
     block(model),
     h("h2", {}, "References and heirs"),
-    h("div", { class: "columns" }, references(model), heirs(model)),
+    h("div", { class: "columns" }, references(model, adopted !== undefined), heirs(model)),
+    adopted && elsewhere(adopted),
     stated?.statement && statement(stated),
   ];
 }
@@ -161,8 +184,8 @@ function version(each: Version, next: Version | undefined): HTMLElement {
       : h(
           "div",
           { class: "figures" },
-          (each.version === 0 || each.accuracy !== null) && figure("Accuracy", percent(each.accuracy), "on its owner's test data, signed"),
-          each.version > 0 && [figure("AD_f", passed(each, "ad_f"), "on what was to be forgotten"), each.logit_auc != null && figure("AUC of the logit", passed(each, "logit_auc", share), "of the class to be forgotten, behind the output"), figure("AD_r", passed(each, "ad_r"), "on the rest")],
+          !each.statement?.adopted && (each.version === 0 || each.accuracy !== null) && figure("Accuracy", percent(each.accuracy), "on its owner's test data, signed"),
+          each.version > 0 && !each.withdrawn && [figure("AD_f", passed(each, "ad_f"), "on what was to be forgotten"), each.logit_auc != null && figure("AUC of the logit", passed(each, "logit_auc", share), "of the class to be forgotten, behind the output"), figure("AD_r", passed(each, "ad_r"), "on the rest")],
         ),
     each.problem && h("p", { class: "bad" }, each.problem),
     facts(
@@ -210,20 +233,26 @@ function block(model: WholeModel): HTMLElement {
 }
 
 /** Figures of the version that stands. */
-const FIGURES: Column<Model>[] = [
-  { name: "Version", of: (each) => each.version, right: true },
+const FIGURES: Column<Related>[] = [
   { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
   { name: "AD_f", of: (each) => percent(each.ad_f), right: true },
   { name: "AD_r", of: (each) => percent(each.ad_r), right: true },
 ];
 
-function references(model: WholeModel): HTMLElement {
-  if (model.references.length === 0) return h("p", { class: "quiet" }, "No references: it was trained from the shared initialisation.");
-  return table<Model>(
+/** Columns of related models; those that were made elsewhere have kinds of edges, and no figures. */
+const columns = (models: Related[]): Column<Related>[] => [
+  { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
+  { name: "Version", of: (each) => (each.withdrawn ? `${each.version}, withdrawn` : each.version), right: true },
+  ...(models.some((each) => each.kind) ? [{ name: "Kind", of: (each: Related) => wordOf(each.kind) }] : FIGURES),
+];
+
+function references(model: WholeModel, isAdopted: boolean): HTMLElement {
+  if (model.references.length === 0)
+    return h("p", { class: "quiet" }, isAdopted ? "No references: its maker names no parent." : "No references: it was trained from the shared initialisation.");
+  return table<Related>(
     [
       { name: "Reference", of: modelCell },
-      { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
-      ...FIGURES,
+      ...columns(model.references),
     ],
     model.references,
     "References",
@@ -235,11 +264,10 @@ function heirs(model: WholeModel): HTMLElement {
   return h(
     "div",
     {},
-    table<Model>(
+    table<Related>(
       [
         { name: "Heir", of: modelCell },
-        { name: "At", of: (each) => h("span", { class: "mono" }, each.position) },
-        ...FIGURES,
+        ...columns(model.heirs.models),
       ],
       model.heirs.models,
       "Heirs",
@@ -247,6 +275,28 @@ function heirs(model: WholeModel): HTMLElement {
     model.heirs.total > model.heirs.models.length && h("p", { class: "quiet" }, `and ${count(model.heirs.total - model.heirs.models.length)} more`),
   );
 }
+
+/** What the adopter read of a model that was made elsewhere. */
+function elsewhere(adopted: Adopted): Child[] {
+  const merged = adopted.merge_method && `${adopted.merge_method}${weights(adopted)}`;
+  const rows: [string, Child][] = [
+    ["Made as", adopted.source],
+    ["Of", adopted.speaks_for ? [adopted.speaks_for, h("span", { class: "quiet" }, ", which has signed nothing")] : null],
+    ["Data sets", adopted.datasets?.join(", ") || h("span", { class: "quiet" }, "none named")],
+    ["Merged by", merged],
+    ["Computed", adopted.computed && `by each member, tensor by tensor, from its references' files, in ${adopted.computed.dtype}`],
+    ["Later version of", adopted.supersedes && h("a", { href: `/models/${encodeURIComponent(adopted.supersedes)}` }, adopted.supersedes)],
+    ["Licence", adopted.licence],
+    ...(adopted.files ?? []).slice(0, FILES).map((file): [string, Child] => [file.path, [`${count(file.size)} bytes `, hash(file.cid, 10, 6)]]),
+    ["More files", (adopted.files ?? []).length > FILES && plural(adopted.files!.length - FILES, "file")],
+  ];
+  return [h("h2", {}, "As its adopter read it"), facts(...rows.filter(([, value]) => value))];
+}
+
+const weights = ({ edges }: Adopted): string => {
+  const parts = (edges ?? []).filter((each) => each.weight !== undefined).map((each) => `${each.weight} ${each.parent}`);
+  return parts.length ? `: ${parts.join(", ")}` : "";
+};
 
 const trained = (references: NonNullable<Version["statement"]>["references"]): string =>
   references
@@ -256,6 +306,7 @@ const trained = (references: NonNullable<Version["statement"]>["references"]): s
 
 function statement(stated: Version): HTMLElement {
   const { statement } = stated;
+  const made = statement!.adopted ? [] : ([["Trained from", trained(statement!.references)]] as [string, Child][]);
   const training = Object.entries(statement!.training).map(([name, value]): [string, Child] => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]);
   return h(
     "details",
@@ -263,7 +314,7 @@ function statement(stated: Version): HTMLElement {
     h("summary", {}, "Statement that its owner signed"),
     facts(
       ["Made", recorded(statement!.created)],
-      ["Trained from", trained(statement!.references)],
+      ...made,
       ["Signature", hash(statement!.signature, 18, 10)], ...training),
   );
 }

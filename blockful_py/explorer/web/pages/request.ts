@@ -41,6 +41,8 @@ interface Affected extends Owner {
   /** Whether what it was replaced by was replaced since, and is for auditors. */
   reserved: boolean;
   before: Before | null;
+  /** The work that is left, of a model that was made elsewhere. */
+  remedy: string | null;
 }
 
 interface Whole extends Heading {
@@ -86,10 +88,10 @@ function draw(request: Whole): Child[] {
     ),
     h("h2", {}, "What happened"),
     timeline(moments(request)),
-    h("h2", {}, request.models.some((each) => each.before) ? "Before and after" : "Figures"),
+    h("h2", {}, request.models.some((each) => each.remedy) ? "Work left" : request.models.some((each) => each.before) ? "Before and after" : "Figures"),
     alarm(request.models.filter((each) => each.at_chance), "is", "are", "no better than chance on what was to be kept."),
     alarm(request.models.filter((each) => each.is_loss && !each.at_chance), "does", "do", "worse than before on what was to be kept, by more than chance explains."),
-    request.models.some((each) => each.after) && chart(request.models),
+    request.models.some((each) => each.after?.ad_f != null) && chart(request.models),
     models(request),
   ];
 }
@@ -210,6 +212,7 @@ function chart(models: Affected[]): Node {
 const hasMeasured = (before: Before | null): boolean => before !== null && (before.ad_f !== null || before.ad_r !== null);
 
 function models(request: Whole): HTMLElement {
+  const isAdopted = request.models.some((each) => each.remedy);
   const measured = request.models.some((each) => hasMeasured(each.before));
   const signed = request.models.some((each) => each.before?.accuracy != null);
   const ranked = request.models.some((each) => each.after?.logit_auc != null);
@@ -220,9 +223,9 @@ function models(request: Whole): HTMLElement {
       { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
       { name: "Owner", of: (each) => userOf(each) },
       ...(signed ? [{ name: "Accuracy before, as its owner signed it", of: (each: Affected) => percent(each.before?.accuracy), right: true }] : []),
-      { name: "AD_f", of: pair("ad_f"), right: true },
+      ...(isAdopted ? [{ name: "Work left", of: (each: Affected) => each.remedy ?? "–" }] : [{ name: "AD_f", of: pair("ad_f"), right: true }]),
       ...(ranked ? [{ name: "AUC of the logit", of: pair("logit_auc", share), right: true }] : []),
-      { name: "AD_r", of: pair("ad_r"), right: true },
+      ...(isAdopted ? [] : [{ name: "AD_r", of: pair("ad_r"), right: true }]),
       { name: "Version", of: (each) => (each.version === null ? (waiting(request) > 0 ? "waits" : "left alone") : each.withdrawn ? `${each.version} withdrawn` : each.version), right: true },
       { name: "Replaced (UTC)", of: (each) => when(each.time) },
     ],

@@ -16,13 +16,16 @@ interface Past {
   forecast_seconds: number | null;
 }
 
+/** `remedy`: the work that is left, of a model that was made elsewhere. */
+type Reached = Model & { depth: number; remedy: string | null };
+
 interface Forecast {
   starts: Model[];
   affected: number;
   blocks: number;
   depth: number;
   longest: number;
-  models: (Model & { depth: number })[];
+  models: Reached[];
   paradigms: {
     paradigm: string;
     chameleon_hashes: number;
@@ -97,11 +100,13 @@ export function whatIfPage(main: HTMLElement): View {
 const big = (value: Child, name: string): HTMLElement => h("div", { class: "figure" }, h("b", {}, value), h("span", {}, name));
 
 function draw(found: Forecast): Child[] {
+  const isAdopted = found.models.some((each) => each.remedy);
+  const title = isAdopted ? "Models that are reached" : "Models that would be replaced";
   return [
     h(
       "div",
       { class: "figures wide" },
-      big(count(found.affected), found.affected === 1 ? "model is replaced" : "models are replaced"),
+      big(count(found.affected), `${found.affected === 1 ? "model is" : "models are"} ${isAdopted ? "reached" : "replaced"}`),
       big(count(found.blocks), found.blocks === 1 ? "block header is re-opened" : "block headers are re-opened"),
       big(found.depth, "depth, by the shortest paths"),
       big(found.longest, "depth, by the longest path"),
@@ -111,17 +116,17 @@ function draw(found: Forecast): Child[] {
       ? `Operations: the paper's cost model, exact. Gas: fitted to ${plural(found.history.redactions, "redaction")} and ${plural(found.history.records, "archive transaction")} of this federation. Time: seconds a model of past requests by the same method.`
       : "Operations: the paper's cost model, exact. Nothing was replaced here yet, so there is no history to forecast gas and time from."),
     found.past.length > 0 && [h("h2", {}, "How good such forecasts were"), past(found)],
-    h("h2", {}, "Models that would be replaced"),
-    table<Model & { depth: number }>(
+    h("h2", {}, title),
+    table<Reached>(
       [
         { name: "Model", of: modelCell },
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
         { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
-        { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+        isAdopted ? { name: "Work left", of: (each) => (each.withdrawn ? "none: withdrawn before" : each.remedy ?? "–") } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
       found.models,
-      "Models that would be replaced",
+      title,
     ),
     found.affected > found.models.length && h("p", { class: "quiet" }, `and ${count(found.affected - found.models.length)} more`),
   ];

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows the plan of a request to adopted models: which models, by what, by whom, until when, at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.filesize import decimal
+
+from blockful_py.cli.console import Output
+from blockful_py.costs import expected_parallel
+from blockful_py.graph.kinds import Remedy
+
+if TYPE_CHECKING:
+    from blockful_py.record.catalogue import Catalogue
+    from blockful_py.record.reach import Reach, Work
+
+
+def planned(catalogue: Catalogue, found: Reach) -> tuple[Sequence[Work], dict[str, Any]]:
+    """The work for each model, and the plan as JSON."""
+    from blockful_py.record.reach import work_left
+
+    work = work_left((placed.node for placed in catalogue.models.values()), found)
+    heights = {catalogue[each.name].position.height for each in work}
+    operations = expected_parallel(len(work), len(heights))
+    document = {
+        "models": {
+            each.name: {
+                "references": each.edges,
+                "remedy": each.remedy,
+                "owner": each.owner,
+                "by": each.by_whom,
+                "from": list(each.sources) if each.remedy is not Remedy.WITHDRAWN else [],
+                "reads": 0 if each.remedy is Remedy.WITHDRAWN else each.reads,
+                "writes": 0 if each.remedy is Remedy.WITHDRAWN else each.writes,
+            }
+            for each in work
+        },
+        "chameleon_hashes": operations.chameleon_hashes,
+        "certificates": operations.consensus if work else 0,
+    }
+    return work, document
+
+
+def say_plan(catalogue: Catalogue, found: Reach, out: Output) -> None:
+    """Prints the plan, a line for each model, before anybody signs it."""
+    work, document = planned(catalogue, found)
+    for each in work:
+        came = ", ".join(f"{name} ({kind})" for name, kind in each.edges.items()) or "no parent"
+        mark = "  names it" if each.starts else ""
+        out.say(f"{each.name}  <- {came}  {_work(each)}{mark}")
+    out.say(f"{len(work)} of {len(catalogue.models)} models are reached")
+    if work:
+        out.say(
+            f"All are withdrawn at once, under one certificate ({document['chameleon_hashes']} chameleon "
+            "hashes); each stays withdrawn until it is made again."
+        )
+
+
+def _work(work: Work) -> str:
+    if work.remedy is Remedy.WITHDRAWN:
+        return str(work.remedy)
+    if work.remedy is Remedy.MADE_AGAIN:
+        named = f" ({work.owner})" if work.owner else ""
+        return f"{work.remedy}{named}, {decimal(work.writes)}"
+    sources = ", ".join(work.sources)
+    return f"{work.remedy} by {work.by_whom} from {sources}, reads {decimal(work.reads)}"
