@@ -110,9 +110,9 @@ def carry_out(folder: Path, models: int, step: str) -> dict[str, float]:
     graph = graph_of(models)
     old = OnDemand(graph.names, lambda name: from_bytes((folder / name).read_bytes()))
     make = {PASSING: passed, RETRAINING: retrained}.get(step)
-    setup = TrainingSetup.of(SETTINGS) if make else None
+    setup = TrainingSetup.of(SETTINGS)
     began, spent, size = perf_counter(), process_time(), 0
-    new = made_of_sums(graph, old, LEVELS[step]) if make is None else make(graph, old, setup)
+    new = make(graph, old, setup) if make else made_of_sums(graph, old, LEVELS[step])
     for weights in new.values():
         sealed = seal_weights(weights, random_keys)
         with (folder / "sealed").open("wb") as file:

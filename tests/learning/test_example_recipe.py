@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.retrained_roots import retrained
 from blockful_py.settings import Settings
 
