@@ -11,6 +11,7 @@ import pytest
 
 from blockful_py.chain.interface import interface_of
 from blockful_py.chain.participant_registry import (
+    Declaration,
     Endpoint,
     FiledRequest,
     HandIn,
@@ -170,3 +171,14 @@ def test_past_requests_are_kept(scene: Scene, tmp_path: Path) -> None:
     assert book.filed_requests() == scene.participants.filed_requests()
     (kept,) = tmp_path.iterdir()
     assert kept.name == f"{scene.node.chain_id}-{address.hex()}.jsonl"
+
+
+def test_every_account_declares_files_on_models(scene: Scene, ben: Sender) -> None:
+    book = scene.participants
+    own = ParticipantRegistryContract(scene.node, book.address, ben)
+    before = len(book.declarations())
+    receipt = own.declare(Position(3, 1), PART)
+    own.declare(Position(2, 0), REQUEST)
+    first, second = book.declarations()[before:]
+    assert first == Declaration(Position(3, 1), ben.address, PART, receipt.block_number)
+    assert (second.position, second.uri) == (Position(2, 0), REQUEST)
