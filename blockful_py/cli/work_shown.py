@@ -14,10 +14,10 @@ from blockful_py.graph.kinds import Remedy
 
 if TYPE_CHECKING:
     from blockful_py.record.catalogue import Catalogue
-    from blockful_py.record.reach import Reach, Work
+    from blockful_py.record.reach import Reach, RemainingWork
 
 
-def planned(catalogue: Catalogue, found: Reach) -> tuple[Sequence[Work], dict[str, Any]]:
+def planned(catalogue: Catalogue, found: Reach) -> tuple[Sequence[RemainingWork], dict[str, Any]]:
     """The work for each model, and the plan as JSON."""
     from blockful_py.record.reach import work_left
 
@@ -58,7 +58,7 @@ def say_plan(catalogue: Catalogue, found: Reach, out: Output) -> None:
         )
 
 
-def _work(work: Work) -> str:
+def _work(work: RemainingWork) -> str:
     if work.remedy is Remedy.WITHDRAWN:
         return str(work.remedy)
     if work.remedy is Remedy.MADE_AGAIN:

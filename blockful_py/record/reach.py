@@ -26,7 +26,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RemainingWork:
     """The work that a request leaves for one model that it withdraws.
 
     Attributes:
@@ -54,7 +54,7 @@ class Work:
         return "nobody" if self.remedy is Remedy.WITHDRAWN else self.owner or "its owner"
 
 
-def work_left(nodes: Iterable[ModelNode], found: Reach) -> tuple[Work, ...]:
+def work_left(nodes: Iterable[ModelNode], found: Reach) -> tuple[RemainingWork, ...]:
     """The plan of a request: the work for each model that it reaches, parents first.
 
     `nodes`: of these models and, as far as their sizes are to be known, of their references.
@@ -71,8 +71,8 @@ def work_left(nodes: Iterable[ModelNode], found: Reach) -> tuple[Work, ...]:
         )
         sizes = [_size(known[each]) for each in sources if each in known]
         owner = None if adopted is None else adopted.speaks_for
-        is_start = name in found.starts
-        plan.append(Work(name, edges, remedy, owner, sources, sum(sizes), _size(known[name]), is_start))
+        size, names_it = _size(known[name]), name in found.starts
+        plan.append(RemainingWork(name, edges, remedy, owner, sources, sum(sizes), size, names_it))
     return tuple(plan)
 
 

@@ -50,7 +50,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
-    """The work that is left for a withdrawn model that was made elsewhere, in words (`record.reach.Work`)."""
+    """The work that is left for a withdrawn adopted model, in words (`record.reach.RemainingWork`)."""
 
     name: str
     start: bool

@@ -78,7 +78,7 @@ def test_accuracies_are_those_of_the_version_that_stands(client: TestClient) -> 
     assert {name for name, each in found.items() if each["accuracy"] is None} == {"x", "y"}
     model = client.get("/api/models/x").json()
     shown = {each["name"]: each for each in model["references"]}
-    assert shown == {name: found[name] for name in GRAPH["x"]}
+    assert shown == {name: {**found[name], "kind": None} for name in GRAPH["x"]}
     (standing,) = [each for each in client.get("/api/models/s").json()["versions"] if each["current"]]
     assert shown["s"]["version"] == standing["version"] == 1
     assert shown["s"]["accuracy"] == standing["accuracy"]
