@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from blockful_py.errors import FormatError, QuorumError, RefusedError
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import EdgeKind, Remedy
 from blockful_py.pipeline.federation import Federation
+from blockful_py.pipeline.review import computed
 from blockful_py.pipeline.review.computed import ComputedModels
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
@@ -184,6 +186,16 @@ def test_the_hubs_cache_is_computed_from(record: Federation, tmp_path: Path) -> 
     done = recompute(record.catalogue(), tmp_path / "hub", tmp_path / "made")
     assert len(done.plan.models) == 3
     assert _same(tmp_path / "made" / "gil" / "mix", FAMILY / "without" / "mix")
+
+
+def test_members_fetch_no_more_than_fits(
+    record: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record.unlearn(forget=Forget.of_datasets(["papers"]))
+    done = recompute(record.catalogue(), MODELS, tmp_path / "made")
+    monkeypatch.setattr(computed, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(QuorumError, match=r"bytes, and 1,000 are free here"):
+        _publish(record, done)
 
 
 def test_members_compute_from_nothing_that_was_withdrawn(record: Federation, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from shutil import disk_usage
 from tempfile import TemporaryDirectory
 
 from blockful_py.errors import FormatError, LearningError
@@ -38,6 +39,9 @@ class ComputedModels:
             return
         with refusing(f"model {node.name}"), TemporaryDirectory() as folder, ExitStack() as files:
             parents = [self._adopted(each.name, catalogue) for each in node.statement.references]
+            size = sum(file.size for each in (adopted, *parents) for file in each.files)
+            free = disk_usage(folder).free
+            require(size < free, f"it and its parents have {size:,} bytes, and {free:,} are free here")
             sources = [
                 files.enter_context(self._fetched(each.files, Path(folder, str(number))))
                 for number, each in enumerate(parents)
