@@ -137,7 +137,13 @@ def test_an_unknown_kind_is_refused() -> None:
         Devnet(NodeOptions(1337, kind="geth"))
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how",
+    [
+        signal.SIGKILL,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGTERM)),
+    ],
+)
 def test_no_node_outlives_the_process_that_started_it(how: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=ROOT

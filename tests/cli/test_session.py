@@ -67,6 +67,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         assert nodes_of(folder) == []
 
 
+@pytest.mark.slow
 def test_a_session(session: Session) -> None:
     """In the order of a user's day; each step needs the one before."""
     shown = session.run("devnet", "status", "--json")

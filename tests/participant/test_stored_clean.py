@@ -35,6 +35,8 @@ from tests.member.processes import WORDS
 from tests.participant.conftest import Machines
 from tests.participant.test_waves import do_parts, is_carried_out, weights
 
+pytestmark = pytest.mark.slow
+
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "federation": {"situation": "label_non_iid", "missing": {"2": (3,), "4": (3,)}},
     "learning": {"increments": (3, 4), "clean_references": True},
