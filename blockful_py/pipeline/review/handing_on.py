@@ -17,7 +17,7 @@ from blockful_py.crypto import curve
 from blockful_py.crypto.keccak import keccak
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.crypto.sharing.resharing import Circle, HandingOn
-from blockful_py.crypto.sharing.residues import Array
+from blockful_py.crypto.sharing.residues import Array, fingerprint
 from blockful_py.crypto.sharing.rounds import Protocol, Sent
 from blockful_py.errors import QuorumError
 from blockful_py.keys.handed_shares import HandedShares
@@ -37,6 +37,9 @@ from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Address, Bytes32, Uri
+
+AT_ONCE = 1 << 17
+"""Numbers handed on in one message, lest it exceeds its limit: an owner may have many samples."""
 
 
 @dataclass(frozen=True)
@@ -151,20 +154,25 @@ class _Run:
     ) -> Protocol[None]:
         mine, reader = None, self._reader
         if place := source.places.get(index):
-            shares = [
+            own = [
                 each
                 for name, part in self._parts.items()
                 for each in reader.read(name, reader.files(part), chosen[name], place)
             ]
-            mine = np.concatenate(shares, 1)
+            mine = np.concatenate(own, 1)
         files = [each for part in self._parts.values() for each in reader.files(part)]
-        sizes = [file.size for file, _ in files]
-        context = reader.context + subject
-        hander = HandingOn(index, source, target, FIELD, context, system_rng)
-        share, name = yield from hander.run(mine, sum(sizes))
-        if share is not None:
-            each = np.split(share, np.cumsum(sizes)[:-1], axis=1)
-            self._keep(name, dict(zip((uri for _, uri in files), each, strict=True)))
+        sizes, shares, names = [file.size for file, _ in files], list[Array](), list[Bytes32]()
+        for first in range(0, sum(sizes), AT_ONCE):
+            context = reader.context + subject + first.to_bytes(8, "big")
+            hander = HandingOn(index, source, target, FIELD, context, system_rng)
+            some = None if mine is None else mine[:, first : first + AT_ONCE]
+            share, name = yield from hander.run(some, min(AT_ONCE, sum(sizes) - first))
+            shares += [] if share is None else [share]
+            names.append(name)
+        name = fingerprint(*names)
+        if shares:
+            by_file = np.split(np.concatenate(shares, 1), np.cumsum(sizes)[:-1], axis=1)
+            self._keep(name, dict(zip((uri for _, uri in files), by_file, strict=True)))
         yield Sent()
         self._settle(dict.fromkeys(self._parts, name))
 

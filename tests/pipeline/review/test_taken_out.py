@@ -55,7 +55,11 @@ def test_members_open_the_head_of_the_rest(committee: Committee) -> None:
 
 
 @pytest.mark.slow
-def test_they_do_with_shares_that_were_handed_on(committee: Committee) -> None:
+def test_they_do_with_shares_that_were_handed_on_in_pieces(
+    committee: Committee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages are bounded however many samples there are: 500 numbers at a time, across files."""
+    monkeypatch.setattr("blockful_py.pipeline.review.handing_on.AT_ONCE", 500)
     committee.rosters.append((1, 2, 3, 4))
     assert not any(isinstance(each, Exception) for each in committee.hand_on(range(5)).values())
     require_rest(committee)
