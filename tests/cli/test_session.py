@@ -144,6 +144,7 @@ def test_a_session(session: Session) -> None:
     assert report.document == unlearned
     assert "report" in session.run("report", *RUN).out
 
+    _places(session)
     _scores(session, by_name)
     _proofs(session)
     _a_truncated_model(session)
@@ -221,6 +222,14 @@ def _certificates(session: Session, written: str) -> None:
         outcome = session.run("certificate", *arguments)
         assert reason in outcome.error, arguments
         assert outcome.status == code, arguments
+
+
+def _places(session: Session) -> None:
+    """run.json says where the chains are."""
+    document = json.loads((session.folder / "runs" / "mine" / "run.json").read_text())
+    states = session.states()
+    assert document["chains"]["live_url"] == states[1337].url
+    assert document["chains"]["archive_url"] == states[1338].url
 
 
 def _scores(session: Session, reported: dict[str, Any]) -> None:
@@ -336,10 +345,3 @@ def test_a_chain_that_is_no_development_chain(session: Session) -> None:
     assert "chain 1 is not a development chain" in outcome.error
     assert outcome.status == 2
     assert not (session.folder / "runs" / "other").exists()
-
-
-def test_run_json_says_where_the_chains_are(session: Session) -> None:
-    document = json.loads((session.folder / "runs" / "mine" / "run.json").read_text())
-    states = session.states()
-    assert document["chains"]["live_url"] == states[1337].url
-    assert document["chains"]["archive_url"] == states[1338].url
