@@ -104,9 +104,7 @@ def recipe_text(parts: Sequence[RecipePart], dtype: str, normalise: bool) -> str
     import yaml
 
     document: dict[str, Any] = {
-        "models": [
-            {"model": "+".join(each.names), "parameters": {"weight": each.weight}} for each in parts
-        ],
+        "models": [{"model": "+".join(each.names), "parameters": {"weight": each.weight}} for each in parts],
         "merge_method": LINEAR,
         "dtype": next(name for name, kind in TYPES.items() if kind == dtype),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Low-rank adapters (LoRA, Hu et al., 2021) applied to the tensors of their base, with the same bits everywhere.
+"""Low-rank adapters (LoRA, Hu et al., 2021) applied to tensors of their base, the same bits everywhere.
 
 W' = W + scale B A, with scale = alpha / r.  Products of two float32 numbers are exact in float64; sums run in
 the order of the rank, so no processor's order or fused operation matters.  PEFT multiplies in float32.
