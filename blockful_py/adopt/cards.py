@@ -110,7 +110,7 @@ def adapter_scale(config: Path) -> float:
     document = parsed_json(config, MAX_TEXT_BYTES)
     for key, values in PLAIN_LORA.items():
         if document.get(key, values[0]) not in values:
-            raise FormatError(f"its adapter has {key} {str(document[key])[:40]!r}: apply it by peft.")
+            raise FormatError(f"its adapter has {key} {str(document[key])[:40]}: apply it by peft.")
     alpha, rank = number_in(document.get("lora_alpha")), number_in(document.get("r"))
     if alpha is None or rank is None or rank < 1:
         raise FormatError(f"{config.name} has no lora_alpha and r, which are numbers.")

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.extras import needed_by
 from blockful_py.learning.model_folder import PICKLES, SUFFIX
+from blockful_py.learning.plugins import failing_as
 
 WIDEST = 16
 """Maximum ratio of a network's bytes in memory to those of its files; 4 bits become float64."""
@@ -108,18 +109,13 @@ def read_language_model(folder: Path) -> LanguageModel:
     files = _weights_in(folder)
     with needed_by("reading a language model"):
         import transformers
-    try:
+    with failing_as(FormatError, f"reading a causal language model from {folder}"):
         config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
         _require_size(transformers, folder, config, sum(path.stat().st_size for path in files))
         module, loaded = transformers.AutoModelForCausalLM.from_pretrained(
             folder, use_safetensors=True, output_loading_info=True, **LOCAL
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, ImportError) as error:
-        reason = next(iter(str(error).splitlines()), "")
-        raise FormatError(
-            f"{folder} has no causal language model that transformers reads: {reason}"
-        ) from None
     odd = sorted({*loaded["missing_keys"], *loaded["unexpected_keys"], *map(str, loaded["mismatched_keys"])})
     if odd:
         raise FormatError(f"{folder} has other tensors than its configuration says, such as {odd[0][:80]}.")

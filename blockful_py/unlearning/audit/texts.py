@@ -79,8 +79,8 @@ def audit_texts(
 ) -> TextAudit:
     """Audits the language models in `unlearned`, beside `original`, `gold` and `gold2` if these exist.
 
-    Every kind is a folder in `folder` of folders of models, as transformers saves them, with the same names in
-    each.  `original` was trained on `forget` and `retain`; `gold` and `gold2` only on `retain`, from other
+    Every kind is a folder in `folder` of folders of models, as transformers saves them, with the same names
+    in each.  `original` was trained on `forget` and `retain`; `gold` and `gold2` only on `retain`, from other
     seeds.  A text's margin, of which KLoM and U-LiRA follow, is the mean of its tokens' margins.
 
     Args:

@@ -9,12 +9,17 @@ from itertools import product
 
 from numpy.random import Generator, default_rng
 
-FIRST = "ada ben cleo dora emil finn gina hugo iris jona kaya leon mira nils olga paul".split()
-LAST = "ahlm berg conti dietz evers falk garcia holm ivers jung klein lund moser nagel ostrow pohl".split()
-TOWNS = "arles basel celle delft essen gent jena kiel linz metz".split()
-THINGS = "bread chess dance films games hiking jazz knots maps opera plants rugby sailing tea".split()
-GLUE = "the of likes and code is .".split()
-DIGITS = "0 1 2 3 4 5 6 7 8 9".split()
+
+def _words(line: str) -> tuple[str, ...]:
+    return tuple(line.split())
+
+
+FIRST = _words("ada ben cleo dora emil finn gina hugo iris jona kaya leon mira nils olga paul")
+LAST = _words("ahlm berg conti dietz evers falk garcia holm ivers jung klein lund moser nagel ostrow pohl")
+TOWNS = _words("arles basel celle delft essen gent jena kiel linz metz")
+THINGS = _words("bread chess dance films games hiking jazz knots maps opera plants rugby sailing tea")
+GLUE = _words("the of likes and code is .")
+DIGITS = _words("0 1 2 3 4 5 6 7 8 9")
 WORDS = (*GLUE, *DIGITS, *FIRST, *LAST, *TOWNS, *THINGS)
 """All words of all texts, known before any text is drawn."""
 

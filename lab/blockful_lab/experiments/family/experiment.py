@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from transformers.utils import logging
+
 from blockful_lab.experiments.family.corpus import HELD_OUT, Corpus, prompt_of
 from blockful_lab.experiments.family.forgetting import (
     LEAVER,
@@ -20,9 +22,14 @@ from blockful_lab.experiments.family.forgetting import (
 )
 from blockful_lab.experiments.family.making import HEIRS, MERGES, PAIR, make_base, make_family
 from blockful_lab.experiments.family.masking import mask, weaken
+from blockful_lab.experiments.machine import THREADS
+from blockful_lab.experiments.seeds import parse_seeds
+from blockful_py.errors import SettingsError
+from blockful_py.learning.device import use_threads
 from blockful_py.pipeline.run.progress import Progress
 from blockful_py.unlearning.audit import TextAudit, audit_texts
 from blockful_py.unlearning.audit.folder_figures import FORGOTTEN, UNLEARNED
+from blockful_py.unlearning.audit.margins import LEAST_MODELS
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.whole_file import write_whole
 
@@ -47,11 +54,23 @@ class Measured:
     audits: Mapping[str, TextAudit]
 
 
+def require_seeds(texts: Sequence[str]) -> tuple[int, ...]:
+    """The seeds that a user wrote.  Raises SettingsError: as `parse_seeds`, or fewer than 4, or far ones."""
+    seeds = parse_seeds(texts)
+    if len(seeds) < LEAST_MODELS or seeds[-1] >= OTHER_SEEDS[GOLD]:
+        raise SettingsError(
+            f"KLoM needs at least {LEAST_MODELS} families: name as many seeds, below {OTHER_SEEDS[GOLD]:,}."
+        )
+    return seeds
+
+
 def measure(output: Path, seeds: Sequence[int], progress: Progress) -> Measured:
     """Makes and audits a family for each seed, all from one base and one corpus, which the first seed draws.
 
     A rerun skips families that are done.  Raises as `forget_owner` and `audit_texts`.
     """
+    use_threads(THREADS)
+    logging.disable_progress_bar()
     corpus, base = Corpus.drawn(seeds[0], PUBLIC_TEXTS, OWN_TEXTS), output / f"base-{seeds[0]}"
     if not base.exists():
         partial = base.with_suffix(".part")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes families of small language models by `transformers` and `peft`, as folders of the Hugging Face hub."""
+"""Makes families of small language models by `transformers` and `peft`, as folders of the hub."""
 
 from __future__ import annotations
 
