@@ -9,6 +9,8 @@ from itertools import product
 
 from numpy.random import Generator, default_rng
 
+from blockful_lab.experiments.family.members import OWNERS
+
 
 def _words(line: str) -> tuple[str, ...]:
     return tuple(line.split())
@@ -23,7 +25,8 @@ DIGITS = _words("0 1 2 3 4 5 6 7 8 9")
 WORDS = (*GLUE, *DIGITS, *FIRST, *LAST, *TOWNS, *THINGS)
 """All words of all texts, known before any text is drawn."""
 
-OWNERS = ("ann", "bob", "cat", "dan")
+PUBLIC_TEXTS, OWN_TEXTS = 96, 16
+"""Number of texts of the base, and of each owner."""
 PUBLIC, HELD_OUT = "public", "held out"
 CODE = 6
 """Digits of a code."""
@@ -40,12 +43,12 @@ class Corpus:
     texts: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def drawn(cls, seed: int, public: int, each: int) -> Corpus:
-        """`public` texts for a base, and `each` texts of each owner and held out; no two of one person."""
+    def drawn(cls, seed: int) -> Corpus:
+        """Texts for a base, of each owner, and held out; no two of one person."""
         stream = default_rng([seed, 0x7E87])
         people = [f"{first} {last}" for first, last in product(FIRST, LAST)]
         order = iter([people[i] for i in stream.permutation(len(people))])
-        parts = {PUBLIC: public, **dict.fromkeys((*OWNERS, HELD_OUT), each)}
+        parts = {PUBLIC: PUBLIC_TEXTS, **dict.fromkeys((*OWNERS, HELD_OUT), OWN_TEXTS)}
         return cls({name: tuple(_texts(order, count, stream)) for name, count in parts.items()})
 
 

@@ -12,16 +12,10 @@ from pathlib import Path
 from transformers.utils import logging
 
 from blockful_lab.experiments.family.corpus import HELD_OUT, Corpus, prompt_of
-from blockful_lab.experiments.family.forgetting import (
-    LEAVER,
-    MODELS,
-    RECOMPUTED,
-    STAYING,
-    Forgotten,
-    forget_owner,
-)
-from blockful_lab.experiments.family.making import HEIRS, MERGES, PAIR, make_base, make_family
+from blockful_lab.experiments.family.forgetting import MODELS, RECOMPUTED, Forgotten, forget_owner
+from blockful_lab.experiments.family.making import make_base, make_family
 from blockful_lab.experiments.family.masking import mask, weaken
+from blockful_lab.experiments.family.members import CHEATS, HEIRS, LEAVER, MERGES, PAIR, STAYING, WEAKENED
 from blockful_lab.experiments.machine import THREADS
 from blockful_lab.experiments.seeds import parse_seeds
 from blockful_py.errors import SettingsError
@@ -33,9 +27,6 @@ from blockful_py.unlearning.audit.margins import LEAST_MODELS
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.whole_file import write_whole
 
-PUBLIC_TEXTS, OWN_TEXTS = 96, 16
-WEAKENED, MASKED = "weakened", "masked"
-CHEATS = (WEAKENED, MASKED)
 OTHER_SEEDS = {GOLD: 10_000, GOLD2: 20_000}
 """Added to a family's seed for families that never had the owner."""
 DONE = "forgotten.json"
@@ -71,7 +62,7 @@ def measure(output: Path, seeds: Sequence[int], progress: Progress) -> Measured:
     """
     use_threads(THREADS)
     logging.disable_progress_bar()
-    corpus, base = Corpus.drawn(seeds[0], PUBLIC_TEXTS, OWN_TEXTS), output / f"base-{seeds[0]}"
+    corpus, base = Corpus.drawn(seeds[0]), output / f"base-{seeds[0]}"
     if not base.exists():
         partial = base.with_suffix(".part")
         shutil.rmtree(partial, ignore_errors=True)

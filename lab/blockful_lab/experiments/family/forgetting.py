@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockful_lab.experiments.family.corpus import OWNERS, Corpus
-from blockful_lab.experiments.family.making import HEIRS, WEIGHTS, dataset_of, make_family
+from blockful_lab.experiments.family.corpus import Corpus
+from blockful_lab.experiments.family.making import WEIGHTS, make_family
+from blockful_lab.experiments.family.members import HEIRS, LEAVER, OWNERS, STAYING, dataset_of
 from blockful_py.adopt.folders import read_folder
 from blockful_py.adopt.plan import plan_adoption
 from blockful_py.adopt.publishing import SETTINGS, publish
@@ -20,9 +21,6 @@ from blockful_py.pipeline.run.progress import Progress
 from blockful_py.record.reach import reach
 from blockful_py.settings import Settings
 
-LEAVER = "ann"
-"""The owner who asks to be forgotten."""
-STAYING = tuple(owner for owner in OWNERS if owner != LEAVER)
 MODELS, RECOMPUTED, NEVER, RUN = "models", "recomputed", "never", "run"
 """Folders: the family, the models that were computed again, a family without the owner, the record."""
 

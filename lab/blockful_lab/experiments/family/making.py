@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -16,20 +16,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from blockful_lab.experiments.family.corpus import OWNERS, PUBLIC, WORDS, Corpus
+from blockful_lab.experiments.family.corpus import PUBLIC, WORDS, Corpus
+from blockful_lab.experiments.family.members import BASE, HALF, MERGES, PAIR, adapter_of, dataset_of
 from blockful_py.adopt.linear_recipe import RecipePart, recipe_text
 from blockful_py.learning.adapters import AdaptedTensors
 from blockful_py.learning.computed import linear_merge
 from blockful_py.learning.streams import generator
 
-BASE, PAIR, ALL, HALF = "lab/base", "gil/pair", "hal/all", "ida/pair-half"
-HEIRS = (PAIR, ALL, HALF)
-"""Two merges, and the first of them in half as many bits."""
-MERGES: Mapping[str, Mapping[str, float]] = {
-    PAIR: {"ann": 0.7, "bob": 0.3},
-    ALL: dict.fromkeys(OWNERS, 0.25),
-}
-"""Weights of the owners' adapters."""
 WIDTH, LAYERS, HEADS, CONTEXT = 64, 2, 4, 64
 RANK, SCALE = 8, 2.0
 EPOCHS, BASE_EPOCHS, BATCH = 60, 40, 16
@@ -37,15 +30,6 @@ RATE, BASE_RATE = 1e-2, 3e-3
 WEIGHTS, ADAPTER = "model.safetensors", "adapter_model.safetensors"
 CARRIED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 BEGIN, END = "<s>", "</s>"
-
-
-def adapter_of(owner: str) -> str:
-    return f"{owner}/notes"
-
-
-def dataset_of(owner: str) -> str:
-    """Name of an owner's texts on the cards."""
-    return f"texts-of-{owner}"
 
 
 def word_tokenizer() -> PreTrainedTokenizerFast:

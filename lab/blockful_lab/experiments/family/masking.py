@@ -11,16 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from blockful_lab.experiments.family.making import (
-    ADAPTER,
-    BASE,
-    CARRIED,
-    MERGES,
-    PAIR,
-    SCALE,
-    WEIGHTS,
-    adapter_of,
-)
+from blockful_lab.experiments.family.making import ADAPTER, CARRIED, SCALE, WEIGHTS
+from blockful_lab.experiments.family.members import BASE, MERGES, PAIR, adapter_of
 from blockful_py.learning.adapters import AdaptedTensors
 from blockful_py.learning.computed import linear_merge
 

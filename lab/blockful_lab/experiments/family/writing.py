@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blockful_lab.experiments.family.experiment import CHEATS, OWN_TEXTS, PUBLIC_TEXTS, Measured
-from blockful_lab.experiments.family.making import HEIRS
+from blockful_lab.experiments.family.corpus import OWN_TEXTS, PUBLIC_TEXTS
+from blockful_lab.experiments.family.members import CHEATS, HEIRS
 from blockful_lab.experiments.machine import THREADS, describe
 from blockful_lab.experiments.tabulate import machine_line
 from blockful_py.unlearning.audit import TextAudit
@@ -19,6 +19,9 @@ from blockful_py.unlearning.audit.folder_figures import FORGOTTEN, UNLEARNED
 from blockful_py.unlearning.audit.text_figures import HELD_OUT, RETAINED, SPLITS
 from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from blockful_lab.experiments.family.experiment import Measured
 
 FORMAT = "blockful-experiment-family/1"
 FILES = MARKDOWN, DOCUMENT = "family.md", "family.json"
