@@ -17,7 +17,7 @@ from blockful_py.learning.model_folder import PICKLES, SUFFIX
 from blockful_py.learning.plugins import failing_as
 
 WIDEST = 16
-"""Maximum ratio of a network's bytes in memory to those of its files; 4 bits become float64."""
+"""Maximum ratio of a network's bytes in memory to its files' bytes; 4 bits become float64."""
 LEAST_TOKENS = 2
 """Minimum number of tokens of a text: one to predict, and one before it."""
 
@@ -52,7 +52,7 @@ class LanguageModel:
     context: int | None
 
     def tokenised(self, texts: Sequence[str], prompts: Sequence[str] = ()) -> tuple[TokenisedText, ...]:
-        """The texts as token ids, with the special tokens that the tokenizer adds; nothing is cut.
+        """The texts as token ids, whole, with the special tokens that the tokenizer adds.
 
         Args:
             prompts: beginning of each text, if any; the tokens that end after it are the secret.

@@ -53,7 +53,7 @@ class AdoptedFile(Part):
 
 
 class MergedPart(Part):
-    """A part of a linear merge; names are those of edges.
+    """A part of a linear merge, whose names are edges' parents.
 
     `model`: its tensors.  `adapter`: applied to them first, times `scale` (`learning.adapters`), if any.
     """

@@ -27,6 +27,8 @@ PAGES = {
     "replay",
     "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,
+    "docs/how-to/audit-language-models.md": "measures for minutes; tests/experiments/test_family.py has a "
+    "family forget",
     "docs/explanation/shared-sums.md": "takes minutes; tests/participant/test_sums_processes.py types it",
 }
 """Pages none of whose commands is run."""
@@ -111,6 +113,7 @@ COMMANDS = {
         "--ask class": HOURS,
         "--ask canaries": HOURS,
         "single_model --output": MEASURES,
+        "experiment family": MEASURES,
         "--scale small --seeds 5-9 --output tables": HOURS,
         "--table Fashion-MNIST --seeds": HOURS,
         "--network alexnet": HOURS,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and attacks that the audits of folders share, whatever their models read."""
+"""Checks and attacks that the audits of folders share, for models of images and of texts."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def audit_texts(
     seeds.  A text's margin, of which KLoM and U-LiRA follow, is the mean of its tokens' margins.
 
     Args:
-        held_out: texts like those in `forget` that no model was trained on.
+        held_out: texts similar to the forgotten ones that no model was trained on.
         prompts: beginning of each text in `forget`, whose rest is then to be extracted.
 
     Raises:

@@ -21,7 +21,7 @@ def family(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make families of small language models, have one owner forgotten, and audit what is left.
+    """Make families of small language models, have one owner forgotten, and audit the rest.
 
     A family is a base, four owners' adapters, two merges and a child of half as many bits.  Each is adopted
     on a record of its own, in seed-N/run, and one owner's texts are withdrawn.  Merges and child are computed

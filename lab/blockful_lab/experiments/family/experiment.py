@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what families of language models know of an owner's texts before and after they forget them."""
+"""Measures the knowledge of an owner's texts in families of language models, before and after a request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DONE = "forgotten.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class FamilyMeasures:
     """Outcome of an experiment.
 
     Attributes:
@@ -55,7 +55,7 @@ def require_seeds(texts: Sequence[str]) -> tuple[int, ...]:
     return seeds
 
 
-def measure(output: Path, seeds: Sequence[int], progress: Progress) -> Measured:
+def measure(output: Path, seeds: Sequence[int], progress: Progress) -> FamilyMeasures:
     """Makes and audits a family for each seed, all from one base and one corpus, which the first seed draws.
 
     A rerun skips families that are done.  Raises as `forget_owner` and `audit_texts`.
@@ -85,7 +85,7 @@ def measure(output: Path, seeds: Sequence[int], progress: Progress) -> Measured:
                     mask(made, models, *_texts(corpus, PAIR), losses[f"seed-{seed}"])
                 advance(1)
         audits[cheat] = _audited(output, PAIR, seeds, corpus, cheat)
-    return Measured(forgotten, audits)
+    return FamilyMeasures(forgotten, audits)
 
 
 def _family(folder: Path, base: Path, corpus: Corpus, seed: int, progress: Progress) -> Forgotten:
@@ -113,7 +113,7 @@ def _audited(
 
 
 def _texts(corpus: Corpus, heir: str) -> tuple[list[str], list[str]]:
-    """The leaver's texts, and those of the heir's other owners."""
+    """The leaver's texts, and the texts of the heir's other owners."""
     owners = MERGES.get(heir, MERGES[PAIR])
     retain = [text for owner in owners if owner != LEAVER for text in corpus.texts[owner]]
     return [*corpus.texts[LEAVER]], retain

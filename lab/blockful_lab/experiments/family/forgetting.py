@@ -31,8 +31,8 @@ class Forgotten:
 
     Attributes:
         remedies: by reached model, how it is made again.
-        same_bits: by heir, whether the file computed again is that of the family that never had the owner,
-            made from the same seed.
+        same_bits: by heir, whether the file computed again equals the file of a family that never had the
+            owner, made from the same seed.
         left: by model, why it was not computed again.
         verified: whether the record verifies.
     """

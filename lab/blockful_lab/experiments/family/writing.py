@@ -21,7 +21,7 @@ from blockful_py.verdicts.references import GOLD, GOLD2, ORIGINAL
 from blockful_py.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from blockful_lab.experiments.family.experiment import Measured
+    from blockful_lab.experiments.family.experiment import FamilyMeasures
 
 FORMAT = "blockful-experiment-family/1"
 FILES = MARKDOWN, DOCUMENT = "family.md", "family.json"
@@ -40,7 +40,7 @@ COLUMNS: Sequence[tuple[str, Callable[[Mapping[str, Any]], float], str]] = (
 )
 
 
-def document_of(measured: Measured, seeds: Sequence[int], command: str) -> dict[str, Any]:
+def document_of(measured: FamilyMeasures, seeds: Sequence[int], command: str) -> dict[str, Any]:
     """The experiment as JSON."""
     packages = {name: version(name) for name in ("peft", "transformers")}
     machine = describe(THREADS)
