@@ -125,9 +125,10 @@ class _Recomputing:
 
     def _merge(self, before: Adopted, recipe: LinearRecipe, sources: Mapping[str, str]) -> Computation:
         """Merges the parts that are left; `sources`: the models by their names in the recipe."""
-        named = (tuple(sources[name] for name in each.names) for each in recipe.parts)
-        pairs = zip(recipe.parts, named, strict=True)
-        parts = [RecipePart(*names, *(None,) * (2 - len(names)), each.weight) for each, names in pairs]
+        parts = [
+            replace(each, model=sources[each.model], adapter=each.adapter and sources[each.adapter])
+            for each in recipe.parts
+        ]
         parts = [each for each in parts if all(map(self._stands, each.names))]
         if not parts:
             raise FormatError("no part of it is left.")

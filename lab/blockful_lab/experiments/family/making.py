@@ -75,8 +75,10 @@ def make_family(root: Path, base: Path, corpus: Corpus, owners: Sequence[str], s
     for owner in owners:
         _make_adapter(root, corpus.texts[owner], owner, seed)
     for name, weights in MERGES.items():
-        parts = [RecipePart(BASE, adapter_of(each), weight) for each, weight in weights.items()]
-        merge(root / name, root, [each for each in parts if each.adapter in map(adapter_of, owners)])
+        parts = [
+            RecipePart(BASE, adapter_of(each), weight) for each, weight in weights.items() if each in owners
+        ]
+        merge(root / name, root, parts)
     half = AutoModelForCausalLM.from_pretrained(root / PAIR, dtype=torch.float16)
     half.save_pretrained(root / HALF)
     _carry(root / PAIR, root / HALF, CARRIED[1:])
@@ -113,7 +115,7 @@ def train(
     optimiser = torch.optim.AdamW(left, lr=rate, weight_decay=0.0)
     model.train()
     for _ in range(epochs):
-        for rows in torch.randperm(len(ids), generator=stream).split(BATCH):
+        for rows in torch.split(torch.randperm(len(ids), generator=stream), BATCH):
             model(input_ids=ids[rows], labels=ids[rows]).loss.backward()
             optimiser.step()
             optimiser.zero_grad()
