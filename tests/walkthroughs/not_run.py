@@ -36,10 +36,11 @@ PAGES = {
 ELSEWHERE = {
     "docs/how-to/adopt-a-registry.md": "adopt/test_how_to.py",
     "docs/how-to/find-models-that-data-reached.md": "adopt/test_how_to.py",
+    "docs/how-to/train-language-models.md": "learning/test_language_page.py",
     "docs/how-to/use-flower.md": "flower/test_documented.py",
     "docs/tutorial/your-own.md": "cli/test_wheel.py",
 }
-"""Pages that other tests follow, with an app of Flower's or in an environment with an installed wheel."""
+"""Pages that other tests follow: with an app of Flower's, modules of the page, or an installed wheel."""
 
 COMMANDS = {
     "README.md": {
