@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often descent that nobody declared is found, and how often honest models are accused of it.
 
-    python -m benchmarks.descent [--bases 4] [--federations 2] [--copied 1]
+    python -m benchmarks.descent [--bases 16] [--federations 6] [--copied 2]
 
 Pairs: models derived in many ways from known bases, compared with all of them.  Federations: honest
 publications, and copies published instead of them.  On digits, in one thread.
@@ -159,9 +159,9 @@ def cost_rows(costs: Mapping[str, float]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--bases", type=int, default=4, help="known models of each network")
-    parser.add_argument("--federations", type=int, default=2, help="seeds of each kind of federation")
-    parser.add_argument("--copied", type=int, default=1, help="federations of each kind with copies")
+    parser.add_argument("--bases", type=int, default=16, help="known models of each network")
+    parser.add_argument("--federations", type=int, default=6, help="seeds of each kind of federation")
+    parser.add_argument("--copied", type=int, default=2, help="federations of each kind with copies")
     parser.add_argument("--output", type=Path, default=FIGURES)
     asked = parser.parse_args()
     torch.set_num_threads(1)
