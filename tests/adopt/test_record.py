@@ -12,6 +12,7 @@ import pytest
 from blockful_py.adopt.folders import read_folder
 from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
 from blockful_py.adopt.publishing import SETTINGS, publish
+from blockful_py.callbacks.events import Callback, ModelPublished
 from blockful_py.errors import QuorumError, SettingsError, UnlearningError
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import EdgeKind, Remedy
@@ -31,6 +32,23 @@ def record(tmp_path: Path, chains: Nodes) -> Iterator[Federation]:
     settings = Settings.load(None, [*SETTINGS, "chain.packaging_interval=0"])
     with Federation.create(settings, tmp_path / "run", nodes=chains) as federation:
         yield federation
+
+
+class Told(Callback):
+    def __init__(self) -> None:
+        self.published: list[ModelPublished] = []
+
+    def publication(self, event: ModelPublished) -> None:
+        self.published.append(event)
+
+
+def test_a_callback_is_told_of_adopted_models_without_an_accuracy(chains: Nodes, tmp_path: Path) -> None:
+    told = Told()
+    settings = Settings.load(None, [*SETTINGS, "chain.packaging_interval=0"])
+    with Federation.create(settings, tmp_path / "run", nodes=chains, callbacks=[told]) as record:
+        _adopt(record, write_family(tmp_path / "family"))
+    assert len(told.published) == 8
+    assert {event.accuracy for event in told.published} == {None}
 
 
 def _adopt(record: Federation, root: Path) -> AdoptionPlan:
