@@ -50,6 +50,7 @@ def weights(party: PartyRun, name: str) -> Weights:
     return party.federation.weights.read(party.federation.catalogue()[name].node.weights)
 
 
+@pytest.mark.slow
 def test_a_client_leaves_and_members_check_each_part(published: Machines) -> None:
     """Whose training nobody checks becomes the mean of its references: nothing of the client is in it."""
     with published.participants["b"].run() as party:

@@ -107,6 +107,7 @@ def test_whoever_owns_no_start_neither_drafts_nor_signs(published: Machines, tmp
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_two_owners_forget_a_class_together(published: Machines, tmp_path: Path) -> None:
     """Drafted by one, shown to and signed by the other, filed once, by either, and carried out by both."""
     path = tmp_path / "request.json"

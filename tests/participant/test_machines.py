@@ -336,6 +336,7 @@ def test_a_file_that_only_a_participant_keeps_is_fetched_from_it_while_it_serves
     assert published.contracts.participants.endpoint(account) is None
 
 
+@pytest.mark.slow
 def test_a_participant_that_serves_shows_its_metrics_and_its_health(published: Machines) -> None:
     folder = published.participants["a"].folder
     place = ("--port", "0", "--monitor", "127.0.0.1:0", "--log-format", "json", "--json")

@@ -76,7 +76,7 @@ def is_carried_out(party: PartyRun, number: int) -> bool:
 @pytest.mark.parametrize(
     ("paradigm", "start", "label", "auxiliary", "affected"),
     [
-        (Paradigm.PARALLEL, "s", 3, {"a", "b", "t"}, {"s", "x", "y"}),
+        pytest.param(*(Paradigm.PARALLEL, "s", 3, {"a", "b", "t"}, {"s", "x", "y"}), marks=pytest.mark.slow),
         pytest.param(
             *(Paradigm.SEQUENTIAL, "t", 4, {"a", "b", "s", "x"}, {"t", "y"}), marks=pytest.mark.processes
         ),
