@@ -58,7 +58,7 @@ def document_of(measured: FamilyMeasures, seeds: Sequence[int], command: str) ->
 def write(output: Path, document: Mapping[str, Any]) -> str:
     """Writes both files; returns the table.  Raises RunError if the folder cannot be written."""
     text = markdown(document)
-    write_whole(output / DOCUMENT, json.dumps(document, indent=1) + "\n")
+    write_whole(output / DOCUMENT, json.dumps(document) + "\n")
     write_whole(output / MARKDOWN, text)
     return text
 
