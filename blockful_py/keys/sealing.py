@@ -8,9 +8,11 @@ its data key can read it.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import Protocol
 
 from blockful_py.crypto import envelope
@@ -32,6 +34,8 @@ NewKey = Callable[[Bytes32], bytes]
 """Returns the data key for a content of this SHA-256; keys and contents correspond one to one."""
 
 
+SEGMENTS = 4
+"""Decrypted segments of a file in memory, 1 MiB each."""
 ERASED = "no member has it, as this version was erased; remaining copies are unreadable."
 
 
@@ -161,8 +165,60 @@ class SealedWeights:
         return OnDemand(uris, lambda uri: self._opened(keys[uri], uri))
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
-        sealed = self._store.stream(uri, envelope.sealed_size(self._form.most_bytes))
-        return self._form.read(plain(key, sealed, uri), f"the file {cid_string(uri)}")
+        return self._form.read(
+            PlainFile(self._store, uri, key, self._form.most_bytes), f"the file {cid_string(uri)}"
+        )
+
+
+class PlainFile:
+    """The content of a sealed file in a store, decrypted where it is read; keeps the last SEGMENTS segments.
+
+    A reading in order decrypts each segment once.  Safe for several threads.
+    """
+
+    def __init__(self, store: Store, uri: Uri, key: bytes, most: int) -> None:
+        """`most`: maximum bytes of the content; a longer file is refused before its content is read."""
+        self._store = store
+        self._uri = uri
+        self._key = key
+        self._limit = envelope.sealed_size(most)
+        self.nbytes = min(most, SEGMENTS * envelope.SEGMENT)
+        self._turn = Lock()
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._source: Iterator[bytes] = iter(())
+        self._next = -1
+
+    def read(self, begin: int, end: int) -> bytearray:
+        """The bytes from `begin` to `end`, fewer where the content ends before.
+
+        Raises FormatError if they are not authentic, StorageError if the file cannot be read.
+        """
+        data = bytearray()
+        while begin < end:
+            index, at = divmod(begin, envelope.SEGMENT)
+            with self._turn:
+                segment = self._segment(index)
+            part = memoryview(segment)[at : at + end - begin]
+            data += part
+            if len(segment) < envelope.SEGMENT:
+                break
+            begin += len(part)
+        return data
+
+    def _segment(self, index: int) -> bytes:
+        """A segment; nothing after the last."""
+        if index not in self._kept:
+            if index != self._next:
+                begin = envelope.segment_begin(index) if index else 0
+                pieces = self._store.stream(self._uri, self._limit, begin)
+                self._source = plain(self._key, pieces, self._uri, index)
+            self._next = -1
+            self._kept[index] = next(self._source, b"")
+            self._next = index + 1
+            if len(self._kept) > SEGMENTS:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(index)
+        return self._kept[index]
 
 
 def decrypted(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Weights:
@@ -178,10 +234,10 @@ def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def plain(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Iterator[bytes]:
-    """The content in the pieces of a sealed file.  Raises FormatError."""
+def plain(key: bytes, sealed: Iterable[bytes], uri: Uri, first: int = 0) -> Iterator[bytes]:
+    """The content in the pieces of a sealed file, from a segment on.  Raises FormatError."""
     try:
-        yield from envelope.unseal(key, sealed)
+        yield from envelope.unseal(key, sealed, first)
     except CryptoError as error:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 

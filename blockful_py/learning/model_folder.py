@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
-from blockful_py.learning.form import form_of
+from blockful_py.learning.form import InMemory, form_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -58,7 +58,7 @@ def _read(path: Path, architecture: Architecture) -> Weights:
             f"{path} has more than the {form.most_bytes:,} bytes of weights of {architecture.name!r}: "
             "keep nothing else in it."
         )
-    return form.read((_without_metadata(data),), str(path))
+    return form.read(InMemory(_without_metadata(data)), str(path))
 
 
 def _without_metadata(data: bytes) -> bytes:

@@ -34,8 +34,8 @@ class FileStore(Protocol):
         CID, and FormatError if it is not a file or is longer than `limit` bytes.
         """
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        """Yields the file `uri` from `begin` on in verified pieces of at most 2 MiB; errors as `read`."""
 
     def has(self, uri: Uri) -> bool:
         """Whether the file `uri` is kept here."""

@@ -53,8 +53,8 @@ class IpfsStore:
     def read(self, uri: Uri, limit: int) -> bytes:
         return read_whole(uri, self._api.get_block, limit)
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        return read_file(uri, self._api.get_block, limit)
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        return read_file(uri, self._api.get_block, limit, begin)
 
     def has(self, uri: Uri) -> bool:
         return self._api.is_pinned(uri)
