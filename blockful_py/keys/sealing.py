@@ -18,8 +18,8 @@ from typing import Protocol
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
-from blockful_py.learning.form import WeightsForm
-from blockful_py.learning.weights import Weights, digest_of, from_bytes, pieces_of
+from blockful_py.learning.form import WeightsForm, weights_in
+from blockful_py.learning.weights import Weights, digest_of, pieces_of
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
@@ -156,8 +156,7 @@ class SealedWeights:
 
     def read_disclosure(self, uri: Uri) -> Weights:
         """The tensors of an owner's disclosure of a training.  Raises as `read_each`."""
-        key = self.keyring.find((uri,))[uri]
-        return decrypted(key, self._store.stream(uri, envelope.MAX_SEALED_BYTES), uri)
+        return opened(self._store, uri, self.keyring.find((uri,))[uri])
 
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
         """Like `read_each`, but reads each file when its weights are accessed."""
@@ -166,7 +165,8 @@ class SealedWeights:
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
         return self._form.read(
-            PlainFile(self._store, uri, key, self._form.most_bytes), f"the file {cid_string(uri)}"
+            PlainFile(self._store, uri, key, envelope.sealed_size(self._form.most_bytes)),
+            f"the file {cid_string(uri)}",
         )
 
 
@@ -176,13 +176,13 @@ class PlainFile:
     A reading in order decrypts each segment once.  Safe for several threads.
     """
 
-    def __init__(self, store: Store, uri: Uri, key: bytes, most: int) -> None:
-        """`most`: maximum bytes of the content; a longer file is refused before its content is read."""
+    def __init__(self, store: Store, uri: Uri, key: bytes, limit: int) -> None:
+        """`limit`: maximum bytes of the sealed file; a longer one is refused before its content is read."""
         self._store = store
         self._uri = uri
         self._key = key
-        self._limit = envelope.sealed_size(most)
-        self.nbytes = min(most, SEGMENTS * envelope.SEGMENT)
+        self._limit = limit
+        self.nbytes = min(limit, SEGMENTS * envelope.SEGMENT)
         self._turn = Lock()
         self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._source: Iterator[bytes] = iter(())
@@ -221,9 +221,9 @@ class PlainFile:
         return self._kept[index]
 
 
-def decrypted(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Weights:
-    """The tensors in the pieces of a sealed file.  Raises FormatError or LearningError."""
-    return from_bytes(b"".join(plain(key, sealed, uri)))
+def opened(store: Store, uri: Uri, key: bytes) -> Weights:
+    """The tensors of a sealed file of any form.  Raises as `SealedWeights.read_each`."""
+    return weights_in(PlainFile(store, uri, key, envelope.MAX_SEALED_BYTES), f"the file {cid_string(uri)}")
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:

@@ -23,6 +23,8 @@ from blockful_py.learning.weights import Weights, header_of, require_finite
 
 HEADER_SLACK = 1 << 12
 """Number of bytes by which a file's header may exceed the header that `to_bytes` writes."""
+MOST_HEADER = 1 << 24
+"""Maximum bytes of the header of a file whose form is unknown."""
 _TOLD = 3
 """Maximum number of tensors listed in an error."""
 
@@ -106,12 +108,7 @@ class WeightsForm:
                 f"{whose} has {len(data)} bytes or more, and a header of {size}; weights of this network "
                 f"have one of at most {most}: store them as safetensors, without metadata."
             )
-        try:
-            entries = parse_json(bytes(data[8 : 8 + size]))
-            forms = {name: _form_in(entry) for name, entry in entries.items()}
-            spans = {name: _span_in(entry) for name, entry in entries.items()}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
+        forms, spans = _entries(data[8 : 8 + size], whose)
         self._require_same(forms, whose)
         placed, at = dict[str, int](), 0
         for name, (begin, end) in sorted(spans.items(), key=lambda item: item[1]):
@@ -148,6 +145,25 @@ def form_of(architecture: Architecture) -> WeightsForm:
     return WeightsForm(
         {name: TensorForm(KINDS[each.dtype], tuple(each.shape)) for name, each in state.items()}
     )
+
+
+def weights_in(file: Ranges, whose: str) -> Weights:
+    """Weights of whatever form the file's header states; otherwise as `WeightsForm.read`."""
+    size = int.from_bytes(file.read(0, 8), "little")
+    if size > MOST_HEADER:
+        raise UnusableWeightsError(f"{whose} is not a safetensors file: its header would have {size} bytes.")
+    forms, _ = _entries(file.read(8, 8 + size), whose)
+    return WeightsForm(forms).read(file, whose)
+
+
+def _entries(header: bytearray, whose: str) -> tuple[dict[str, TensorForm], dict[str, tuple[int, int]]]:
+    """Form, and first byte and end, of each tensor in a header.  Raises UnusableWeightsError."""
+    try:
+        entries = parse_json(bytes(header))
+        forms = {name: _form_in(entry) for name, entry in entries.items()}
+        return forms, {name: _span_in(entry) for name, entry in entries.items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
 
 
 def _form_in(entry: Any) -> TensorForm:

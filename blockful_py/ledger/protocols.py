@@ -101,3 +101,9 @@ class Store(Protocol):
     def has(self, uri: Uri) -> bool: ...
 
     def delete(self, *uris: Uri) -> None: ...
+
+
+def require_whole(store: Store, uri: Uri, limit: int) -> None:
+    """Reads all of a file, and keeps none of it.  Raises StorageError or FormatError as `Store.stream`."""
+    for _ in store.stream(uri, limit):
+        pass
