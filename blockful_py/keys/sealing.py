@@ -8,22 +8,21 @@ its data key can read it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
 from typing import Protocol
 
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
-from blockful_py.learning.form import WeightsForm, weights_in
+from blockful_py.learning.form import WeightsForm, read_weights
 from blockful_py.learning.weights import Weights, digest_of, pieces_of
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.pieces import stream_of
+from blockful_py.storage.segments import Segments
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Bytes32, Uri
 
@@ -34,8 +33,6 @@ NewKey = Callable[[Bytes32], bytes]
 """Returns the data key for a content of this SHA-256; keys and contents correspond one to one."""
 
 
-SEGMENTS = 4
-"""Decrypted segments of a file in memory, 1 MiB each."""
 ERASED = "no member has it, as this version was erased; remaining copies are unreadable."
 
 
@@ -165,65 +162,28 @@ class SealedWeights:
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
         return self._form.read(
-            PlainFile(self._store, uri, key, envelope.sealed_size(self._form.most_bytes)),
+            plain_file(self._store, uri, key, envelope.sealed_size(self._form.most_bytes)),
             f"the file {cid_string(uri)}",
         )
 
 
-class PlainFile:
-    """The content of a sealed file in a store, decrypted where it is read; keeps the last SEGMENTS segments.
+def plain_file(store: Store, uri: Uri, key: bytes, limit: int) -> Segments:
+    """The content of a sealed file of at most `limit` bytes, decrypted where it is read.
 
-    A reading in order decrypts each segment once.  Safe for several threads.
+    A longer file is refused before its content is read.  Its reading raises FormatError for segments that are
+    not authentic, StorageError if the file cannot be read.
     """
 
-    def __init__(self, store: Store, uri: Uri, key: bytes, limit: int) -> None:
-        """`limit`: maximum bytes of the sealed file; a longer one is refused before its content is read."""
-        self._store = store
-        self._uri = uri
-        self._key = key
-        self._limit = limit
-        self.nbytes = min(limit, SEGMENTS * envelope.SEGMENT)
-        self._turn = Lock()
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._source: Iterator[bytes] = iter(())
-        self._next = -1
+    def read_from(index: int) -> Iterator[bytes]:
+        begin = envelope.segment_begin(index) if index else 0
+        return plain(key, store.stream(uri, limit, begin), uri, index)
 
-    def read(self, begin: int, end: int) -> bytearray:
-        """The bytes from `begin` to `end`, fewer where the content ends before.
-
-        Raises FormatError if they are not authentic, StorageError if the file cannot be read.
-        """
-        data = bytearray()
-        while begin < end:
-            index, at = divmod(begin, envelope.SEGMENT)
-            with self._turn:
-                segment = self._segment(index)
-            part = memoryview(segment)[at : at + end - begin]
-            data += part
-            if len(segment) < envelope.SEGMENT:
-                break
-            begin += len(part)
-        return data
-
-    def _segment(self, index: int) -> bytes:
-        """A segment; nothing after the last."""
-        if index not in self._kept:
-            if index != self._next:
-                begin = envelope.segment_begin(index) if index else 0
-                pieces = self._store.stream(self._uri, self._limit, begin)
-                self._source = plain(self._key, pieces, self._uri, index)
-            self._next = -1
-            self._kept[index] = next(self._source, b"")
-            self._next = index + 1
-            if len(self._kept) > SEGMENTS:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(index)
-        return self._kept[index]
+    return Segments(read_from, limit)
 
 
 def opened(store: Store, uri: Uri, key: bytes) -> Weights:
     """The tensors of a sealed file of any form.  Raises as `SealedWeights.read_each`."""
-    return weights_in(PlainFile(store, uri, key, envelope.MAX_SEALED_BYTES), f"the file {cid_string(uri)}")
+    return read_weights(plain_file(store, uri, key, envelope.MAX_SEALED_BYTES), f"the file {cid_string(uri)}")
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:

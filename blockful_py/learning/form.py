@@ -147,7 +147,7 @@ def form_of(architecture: Architecture) -> WeightsForm:
     )
 
 
-def weights_in(file: Ranges, whose: str) -> Weights:
+def read_weights(file: Ranges, whose: str) -> Weights:
     """Weights of whatever form the file's header states; otherwise as `WeightsForm.read`."""
     size = int.from_bytes(file.read(0, 8), "little")
     if size > MOST_HEADER:
