@@ -61,7 +61,8 @@ def seal(key: bytes, stream: Readable) -> Iterator[bytes]:
 def unseal(key: bytes, pieces: Iterable[bytes], first: int = 0) -> Iterator[bytes]:
     """Yields the plaintext of the sealed file in `pieces`, each segment after its authentication.
 
-    `first`: the segment with which the pieces begin, without the file's header if it is above 0.
+    `first`: the segment with which the pieces begin, without the file's header if it is above 0.  No pieces
+    are then nothing, since the file ends before.
     Truncation is detected only at the end of the iteration.  Memory is bounded by two segments and one piece.
     Raises EnvelopeError for another key, and for a changed, truncated, reordered or extended file.
     """
@@ -69,6 +70,8 @@ def unseal(key: bytes, pieces: Iterable[bytes], first: int = 0) -> Iterator[byte
     source = iter(pieces)
     pending = bytearray() if first else _take_header(source, header)
     for index, (sealed, last) in enumerate(_sealed_segments(pending, source), first):
+        if index == first > 0 and not sealed:
+            return
         if len(sealed) < _TAG + (index > 0):
             raise EnvelopeError(
                 f"a sealed file ends inside segment {index}: it was cut short; fetch it again."

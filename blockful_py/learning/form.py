@@ -153,23 +153,35 @@ def read_weights(file: Ranges, whose: str) -> Weights:
     if size > MOST_HEADER:
         raise UnusableWeightsError(f"{whose} is not a safetensors file: its header would have {size} bytes.")
     forms, _ = _entries(file.read(8, 8 + size), whose)
+    if odd := [name for name, form in forms.items() if form.kind not in DTYPES]:
+        raise UnusableWeightsError(f"{whose} has {odd[0][:80]!r} of type {forms[odd[0]].kind!r}.")
     return WeightsForm(forms).read(file, whose)
 
 
 def _entries(header: bytearray, whose: str) -> tuple[dict[str, TensorForm], dict[str, tuple[int, int]]]:
     """Form, and first byte and end, of each tensor in a header.  Raises UnusableWeightsError."""
     try:
-        entries = parse_json(bytes(header))
+        entries = parse_json(bytes(header), object_pairs_hook=_unique)
         forms = {name: _form_in(entry) for name, entry in entries.items()}
         return forms, {name: _span_in(entry) for name, entry in entries.items()}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a header.  Raises ValueError if it names something twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it names {twice[:80]!r} twice")
+    return found
+
+
 def _form_in(entry: Any) -> TensorForm:
     """The form in a header entry.  Raises TypeError or KeyError."""
     kind, shape = entry["dtype"], entry["shape"]
-    if not isinstance(kind, str) or not all(type(length) is int for length in shape):
+    if not isinstance(kind, str) or not all(type(length) is int and length >= 0 for length in shape):
         raise TypeError("an entry of its header is malformed")
     return TensorForm(kind[:16], tuple(shape))
 

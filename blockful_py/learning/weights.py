@@ -107,12 +107,16 @@ def detached(weights: Weights) -> Weights:
 
 
 def require_finite(weights: Weights, whose: str) -> None:
-    """Checks that all numbers are finite.  Raises LearningError, naming the tensor."""
-    for name, form in forms_of(weights).items():
-        if form.is_floating and not all(bool(torch.isfinite(part).all()) for part in parts_of(weights, name)):
+    """Checks that all numbers are finite, and reads all.  Raises LearningError, naming the tensor."""
+    for name in weights:
+        if not all(_is_finite(part) for part in parts_of(weights, name)):
             raise LearningError(
                 f"{whose} has NaN or infinite values in {name!r}: refuse it, or train it with a lower rate."
             )
+
+
+def _is_finite(part: Tensor) -> bool:
+    return not part.is_floating_point() or bool(torch.isfinite(part).all())
 
 
 def require_same_form(models: Mapping[str, Weights]) -> None:
