@@ -196,10 +196,15 @@ def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
 
 def plain(key: bytes, sealed: Iterable[bytes], uri: Uri, first: int = 0) -> Iterator[bytes]:
     """The content in the pieces of a sealed file, from a segment on.  Raises FormatError."""
-    try:
-        yield from envelope.unseal(key, sealed, first)
-    except CryptoError as error:
-        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+    segments = envelope.unseal(key, sealed, first)
+    while True:
+        try:
+            segment = next(segments, None)
+        except CryptoError as error:
+            raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+        if segment is None:
+            return
+        yield segment
 
 
 def _sealed(content: Content, key: bytes) -> Iterator[bytes]:
