@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 import torch
@@ -59,6 +60,7 @@ class StreamedWeights(Mapping[str, Tensor]):
     Attributes:
         forms: types and shapes by tensor.
         nbytes: maximum bytes that it keeps for later accesses.
+        depth: computations between it and tensors in a file or in memory, which each access repeats.
     """
 
     def __init__(
@@ -66,10 +68,12 @@ class StreamedWeights(Mapping[str, Tensor]):
         forms: Mapping[str, TensorForm],
         parts: Callable[[str, int], Iterable[Tensor]],
         nbytes: int = 0,
+        depth: int = 0,
     ) -> None:
         """`parts(name, count)` yields a tensor's numbers on the CPU, `count` at a time, fewer at its end."""
         self.forms = forms
         self.nbytes = nbytes
+        self.depth = depth
         self._parts = parts
 
     def parts(self, name: str, count: int) -> Iterator[Tensor]:
@@ -107,7 +111,30 @@ def forms_of(weights: Mapping[str, Tensor]) -> Mapping[str, TensorForm]:
     }
 
 
-def kept_bytes(weights: Mapping[str, Tensor]) -> int:
+def computed(
+    forms: Mapping[str, TensorForm],
+    sources: Iterable[Mapping[str, Tensor]],
+    parts: Callable[[str, int], Iterable[Tensor]],
+) -> StreamedWeights:
+    """Weights whose parts are computed from those of others, wherever they are read."""
+    listed = tuple(sources)
+    return StreamedWeights(forms, parts, sum(map(_kept_bytes, listed)), 1 + max(map(depth_of, listed)))
+
+
+def made_when_read(
+    forms: Mapping[str, TensorForm], make: Callable[[], Mapping[str, Tensor]]
+) -> StreamedWeights:
+    """Weights that are made, whole, at the first access, and stay in memory."""
+    made = cache(make)
+    return StreamedWeights(forms, lambda name, count: parts_of(made(), name, count))
+
+
+def depth_of(weights: Mapping[str, Tensor]) -> int:
+    """See `StreamedWeights`; 0 for tensors in memory."""
+    return weights.depth if isinstance(weights, StreamedWeights) else 0
+
+
+def _kept_bytes(weights: Mapping[str, Tensor]) -> int:
     """Bytes that weights keep in memory."""
     if isinstance(weights, StreamedWeights):
         return weights.nbytes

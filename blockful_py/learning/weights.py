@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -16,7 +16,14 @@ from torch import Tensor
 
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.sums import aggregate_sums, is_sums
-from blockful_py.learning.tensor_parts import DTYPES, TensorForm, forms_of, parts_of
+from blockful_py.learning.tensor_parts import (
+    DTYPES,
+    StreamedWeights,
+    TensorForm,
+    computed,
+    forms_of,
+    parts_of,
+)
 from blockful_py.types import Bytes32
 
 Weights = Mapping[str, Tensor]
@@ -102,7 +109,9 @@ def from_bytes(data: bytes, device: torch.device | None = None) -> Weights:
 
 
 def detached(weights: Weights) -> Weights:
-    """A copy without gradients that shares no memory with a module."""
+    """A copy without gradients that shares no memory with a module; weights that are streamed share none."""
+    if isinstance(weights, StreamedWeights):
+        return weights
     return {name: weights[name].detach().clone() for name in sorted(weights)}
 
 
@@ -199,16 +208,25 @@ def _floating(weights: Weights) -> list[str]:
     return [name for name in sorted(forms) if forms[name].is_floating]
 
 
-def mean(models: Iterable[Weights]) -> Weights:
-    """Element-wise mean of one or more models, summed in order; integer tensors are the first model's."""
-    listed = list(models)
-    total = {name: tensor.clone() for name, tensor in listed[0].items()}
-    for weights in listed[1:]:
-        for name in _floating(total):
-            total[name] += weights[name]
-    return {
-        name: tensor / len(listed) if tensor.is_floating_point() else tensor for name, tensor in total.items()
-    }
+def mean(models: Sequence[Weights]) -> Weights:
+    """Element-wise mean of one or more models, summed in order; integer tensors are the first model's.
+
+    Computed where it is read, from models that are in memory or in files; else whole, since each access to a
+    mean of means would compute all of them again.
+    """
+
+    def parts(name: str, count: int) -> Iterator[Tensor]:
+        for first, *others in zip(*(parts_of(each, name, count) for each in models), strict=True):
+            total = first.clone()
+            if not total.is_floating_point():
+                yield total
+                continue
+            for each in others:
+                total += each
+            yield total / len(models)
+
+    streamed = computed(forms_of(models[0]), models, parts)
+    return streamed if streamed.depth == 1 else dict(streamed)
 
 
 def aggregate(references: Sequence[Weights]) -> Weights:

@@ -31,7 +31,6 @@ from blockful_py.keys.erasure import Erasure, ReplacedVersion, ReplacedVersions,
 from blockful_py.keys.sealing import SealedWeights
 from blockful_py.learning.federation import TrainedModel
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import detached
 from blockful_py.pipeline.administration import Administration, Epochs
 from blockful_py.pipeline.coordination.status import RaisedAlarm, raised_alarms
 from blockful_py.pipeline.jobs.certificate import issue
@@ -98,7 +97,7 @@ class Federation(OperatedRun):
         """The current version of every model, its weights verified, and whole in memory."""
         catalogue = self.catalogue()
         models = load_models(catalogue, catalogue.with_weights, self.weights, progress)
-        return {name: replace(each, weights=detached(each.weights)) for name, each in models.items()}
+        return {name: replace(each, weights=dict(each.weights)) for name, each in models.items()}
 
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.

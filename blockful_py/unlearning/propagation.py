@@ -20,13 +20,7 @@ from torch import Tensor
 
 from blockful_py.errors import UnlearningError
 from blockful_py.graph.path_weights import PathWeights
-from blockful_py.learning.tensor_parts import (
-    StreamedWeights,
-    TensorForm,
-    forms_of,
-    kept_bytes,
-    parts_of,
-)
+from blockful_py.learning.tensor_parts import TensorForm, computed, forms_of, parts_of
 from blockful_py.learning.weights import (
     Vector,
     Weights,
@@ -76,7 +70,7 @@ def delta(old: Weights, new: Weights) -> Change:
         for after, before in zip(parts_of(new, name, count), parts_of(old, name, count), strict=True):
             yield after.to("cpu", torch.float32) - before.to("cpu", torch.float32)
 
-    return StreamedWeights(forms, parts, kept_bytes(old) + kept_bytes(new))
+    return computed(forms, (old, new), parts)
 
 
 def length(change: Change) -> float:
@@ -119,7 +113,6 @@ def propagate(
 
 def passed(old: Weights, terms: Sequence[Term]) -> Weights:
     """A descendant's new weights, `old + sum_k weight_k delta_k`, computed where they are read."""
-    kept = kept_bytes(old) + sum(kept_bytes(change) for _, change in terms)
 
     def parts(name: str, count: int) -> Iterator[Tensor]:
         if not forms_of(old)[name].is_floating:
@@ -136,7 +129,7 @@ def passed(old: Weights, terms: Sequence[Term]) -> Weights:
                 pass_block(before[some], at, new[some], scratch)
             yield with_sound_variance(name, torch.from_numpy(new).to(part), part)
 
-    return StreamedWeights(forms_of(old), parts, kept)
+    return computed(forms_of(old), (old, *(change for _, change in terms)), parts)
 
 
 def _floating(weights: Weights) -> dict[str, TensorForm]:

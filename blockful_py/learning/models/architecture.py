@@ -23,7 +23,7 @@ from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.merged import NETWORK, Merged
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
-from blockful_py.learning.tensor_parts import forms_of, grouped
+from blockful_py.learning.tensor_parts import StreamedWeights, forms_of, grouped
 from blockful_py.learning.weights import Weights, odd_tensor
 from blockful_py.settings.rules import MERGED, SHARED, SUMS
 
@@ -139,6 +139,13 @@ class Architecture:
 
     def ordered(self, weights: Weights) -> Weights:
         """Weights of this architecture, in the order of the network's state dict."""
+        if isinstance(weights, StreamedWeights):
+            return StreamedWeights(
+                {name: weights.forms[name] for name in self.state()},
+                weights.parts,
+                weights.nbytes,
+                weights.depth,
+            )
         return {name: weights[name] for name in self.state()}
 
     def initial(self, generator: torch.Generator) -> Weights:
