@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file fetched from another machine as a CAR and block by block, and pushed to it; plain and by TLS.
 
+Then as many small files as a round of a large federation has nodes, one by one and in bundles.
+
 python -m benchmarks.blocks [MiB]       (default 256; one run of each)
 
 The other machine is a process beside; requests are signed, since strangers are paced.  Shares are of
@@ -13,7 +15,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from blockful_py.storage.federated import FederatedStore
 from blockful_py.storage.fetch import Machine
 from blockful_py.types import Uri
 
+NODES, NODE_BYTES = 300, 3000
 ADDRESS = curve.address(curve.multiply_base(MEMBER))
 
 
@@ -47,6 +50,24 @@ def fetched(url: str, folder: Path, uri: Uri, size: int, root: bytes | None) -> 
     took = seconds(lambda: store.keep(uri, size))
     store.delete(uri)
     return took
+
+
+def small_files(url: str, folder: Path, uris: Sequence[Uri], together: bool) -> tuple[float, float]:
+    """Seconds by the clock and of this processor to fetch small files into a new store."""
+    own, arrivals = ContentStore(folder), Arrivals(folder / FOLDER)
+    store = FederatedStore(
+        own, arrivals, lambda: [Machine(url, ADDRESS)], sign=signed_fetch(LEADER, lambda: 1), seconds=600
+    )
+    begun = time.process_time()
+
+    def read() -> None:
+        if together:
+            store.prefetch(uris)
+        for uri in uris:
+            store.read(uri, MIB)
+
+    took = seconds(read)
+    return took, time.process_time() - begun
 
 
 def pushed(url: str, source: ContentStore, uri: Uri) -> float:
@@ -83,6 +104,15 @@ def main() -> None:
             for what, took in (("CAR", car), ("block by block", raw), ("pushed", push_)):
                 way = "TLS" if by_tls else "plain"
                 print(f"  {way:<6}{what:<16}{size / took:6.0f} MiB/s {alone / took:6.0%}", flush=True)
+        nodes = ContentStore(folder / "nodes")
+        uris = nodes.add_each([os.urandom(NODE_BYTES)] for _ in range(NODES))
+        print(f"{NODES} files of {NODE_BYTES} bytes: seconds by the clock, and of the asking process")
+        for by_tls in (False, True):
+            way = "TLS" if by_tls else "plain"
+            with machine(by_tls, nodes.directory) as url:
+                for what, together in (("one by one", False), ("in bundles", True)):
+                    took, own = small_files(url, folder / f"{what}{by_tls}", uris, together)
+                    print(f"  {way:<6}{what:<16}{took:6.2f} {own:6.2f}", flush=True)
 
 
 if __name__ == "__main__":

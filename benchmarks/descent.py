@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often descent that nobody declared is found, and how often honest models are accused of it.
 
-    python -m benchmarks.descent [--bases 4] [--federations 2] [--copied 1]
+    python -m benchmarks.descent [--bases 16] [--federations 3] [--copied 1]
 
 Pairs: models derived in many ways from known bases, compared with all of them.  Federations: honest
 publications, and copies published instead of them.  On digits, in one thread.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import torch
@@ -49,18 +50,18 @@ found {recall}; false {alarms}.
 Each publication is compared with all earlier models, with fingerprints under a member's key. Honest ones,
 seeds {first} to {last}:
 
-| federation | refused | of publications | of pairs |
-|---|---|---|---|
+| federation | refused | warned of | publications | pairs |
+|---|---|---|---|---|
 {honest}
 
 Copies of a random model of another user that is no reference, published instead of the honest model, with
-its references, in {copied} of the federations of each kind. *First*: with at most 3 models known. *Short*
-and *longer*: with more, in federations of 3 epochs and of 20. *Named*: refusals that name the victim.
-*Lost*: mean loss of accuracy in the longer ones, in points. A change is the victim's, from its
-initialisation.
+its references, in {copied} of the federations of each kind. *Found*: refused or warned of. *First*: with at
+most 3 models known. *Short* and *longer*: with more, in federations of 3 epochs and of 20. *Named*: findings
+that name the victim. *Lost*: mean loss of accuracy in the longer ones, in points. A change is the victim's,
+from its initialisation.
 
-| copy | refused, first | short | longer | named | lost |
-|---|---|---|---|---|---|
+| copy | found, first | short | longer | of these refused: first | short | longer | named | lost |
+|---|---|---|---|---|---|---|---|---|
 {copies}
 
 ## Cost
@@ -75,6 +76,7 @@ Made by `python -m benchmarks.descent`.
 """
 MISSED = ("hidden units in another order", "distilled into another start")
 CONFIDENCE = 0.95
+WIDTH = 100
 
 
 def rate(hits: int, trials: int) -> str:
@@ -98,7 +100,7 @@ def render(found: Mapping[str, Any]) -> str:
                 sums = [a + b for a, b in zip(sums, added, strict=True)]
     some = next(iter(found["pairs"].values()))["8 bits"]
     of = found["federations"]
-    return PAGE.format(
+    page = PAGE.format(
         confidence=round(100 * CONFIDENCE),
         bases=some["models"],
         known=some["models"] * len(found["pairs"]),
@@ -112,6 +114,8 @@ def render(found: Mapping[str, Any]) -> str:
         copies="\n".join(copy_row(kind, one) for kind, one in of["copies"].items()),
         costs="\n".join(cost_rows(found["costs"])),
     )
+    parts = (part if part[0] in "|#" else fill(part, WIDTH) for part in page.strip().split("\n\n"))
+    return "\n\n".join(parts) + "\n"
 
 
 def pair_row(network: str, kind: str, one: Mapping[str, Any]) -> str:
@@ -129,18 +133,19 @@ def pair_row(network: str, kind: str, one: Mapping[str, Any]) -> str:
 
 
 def honest_rows(honest: Mapping[str, Sequence[int]]) -> list[str]:
-    rows = [f"| {kind} | {refused} | {tried} | {pairs} |" for kind, (refused, tried, pairs) in honest.items()]
-    refused, tried, pairs = (sum(each[place] for each in honest.values()) for place in range(3))
-    return [*rows, f"| all | {refused} | {rate(refused, tried)} | {rate(refused, pairs)} |"]
+    rows = [f"| {kind} | {' | '.join(map(str, counts))} |" for kind, counts in honest.items()]
+    refused, warned, tried, pairs = (sum(each[place] for each in honest.values()) for place in range(4))
+    return [*rows, f"| all | {rate(refused, tried)} | {rate(warned, tried)} | {tried} | {pairs} |"]
 
 
 def copy_row(kind: str, one: Mapping[str, Any]) -> str:
-    refused = [one[part][0] for part in ("few", "short", "later")]
+    found, refused, tried = zip(*(one[part] for part in ("few", "short", "later")), strict=True)
     cells = [
         kind,
-        *(f"{hits} of {one[part][1]}" for hits, part in zip(refused, ("few", "short"), strict=False)),
-        rate(*one["later"]),
-        f"{one['named']} of {sum(refused)}",
+        *(f"{hits} of {number}" for hits, number in zip(found[:2], tried[:2], strict=True)),
+        rate(found[2], tried[2]),
+        *map(str, refused),
+        f"{one['named']} of {sum(found)}",
         f"{100 * one['lost']:.1f}",
     ]
     return f"| {' | '.join(cells)} |"
@@ -159,8 +164,8 @@ def cost_rows(costs: Mapping[str, float]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--bases", type=int, default=4, help="known models of each network")
-    parser.add_argument("--federations", type=int, default=2, help="seeds of each kind of federation")
+    parser.add_argument("--bases", type=int, default=16, help="known models of each network")
+    parser.add_argument("--federations", type=int, default=3, help="seeds of each kind of federation")
     parser.add_argument("--copied", type=int, default=1, help="federations of each kind with copies")
     parser.add_argument("--output", type=Path, default=FIGURES)
     asked = parser.parse_args()

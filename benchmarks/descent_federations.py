@@ -23,7 +23,7 @@ from blockful_py.learning.federation import (
 )
 from blockful_py.learning.fingerprint import fingerprint
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.parents import OTHERS, DeclaredModel, undeclared_parent
+from blockful_py.learning.parents import OTHERS, DeclaredModel, Parent, undeclared_parent
 from blockful_py.learning.partitions import Division, partition
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training import train
@@ -88,16 +88,15 @@ class Run:
         known = self.before(model).values()
         return [each for each in known if each.user != model.user and each.name not in references]
 
-    def found(self, model: TrainedModel, weights: Weights) -> str | None:
+    def found(self, model: TrainedModel, weights: Weights) -> Parent | None:
         """The undeclared parent that members see in weights published as this model."""
         known = self.before(model)
-        parent = undeclared_parent(
+        return undeclared_parent(
             DeclaredModel(fingerprint(weights, self._key), references_of(model)),
             fingerprint(self.initial, self._key),
             {name: DeclaredModel(self._prints[name], references_of(each)) for name, each in known.items()},
             [each.name for each in known.values() if each.user == model.user],
         )
-        return None if parent is None else parent.name
 
     def copies(self, model: TrainedModel, victim: TrainedModel) -> Iterator[tuple[str, Weights]]:
         """Weights that the model's owner could publish instead of its own."""
@@ -124,7 +123,7 @@ class Run:
 
 
 def federations(seeds: Sequence[int], with_copies: int) -> dict[str, Any]:
-    """Refusals of honest publications by recipe, and of copies by kind.
+    """Honest publications refused and warned of, by recipe, and copies, by kind.
 
     Args:
         with_copies: federations of each recipe in which each publication is also tried as a copy.
@@ -132,16 +131,17 @@ def federations(seeds: Sequence[int], with_copies: int) -> dict[str, Any]:
     honest: dict[str, list[int]] = {}
     copies: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for recipe in RECIPES:
-        tried, refused, pairs = 0, 0, 0
+        tried, refused, warned, pairs = 0, 0, 0, 0
         for number, seed in enumerate(seeds):
             run = Run(recipe, seed)
             for model in run.models:
                 tried += 1
                 pairs += len(run.others(model))
-                refused += run.found(model, model.weights) is not None
+                if (found := run.found(model, model.weights)) is not None:
+                    refused, warned = refused + found.is_near, warned + (not found.is_near)
                 if number < with_copies and (others := run.others(model)):
                     _try_copies(run, model, others, copies)
-        honest[str(recipe)] = [refused, tried, pairs]
+        honest[str(recipe)] = [refused, warned, tried, pairs]
     return {
         "seeds": list(seeds),
         "copied": with_copies,
@@ -166,8 +166,9 @@ def _try_copies(
             {
                 "few": few,
                 "short": short,
-                "refused": found is not None,
-                "named": found == victim.name,
+                "found": found is not None,
+                "refused": found is not None and found.is_near,
+                "named": found is not None and found.name == victim.name,
                 "lost": lost,
             }
         )
@@ -178,9 +179,10 @@ def _added(tries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     short = [each for each in tries if each["short"] and not each["few"]]
     later = [each for each in tries if not (each["short"] or each["few"])]
     return {
-        "few": [sum(each["refused"] for each in few), len(few)],
-        "short": [sum(each["refused"] for each in short), len(short)],
-        "later": [sum(each["refused"] for each in later), len(later)],
+        **{
+            name: [sum(each["found"] for each in some), sum(each["refused"] for each in some), len(some)]
+            for name, some in (("few", few), ("short", short), ("later", later))
+        },
         "named": sum(each["named"] for each in tries),
         "lost": sum(each["lost"] for each in later) / len(later),
     }

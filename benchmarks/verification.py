@@ -20,7 +20,7 @@ import argparse
 import json
 import platform
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -72,6 +72,9 @@ class Memory:
 
     def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
         yield self.files[uri][begin:]
+
+    def prefetch(self, uris: Iterable[Uri]) -> None:
+        pass
 
     def has(self, uri: Uri) -> bool:
         return uri in self.files

@@ -41,7 +41,8 @@ class ModelPublished:
     """A model's first version on both chains.
 
     Attributes:
-        run, model, user, round, references, accuracy: as in `ModelTrained`.
+        run, model, user, round, references, accuracy: as in `ModelTrained`; without accuracy if the model was
+            made elsewhere.
         position: on the live chain, such as "4:0".
         weights: CID of the sealed weights.
     """
@@ -51,7 +52,7 @@ class ModelPublished:
     user: int
     round: int
     references: tuple[str, ...]
-    accuracy: float
+    accuracy: float | None
     position: str
     weights: str
 

@@ -58,6 +58,7 @@ class ChainFollower:
         self._threads = ThreadPoolExecutor(THREADS)
         self._looking = asyncio.Lock()
         self._look_ends = -math.inf
+        self._ended = 0
         self._head = {"hash": "", "number": ""}
         self._kept: dict[str, asyncio.Future[Any]] = {}
 
@@ -70,7 +71,7 @@ class ChainFollower:
             try:
                 return await self._asked(calls)
             finally:
-                self._look_ends = -math.inf
+                self._end_look()
                 if any(not method.startswith("eth_") for method, _ in calls):
                     self._head, self._kept = {"hash": "", "number": ""}, {}  # a development node was told so
         await self._look()
@@ -82,7 +83,11 @@ class ChainFollower:
             answers.append(kept[name])
         if missing:
             await asyncio.shield(self._fetch(missing, kept))
-        return [await each for each in answers]
+        found = [await each for each in answers]
+        if any(map(self._is_ahead, found)):
+            self._end_look()
+            await self._look()
+        return found
 
     def close(self) -> None:
         self._threads.shutdown(cancel_futures=True)
@@ -93,6 +98,7 @@ class ChainFollower:
         async with self._looking:
             if time.monotonic() < self._look_ends:
                 return
+            ended = self._ended
             [head] = await self._asked([_LOOK])
             if not isinstance(head, dict):
                 raise NodeError(f"the node at {self._rpc.url} has no newest block.")
@@ -101,7 +107,18 @@ class ChainFollower:
                 for call, answer in ((_LOOK, head), (("eth_blockNumber", ()), head["number"])):
                     self._kept[json.dumps(self._at_head(call))] = future = asyncio.Future[Any]()
                     future.set_result(answer)
-            self._look_ends = time.monotonic() + LOOK_SECONDS
+            if ended == self._ended:
+                self._look_ends = time.monotonic() + LOOK_SECONDS
+
+    def _end_look(self) -> None:
+        """Has the next question look again, also if a look is under way that may have begun too early."""
+        self._look_ends = -math.inf
+        self._ended += 1
+
+    def _is_ahead(self, answer: Any) -> bool:
+        """Whether an answer is a receipt of a block above `latest`, whose effects nobody could read yet."""
+        number = answer.get("blockNumber") if isinstance(answer, dict) else None
+        return isinstance(number, str) and int(number, 16) > int(self._head["number"], 16)
 
     def _at_head(self, call: Request) -> Request:
         """The call at the number of the newest block, if it asks at `latest`."""

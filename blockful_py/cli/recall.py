@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 Keystore = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The keystore of the account that signs. Default: the run's accounts."),
+    typer.Option(
+        metavar="FILE",
+        help="The keystore of the account that signs. Default: the run's accounts, or the participant whose "
+        "run it is.",
+    ),
 ]
 
 
@@ -221,7 +225,7 @@ def record(
     Example: blockful recall record answer.json --run runs/latest/parallel
     """
     run = located_run(run)
-    from blockful_py.pipeline.recalls import account_of, declare, owner_secret
+    from blockful_py.pipeline.recalls import account_of, declare
     from blockful_py.pipeline.run.opened import OpenedRun
     from blockful_py.pipeline.run.recipients import live_domain, recorded
     from blockful_py.record.recall.documents import MAX_ENTRIES, parse_answer, together
@@ -234,7 +238,7 @@ def record(
         catalogue = opened.catalogue()
         models, found = recorded(opened.contracts, catalogue), _recipients(opened)
         places = {str(placed.position): placed for placed in catalogue.models.values()}
-        own = None if keystore is None else _keystore_secret(keystore, passphrase_file)
+        secret_of = _secret_of(opened, keystore, passphrase_file, any_account=True)
         secrets = {}
         for path in files:
             try:
@@ -242,7 +246,7 @@ def record(
                 if each.position not in places:
                     raise FormatError(f"it is on a model at {each.position}, and there is none.")
                 if each.position not in secrets:
-                    secrets[each.position] = own or owner_secret(opened, places[each.position])
+                    secrets[each.position] = secret_of(places[each.position])
                 by = account_of(secrets[each.position])
                 require_answer(each, by, found, models, live_domain(opened.contracts))
             except (FormatError, VerificationError) as error:
@@ -270,21 +274,23 @@ def _recipients(opened: OpenedRun) -> Recipients:
 
 
 def _secret_of(
-    opened: OpenedRun, keystore: Path | None, passphrase_file: Path | None
+    opened: OpenedRun, keystore: Path | None, passphrase_file: Path | None, any_account: bool = False
 ) -> Callable[[PlacedNode], int]:
-    """The secret of a model's owner, from the keystore or else the run."""
+    """The secret of a model's owner: from the keystore, else the participant's folder, else the run.
+
+    `any_account`: a keystore's or a participant's account may be another one.
+    """
+    from blockful_py.chain.account_file import secret_in
+    from blockful_py.cli.participant import opened_folder
     from blockful_py.pipeline.recalls import owner_secret, require_owner
 
-    if keystore is None:
+    if keystore is not None:
+        secret = secret_in(keystore, passphrase_from(passphrase_file))
+    elif opened.run.party is not None:
+        secret = opened_folder(opened.run.path.parent, passphrase_file)[1].account_secret
+    else:
         return lambda placed: owner_secret(opened, placed)
-    secret = _keystore_secret(keystore, passphrase_file)
-    return lambda placed: require_owner(secret, placed)
-
-
-def _keystore_secret(keystore: Path, passphrase_file: Path | None) -> int:
-    from blockful_py.chain.account_file import secret_in
-
-    return secret_in(keystore, passphrase_from(passphrase_file))
+    return lambda placed: secret if any_account else require_owner(secret, placed)
 
 
 Names = dict[tuple[str, int, str], "Addressee"]

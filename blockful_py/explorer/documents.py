@@ -69,11 +69,13 @@ class DocumentReader:
                 key = keys.get(request) or keys.setdefault(request, request_key(request))
                 requests[key] = request
             rows.append((*_figures(node), key, position, version))
-            names.append((node.name, node.statement.user, node.statement.round, position, version))
+            statement = node.statement
+            supersedes = statement.adopted and statement.adopted.supersedes
+            names.append((node.name, statement.user, statement.round, supersedes, position, version))
             kinds += _kinds(node, position)
             if version:
                 height = Position.unpack(position).height
-                places = (each.place() for each in node.statement.references)
+                places = (each.place() for each in statement.references)
                 references += [(position, place.packed) for place in places if place.height < height]
         if due:
             self._write(rows, names, references, kinds, problems, requests)
@@ -98,7 +100,7 @@ class DocumentReader:
                 rows,
             )
             self._connection.executemany(
-                "UPDATE model SET name = ?, user = ?, round = ? WHERE position = ?"
+                "UPDATE model SET name = ?, user = ?, round = ?, supersedes = ? WHERE position = ?"
                 " AND (version = ? OR name IS NULL)",
                 names,
             )

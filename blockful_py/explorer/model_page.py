@@ -18,6 +18,7 @@ from blockful_py.explorer.watched import Watched
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import (
+    Address,
     ArchiveReason,
     Bytes32,
     Checked,
@@ -28,6 +29,9 @@ from blockful_py.types import (
     Position,
     Uri,
 )
+
+MOST_LATER = 32
+"""Maximum number of later versions on a page."""
 
 
 def model_document(connection: sqlite3.Connection, watched: Watched, place: str, audited: bool) -> Document:
@@ -48,6 +52,7 @@ def model_document(connection: sqlite3.Connection, watched: Watched, place: str,
         "hash": hex(transaction.ch),
         "settled": transaction.settled,
         "references": _references(connection, position, transaction),
+        "later": _later(connection, found["name"], transaction.owner),
         "heirs": _heirs(connection, position),
         "block": _block(header, members, position.index, live.block_hash(header.height)),
         "requests": requests_reaching(connection, position, audited),
@@ -63,6 +68,15 @@ def _references(
     kinds = {place(row["reference"]): row["kind"] for row in rows}
     models = models_at(connection, [each.packed for each in transaction.references])
     return [{**each, "kind": kinds.get(each["position"])} for each in models]
+
+
+def _later(connection: sqlite3.Connection, name: str | None, owner: Address) -> list[Document]:
+    """The models of the same owner that are later versions of an adopted one, oldest first."""
+    rows = connection.execute(
+        "SELECT position FROM model WHERE supersedes = ? AND owner = ? ORDER BY position LIMIT ?",
+        (name, owner, MOST_LATER),
+    )
+    return models_at(connection, [row["position"] for row in rows])
 
 
 def _heirs(connection: sqlite3.Connection, position: Position, most: int = 200) -> Document:

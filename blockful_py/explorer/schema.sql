@@ -21,10 +21,12 @@ CREATE TABLE block (
 );
 
 -- `row` counts from 0 in the order of positions; a graph file's arrays go by it.
+-- `supersedes`: name of the model of which an adopter calls this one a later version.
 CREATE TABLE model (
     position INTEGER PRIMARY KEY, row INTEGER NOT NULL UNIQUE, owner BLOB NOT NULL, version INTEGER NOT NULL,
-    name TEXT, user INTEGER, round INTEGER
+    name TEXT, user INTEGER, round INTEGER, supersedes TEXT
 );
+CREATE INDEX model_supersedes ON model (supersedes) WHERE supersedes IS NOT NULL;
 CREATE INDEX model_name ON model (name COLLATE NOCASE);
 
 -- On the chain, or added by a statement whose owner chose references again.  `kind`: of an adopted model's edge.

@@ -25,7 +25,7 @@ APART = 0.2
 OTHERS = 3
 """Known models beside the parent without which shares do not count."""
 NEAR = 0.15
-"""Largest distance to a copy, in lengths of its change; honest models had at least 0.23."""
+"""Largest distance to a copy, in lengths of its change; honest models had at least 0.28."""
 MOST = 32
 """Known models in a regression, the nearest ones."""
 

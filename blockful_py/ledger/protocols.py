@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from blockful_py.types import (
@@ -97,6 +97,8 @@ class Store(Protocol):
     def read(self, uri: Uri, limit: int) -> bytes: ...
 
     def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]: ...
+
+    def prefetch(self, uris: Iterable[Uri]) -> None: ...
 
     def has(self, uri: Uri) -> bool: ...
 

@@ -19,6 +19,8 @@ from blockful_py.member.office import MemberOffice, MemberView
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.run.lease import request_under_way
+from blockful_py.pipeline.run.recipients import declared_files
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.federation_file import MAX_BYTES, MAX_PUBLIC_BYTES
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
 from blockful_py.record.parts import MAX_REQUEST_BYTES
@@ -185,10 +187,34 @@ def kept_files(view: MemberView) -> tuple[tuple[FederatedStore, Callable[[], Lim
     live, archive = view.stores.live, view.stores.archive
     if not (isinstance(live, FederatedStore) and isinstance(archive, FederatedStore)):
         return ()
+    declared = _Declared(view)
     return (
         (archive, partial(_every_version, view, NodeFiles(archive))),
-        (live, lambda: _merged(_public(view), _current(view), _handed_in(view))),
+        (live, lambda: _merged(_public(view), _current(view), _handed_in(view), declared())),
     )
+
+
+class _Declared:
+    """The files on recipients of models, if they count and can be read.
+
+    They are read again for another file or catalogue, and while one cannot be read.
+    """
+
+    def __init__(self, view: MemberView) -> None:
+        self._view = view
+        self._seen: tuple[int, Catalogue] | None = None
+        self._files: Limits = {}
+
+    def __call__(self) -> Limits:
+        view = self._view
+        number = len(view.contracts.participants.declarations())
+        if view.contracts.followers is None or not number:
+            return {}
+        catalogue = view.record.catalogue.read()
+        if self._seen is None or self._seen[0] != number or self._seen[1] is not catalogue:
+            self._files, complete = declared_files(view.contracts, catalogue, view.stores.live)
+            self._seen = (number, catalogue) if complete else None
+        return self._files
 
 
 class NodeFiles:

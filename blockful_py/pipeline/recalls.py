@@ -8,11 +8,13 @@ from blockful_py.chain.sender import Sender
 from blockful_py.chain.signer import Signer
 from blockful_py.crypto import curve
 from blockful_py.errors import SettingsError
+from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.run.accounts import accounts_of, identities_in, provide
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.fields import of_octets, position
 from blockful_py.record.model_node import PlacedNode
 from blockful_py.record.recall.documents import DeclaredAnswers, Deliveries
+from blockful_py.storage.federated import FederatedStore
 from blockful_py.types import Address, Receipt
 
 
@@ -45,13 +47,17 @@ def account_of(secret: int) -> Address:
 def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) -> Receipt:
     """Keeps a file in the live store and declares it on its model; the account pays.
 
-    Raises ContractError if the run's contracts know no declarations, and NodeError if the account cannot pay.
+    In a federation of machines the members keep it too.  Raises ContractError if the run's contracts know no
+    declarations, NodeError if the account cannot pay, and QuorumError if too few members take the file.
     """
     live, registry = opened.contracts.live, opened.contracts.participants
     sender = Sender(live.node, Signer(secret.to_bytes(32, "big")))
     provide(opened.nodes.live_sender, registry.interface, sender.address)
     own = ParticipantRegistryContract(live.node, registry.address, sender)
-    uri = opened.stores.live.add(file.to_bytes())
+    store = opened.stores.live
+    uri = store.add(file.to_bytes())
+    if isinstance(store, FederatedStore):
+        remote_committee_of(opened.run, opened.contracts, secret).push([uri], store.own)
     receipt = own.declare(position(file.position), uri)
     own.await_settled()
     return receipt

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,9 @@ from blockful_py.record.model_node import (
     parse_node,
 )
 from blockful_py.types import Header, ModelTransaction, Position, Uri
+
+AT_ONCE = 256
+"""Nodes that are fetched together."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,10 @@ class CatalogueReader:
             log = self._live.log()
             if self._catalogue is None or not self._seen.are_all(log):
                 seen = SeenEvents.of(log)
-                self._catalogue = self._with_answers(Catalogue.of(self._transactions.read(), self._node))
+                transactions = tuple(self._transactions.read())
+                new = [each.uri for each in transactions if each.uri not in self._nodes]
+                nodes = self._nodes | dict(read_nodes(self._store, new))
+                self._catalogue = self._with_answers(Catalogue.of(transactions, nodes.__getitem__))
                 self._seen = seen
                 self._nodes = {placed.uri: placed.node for placed in self._catalogue.models.values()}
             return self._catalogue
@@ -213,12 +219,16 @@ class CatalogueReader:
             return catalogue
         answers: dict[Position, list[RequestAnswer]] = {}
         versions = {placed.position: placed for placed in catalogue.models.values()}
-        for each in self._live.redactions():
-            placed = versions.get(each.position)
-            if placed is None or each.version > placed.version:
+        redactions = [each for each in self._live.redactions() if each.position in versions]
+        replaced = [each.uri for each in redactions if each.version < versions[each.position].version]
+        new = [uri for uri in replaced if uri not in self._redactions]
+        self._redactions |= {uri: node.redaction for uri, node in read_nodes(self._archived, new)}
+        for each in redactions:
+            placed = versions[each.position]
+            if each.version > placed.version:
                 continue  # the chain has moved on since the catalogue was read
             current = each.version == placed.version
-            redaction = placed.node.redaction if current else self._redaction(each.uri, self._archived)
+            redaction = placed.node.redaction if current else self._redactions[each.uri]
             if redaction is not None:
                 answers.setdefault(each.position, []).append(
                     RequestAnswer(
@@ -231,14 +241,14 @@ class CatalogueReader:
         }
         return replace(catalogue, models=models)
 
-    def _redaction(self, uri: Uri, archived: Store) -> Redaction | None:
-        """The redaction of a replaced version."""
-        if uri not in self._redactions:
-            self._redactions[uri] = parse_node(archived.read(uri, MAX_NODE_BYTES)).redaction
-        return self._redactions[uri]
 
-    def _node(self, uri: Uri) -> ModelNode:
-        return self._nodes.get(uri) or parse_node(self._store.read(uri, MAX_NODE_BYTES))
+def read_nodes(store: Store, uris: Sequence[Uri]) -> Iterator[tuple[Uri, ModelNode]]:
+    """Yields nodes, fetching many at once where other machines have them.  Raises StorageError, NodeError."""
+    for start in range(0, len(uris), AT_ONCE):
+        some = uris[start : start + AT_ONCE]
+        store.prefetch(some)
+        for uri in some:
+            yield uri, parse_node(store.read(uri, MAX_NODE_BYTES))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,8 @@ MAX_DIGESTS_BYTES = 16 << 20
 """Maximum size of a file of digests by tensor (`learning.digests`); one of 10^5 tensors has about 14 MiB."""
 MAX_BLOCK_SIZE = 2 * 2**20
 """Maximum bytes of a block that is read: the limit for blocks that IPFS nodes exchange."""
+MOST_BUNDLED = 256
+"""Maximum number of blocks in a bundle (`bundles`)."""
 FEW_BLOCKS = 1024
 """Number of blocks that any file may have."""
 SMALL_BLOCK = 2**14

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from blockful_py.errors import FormatError, IntegrityError
 from blockful_py.storage import varint
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
-from blockful_py.storage.cid import cid_bytes, cid_string, uri_from_bytes
+from blockful_py.storage.cid import CID_SIZE, cid_bytes, cid_string, uri_from_bytes
 from blockful_py.types import Uri
 
 MEDIA_TYPE = "application/vnd.ipld.car"
@@ -24,9 +24,8 @@ _BEFORE_ROOT = bytes.fromhex("a265726f6f747381d82a582500")
 """A map of two pairs; the text "roots"; an array of one; tag 42 and 37 bytes, the first of them 0."""
 _AFTER_ROOT = bytes.fromhex("6776657273696f6e01")
 """The text "version"; the number 1."""
-_CID_SIZE = 36
 _CID_V0_SIZE = 34
-_HEADER_SIZE = len(_BEFORE_ROOT) + _CID_SIZE + len(_AFTER_ROOT)
+_HEADER_SIZE = len(_BEFORE_ROOT) + CID_SIZE + len(_AFTER_ROOT)
 _NUMBER_SIZE = 10
 """Maximum bytes of a varint."""
 
@@ -81,7 +80,7 @@ class CarReader:
         if len(first) < _NUMBER_SIZE and all(byte > 0x7F for byte in first):
             return None
         size, start = varint.decode(first, 0)
-        most = _CID_SIZE + MAX_BLOCK_SIZE if self._begun else _HEADER_SIZE
+        most = CID_SIZE + MAX_BLOCK_SIZE if self._begun else _HEADER_SIZE
         if size > most:
             raise FormatError(f"a section of {size} bytes in a CAR, over the maximum of {most}.")
         if len(self._pending) < start + size:
@@ -93,14 +92,14 @@ class CarReader:
 
 def _require_header(header: bytes) -> None:
     """Checks the header of a CAR v1 with one root; raises FormatError otherwise."""
-    before, after = len(_BEFORE_ROOT), len(_BEFORE_ROOT) + _CID_SIZE
+    before, after = len(_BEFORE_ROOT), len(_BEFORE_ROOT) + CID_SIZE
     if header[:before] != _BEFORE_ROOT or header[after:] != _AFTER_ROOT:
         raise FormatError("the data do not begin like a CAR of version 1 with one root.")
     uri_from_bytes(header[before:after])
 
 
 def _block(section: bytes) -> Block:
-    size = _CID_V0_SIZE if section.startswith(b"\x12\x20") else _CID_SIZE
+    size = _CID_V0_SIZE if section.startswith(b"\x12\x20") else CID_SIZE
     uri, block = uri_from_bytes(section[:size]), section[size:]
     if hashlib.sha256(block).digest() != uri.digest:
         raise IntegrityError(f"the bytes in a CAR for {cid_string(uri)} do not hash to it.")

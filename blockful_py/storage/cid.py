@@ -19,8 +19,9 @@ from blockful_py.types import Codec, Uri
 DIGEST_SIZE = 32
 _VERSION = 0x01
 _SHA2_256 = bytes([0x12, DIGEST_SIZE])
-_SIZE = 2 + len(_SHA2_256) + DIGEST_SIZE
-_TEXT_SIZE = 1 + -(-_SIZE * 8 // 5)
+CID_SIZE = 2 + len(_SHA2_256) + DIGEST_SIZE
+"""Bytes of a binary CID."""
+_TEXT_SIZE = 1 + -(-CID_SIZE * 8 // 5)
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyz234567"
 _DIGITS = bytes(
     b"0123456789abcdefghijklmnopqrstuv"[_ALPHABET.index(byte)] if byte in _ALPHABET else ord("!")
@@ -56,7 +57,7 @@ def uri_from_bytes(cid: bytes) -> Uri:
     """
     if len(cid) == len(_SHA2_256) + DIGEST_SIZE and cid.startswith(_SHA2_256):
         return Uri(cid[len(_SHA2_256) :], Codec.DAG_PB)
-    if len(cid) != _SIZE or cid[0] != _VERSION or cid[2:4] != _SHA2_256:
+    if len(cid) != CID_SIZE or cid[0] != _VERSION or cid[2:4] != _SHA2_256:
         raise FormatError(
             f"{cid[:40].hex() or 'an empty string'} is not a CIDv1 with a sha2-256 digest of 32 bytes."
         )

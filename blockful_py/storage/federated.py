@@ -8,9 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
-from blockful_py.errors import BlockNotFoundError, IntegrityError, StoreUnreachableError
+from blockful_py.errors import (
+    BlockNotFoundError,
+    BusyError,
+    IntegrityError,
+    StorageError,
+    StoreUnreachableError,
+)
 from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
+from blockful_py.storage.bounds import MAX_BLOCK_SIZE
+from blockful_py.storage.bundles import fetch_bundle, in_bundles
 from blockful_py.storage.fetch import Fetch, Keep, Machine, Sign, unsigned
 from blockful_py.storage.search import Report, Search
 from blockful_py.storage.standing import AbsentFiles, Standing
@@ -23,6 +31,8 @@ SECONDS = 120.0
 """Maximum seconds for the fetch of one file."""
 PATIENCE = 20.0
 """Seconds within which a machine must send a further complete block."""
+SEVERAL = 2
+"""Minimum number of missing files that are worth a bundle."""
 RATE = 2**16
 """Bytes per second that a machine must sustain beyond its patience, for a file of the maximum size."""
 
@@ -98,6 +108,33 @@ class FederatedStore:
         """Keeps the file `uri`, fetching it if it is not here; errors as `read`."""
         if not self.own.has(uri):
             self.own.adopt(uri, self._gathered(uri, limit), self.arrivals)
+
+    def prefetch(self, uris: Iterable[Uri]) -> None:
+        """See FileStore: each machine is asked for bundles of the roots that those before it did not send."""
+        missing = [uri for uri in dict.fromkeys(uris) if not self.own.has(uri) and self._here(uri) is None]
+        for names in in_bundles(uri for uri in missing if self._absent.is_due(uri)):
+            self.arrivals.make_room(FETCHED, len(names) * MAX_BLOCK_SIZE)
+            self._known = self._known or tuple(self._machines())
+            for machine in self._standing.order(self._known):
+                if len(names) < SEVERAL:
+                    break
+                self._bundle(machine, names)
+                names = [uri for uri in names if self._here(uri) is None]
+
+    def _bundle(self, machine: Machine, names: Sequence[Uri]) -> None:
+        """Asks a machine for a bundle; `read` meets what stands in its way."""
+        if self._standing.rest(machine):
+            return
+        begun = self._now()
+        try:
+            with Writers(self._arrived) as writers:
+                keep: Keep = lambda uri, block: writers.put(uri, (block,))  # noqa: E731
+                fetch_bundle(machine, names, keep, self._sign, self._patience)
+        except StoreUnreachableError as error:
+            self._report(machine.url, str(error))
+            self._standing.fault(machine, self._now() - begun)
+        except (BusyError, StorageError):
+            return
 
     def has(self, uri: Uri) -> bool:
         return self.own.has(uri)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Container, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from blockful_py import pinned_http
@@ -21,12 +21,16 @@ from blockful_py.errors import (
 )
 from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
-from blockful_py.storage.car import MEDIA_TYPE, CarReader
-from blockful_py.storage.cid import cid_string
+from blockful_py.storage.car import MEDIA_TYPE, Block, CarReader
+from blockful_py.storage.cid import cid_bytes, cid_string
 from blockful_py.types import Address, Codec, Uri
 
 CONNECTIONS = 2
 """Connections per machine, fewer than it grants one address; more would share a slow line."""
+RAW, CAR = "raw", "car"
+"""Forms of an answer."""
+_ACCEPT = {RAW: "application/vnd.ipld.raw", CAR: MEDIA_TYPE + "; version=1; dups=n"}
+
 Keep = Callable[[Uri, bytes], None]
 """Stores a verified block of the file."""
 
@@ -114,7 +118,7 @@ class Fetch:
     async def _leaf(self, endpoint: Machine, uri: Uri) -> None:
         block = bytearray()
         try:
-            async with self._answer(endpoint, uri, "raw") as pieces:
+            async with body(endpoint, self._sign, RAW, uri) as pieces:
                 async for piece in pieces:
                     block += piece
                     if len(block) > MAX_BLOCK_SIZE:
@@ -129,21 +133,12 @@ class Fetch:
 
     async def _car(self, endpoint: Machine, root: Uri) -> None:
         """Fetches the blocks below a node in one stream."""
-        reader, sent = CarReader(), set[Uri]()
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self._patience) as limit, self._answer(endpoint, root, "car") as pieces:
-            async for piece in pieces:
-                with _blaming():
-                    found = list(reader.feed(piece))
-                for uri, block in found:
-                    if uri in sent or uri not in self._assembly:
-                        raise StoreUnreachableError(f"it sends {cid_string(uri)}, which was not requested")
-                    sent.add(uri)
-                    if self._assembly.is_missing(uri):
-                        self._take(uri, block)
-                        limit.reschedule(loop.time() + self._patience)
-        with _blaming():
-            reader.end()
+        async with asyncio.timeout(self._patience) as limit, body(endpoint, self._sign, CAR, root) as pieces:
+            async for uri, block in blocks_in(pieces, self._assembly):
+                if self._assembly.is_missing(uri):
+                    self._take(uri, block)
+                    limit.reschedule(loop.time() + self._patience)
         if self._assembly.is_missing(root):
             raise StoreUnreachableError(f"it sends a CAR without {cid_string(root)}")
 
@@ -151,29 +146,48 @@ class Fetch:
         self._assembly.take(uri, block)
         self._keep(uri, block)
 
-    @asynccontextmanager
-    async def _answer(self, endpoint: Machine, uri: Uri, form: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of a machine's answer, in pieces."""
-        media_type = MEDIA_TYPE + "; version=1; dups=n" if form == "car" else "application/vnd.ipld.raw"
-        path = f"/ipfs/{cid_string(uri)}?format={form}"
-        headers = {"accept": media_type} | self._sign(endpoint)
-        opened = pinned_http.stream(
-            "GET", endpoint.url, path, endpoint.address, headers, inside=endpoint.inside
-        )
-        async with opened as answer:
-            if answer.status_code == 404:
-                raise AbsentError(f"it does not have {cid_string(uri)}")
-            if answer.status_code == 503:
-                raise BusyError("it is busy")
-            if answer.status_code != 200:
-                raise StoreUnreachableError(f"it answers {answer.status_code}")
-            yield answer.aiter_raw()
+
+@asynccontextmanager
+async def body(
+    endpoint: Machine, sign: Sign, form: str, uri: Uri | None, bundle: Sequence[Uri] = ()
+) -> AsyncIterator[AsyncIterator[bytes]]:
+    """The body of a machine's answer, in pieces: `uri` in this form, or a bundle if it is None.
+
+    Raises AbsentError, BusyError or StoreUnreachableError.
+    """
+    path = "" if uri is None else cid_string(uri)
+    opened = pinned_http.stream(
+        "GET" if uri else "POST",
+        endpoint.url,
+        f"/ipfs/{path}?format={form}",
+        endpoint.address,
+        {"accept": _ACCEPT[form]} | sign(endpoint),
+        b"".join(map(cid_bytes, bundle)),
+        inside=endpoint.inside,
+    )
+    async with opened as answer:
+        if answer.status_code in (404, 405):
+            raise AbsentError(f"it does not have {path or 'bundles'}")
+        if answer.status_code == 503:
+            raise BusyError("it is busy")
+        if answer.status_code != 200:
+            raise StoreUnreachableError(f"it answers {answer.status_code}")
+        yield answer.aiter_raw()
 
 
-@contextmanager
-def _blaming() -> Iterator[None]:
-    """Attributes errors of a CAR to the machine, since they say nothing about the file."""
+async def blocks_in(pieces: AsyncIterator[bytes], asked: Container[Uri]) -> AsyncIterator[Block]:
+    """Yields the blocks of a CAR.
+
+    Raises StoreUnreachableError if it is malformed or has any but those asked for, each once.
+    """
+    reader, sent = CarReader(), set[Uri]()
     try:
-        yield
+        async for piece in pieces:
+            for uri, block in list(reader.feed(piece)):
+                if uri in sent or uri not in asked:
+                    raise StoreUnreachableError(f"it sends {cid_string(uri)}, which was not requested")
+                sent.add(uri)
+                yield uri, block
+        reader.end()
     except (FormatError, IntegrityError) as error:
-        raise StoreUnreachableError(f"it sends an invalid CAR of the file: {error}") from None
+        raise StoreUnreachableError(f"it sends an invalid CAR: {error}") from None

@@ -3,17 +3,20 @@
 
     GET or HEAD /ipfs/<cid>?format=raw    one block
     GET or HEAD /ipfs/<cid>?format=car    all blocks below it, as CAR v1, depth first, each once
+    POST /ipfs/?format=car                a bundle: the blocks named in the body, as CAR v1
 
-All served content is sealed or public, and the client verifies it.  A block that has arrived, but whose file
-the record does not name yet, is answered with 503: ask again.  Source:
+A bundle's body is up to MOST_BUNDLED binary CIDs, the first of which is the CAR's root; blocks that are not
+here are left out.  All served content is sealed or public, and the client verifies it.  A block that has
+arrived, but whose file the record does not name yet, is answered with 503: ask again.  Source:
 https://specs.ipfs.tech/http-gateways/trustless-gateway/ of 2026-03-05, without paths below a CID, ranges
-(`entity-bytes`) and duplicates in CARs.
+(`entity-bytes`) and duplicates in CARs; bundles are ours.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -26,7 +29,8 @@ from starlette.types import ASGIApp
 
 from blockful_py.errors import BlockNotFoundError, BusyError, FormatError, StorageError
 from blockful_py.storage import car
-from blockful_py.storage.cid import cid_string, parse_cid
+from blockful_py.storage.bounds import MOST_BUNDLED
+from blockful_py.storage.cid import CID_SIZE, cid_string, parse_cid, uri_from_bytes
 from blockful_py.storage.unixfs import blocks_of
 from blockful_py.types import Uri
 
@@ -104,8 +108,46 @@ def gateway(store: KeptBlocks) -> ASGIApp:
         except StorageError:
             return PlainTextResponse("this store cannot be read at present.", 500)
 
-    route = Route(PREFIX + "{rest:path}", answer, methods=["GET"])
-    return Router([route], redirect_slashes=False)
+    async def bundle(request: Request) -> Response:
+        try:
+            uris = _names(await _within(request, MOST_BUNDLED * CID_SIZE))
+            form = _form(request.query_params.get("format"), request.headers.get("accept", ""))[0]
+            if form is not BlockForm.CAR:
+                raise RefusedRequestError(406, "a bundle is served as a CAR.")
+        except RefusedRequestError as error:
+            return PlainTextResponse(str(error), error.status)
+        pieces = car.write(uris[0], _kept(store, uris))
+        return StreamingResponse(pieces, media_type=form.content_type)
+
+    blocks = Route(PREFIX + "{rest:path}", answer, methods=["GET"])
+    return Router([Route(PREFIX, bundle, methods=["POST"]), blocks], redirect_slashes=False)
+
+
+async def _within(request: Request, most: int) -> bytes:
+    """The body of a request, read up to `most` bytes.  Raises RefusedRequestError."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise RefusedRequestError(413, f"a bundle has up to {MOST_BUNDLED} blocks.")
+    return bytes(body)
+
+
+def _names(body: bytes) -> list[Uri]:
+    """The blocks that a bundle's body names, each once.  Raises RefusedRequestError."""
+    if not body or len(body) % CID_SIZE:
+        raise RefusedRequestError(400, f"a bundle's body is CIDs of {CID_SIZE} bytes each.")
+    try:
+        names = [uri_from_bytes(body[at : at + CID_SIZE]) for at in range(0, len(body), CID_SIZE)]
+    except FormatError as error:
+        raise RefusedRequestError(400, str(error)) from None
+    return list(dict.fromkeys(names))
+
+
+def _kept(store: KeptBlocks, uris: Iterable[Uri]) -> Iterator[car.Block]:
+    for uri in uris:
+        with suppress(StorageError):  # such as a damaged one, or one that has only just arrived
+            yield uri, store.kept_block(uri)
 
 
 def parse(rest: str, query: Mapping[str, str], accept: str) -> BlockRequest:

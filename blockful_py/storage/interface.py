@@ -37,6 +37,12 @@ class FileStore(Protocol):
     def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
         """Yields the file `uri` from `begin` on in verified pieces of at most 2 MiB; errors as `read`."""
 
+    def prefetch(self, uris: Iterable[Uri]) -> None:
+        """Fetches small files together, since they are about to be read.
+
+        A file that it cannot fetch is left to `read`, with all errors.
+        """
+
     def has(self, uri: Uri) -> bool:
         """Whether the file `uri` is kept here."""
 

@@ -56,6 +56,9 @@ class IpfsStore:
     def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
         return read_file(uri, self._api.get_block, limit, begin)
 
+    def prefetch(self, uris: Iterable[Uri]) -> None:
+        """Nothing is fetched: the node searches for blocks by itself."""
+
     def has(self, uri: Uri) -> bool:
         return self._api.is_pinned(uri)
 

@@ -58,6 +58,11 @@ class AbsentFiles:
         if left > 0 and not any(is_here(block) for block in absent.missing):
             raise absent.kind(f"{absent.reason} The next attempt is in {left:.0f} s.")
 
+    def is_due(self, uri: Uri) -> bool:
+        """Whether the delay after the last failed fetch, if any, is over."""
+        absent = self._files.get(uri)
+        return absent is None or absent.until <= self._now()
+
     def note(self, uri: Uri, failure: Failure, missing: tuple[Uri, ...], answered: bool) -> None:
         """Records a failed fetch; `answered` means that a machine said it lacks the file."""
         before = self._files.pop(uri, None)

@@ -12,9 +12,15 @@ import pytest
 from blockful_py.adopt.folders import read_folder
 from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
 from blockful_py.adopt.publishing import SETTINGS, publish
+from blockful_py.callbacks.events import Callback, ModelPublished
 from blockful_py.errors import QuorumError, SettingsError, UnlearningError
+from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.index import RecordIndex
+from blockful_py.explorer.model_page import model_document
+from blockful_py.explorer.watched import watched_run
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import EdgeKind, Remedy
+from blockful_py.member.endpoints import Urls
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
@@ -31,6 +37,23 @@ def record(tmp_path: Path, chains: Nodes) -> Iterator[Federation]:
     settings = Settings.load(None, [*SETTINGS, "chain.packaging_interval=0"])
     with Federation.create(settings, tmp_path / "run", nodes=chains) as federation:
         yield federation
+
+
+class Told(Callback):
+    def __init__(self) -> None:
+        self.published: list[ModelPublished] = []
+
+    def publication(self, event: ModelPublished) -> None:
+        self.published.append(event)
+
+
+def test_a_callback_is_told_of_adopted_models_without_an_accuracy(chains: Nodes, tmp_path: Path) -> None:
+    told = Told()
+    settings = Settings.load(None, [*SETTINGS, "chain.packaging_interval=0"])
+    with Federation.create(settings, tmp_path / "run", nodes=chains, callbacks=[told]) as record:
+        _adopt(record, write_family(tmp_path / "family"))
+    assert len(told.published) == 8
+    assert {event.accuracy for event in told.published} == {None}
 
 
 def _adopt(record: Federation, root: Path) -> AdoptionPlan:
@@ -81,6 +104,24 @@ def test_a_family_forgets_a_data_set_and_comes_back_without_it(record: Federatio
         "eve--mix-4bit.v2": (("eve--mix.v2",), "eve--mix-4bit"),
     }
     assert record.verify().passed
+    assert _shown_later(record, tmp_path) == {"eve--mix": ["eve--mix.v2"], "eve--mix.v2": []}
+
+
+def _shown_later(record: Federation, folder: Path) -> dict[str, list[str]]:
+    """The later versions that the explorer's pages of two models name."""
+    contracts = record.contracts
+    urls = Urls(contracts.live.node.url, contracts.archive.node.url)
+    with (
+        watched_run(record.run.path, urls, folder / "events") as watched,
+        RecordIndex(folder / "index.sqlite", watched.sources()) as index,
+    ):
+        index.follow()
+        found = {}
+        for name in ("eve--mix", "eve--mix.v2"):
+            with IndexReader(folder / "index.sqlite").moment() as connection:
+                document = model_document(connection, watched, name, False)
+            found[name] = [each["name"] for each in document["later"]]
+    return found
 
 
 def test_a_withdrawn_model_does_not_come_back_under_another_name(record: Federation, tmp_path: Path) -> None:

@@ -132,6 +132,41 @@ def test_a_transaction_ends_the_look(node: StubNode) -> None:
 
 
 @pytest.mark.usefixtures("long_looks")
+def test_whoever_sees_a_receipt_reads_its_block(node: StubNode) -> None:
+    """The chain grew after the last look, which still serves."""
+    receipt: Request = ("eth_getTransactionReceipt", ("0xaa",))
+    node.answer = lambda call: {"blockNumber": hex(node.height)} if call == receipt else call[1][-1]
+    before, seen, state = ask(node, [LATEST_CALL], grow(node), [receipt], [LATEST_CALL])
+    assert (before, seen, state) == (["0x1"], [{"blockNumber": "0x2"}], ["0x2"])
+
+
+@pytest.mark.usefixtures("long_looks")
+def test_a_look_that_began_before_a_transaction_serves_nobody_after_it(node: StubNode) -> None:
+    begun, sent = threading.Event(), threading.Event()
+
+    def block() -> dict[str, str]:
+        found = {"hash": f"hash {node.height}", "number": hex(node.height)}
+        begun.set()
+        sent.wait(60)
+        return found
+
+    node._block = block  # type: ignore[method-assign]
+    node.answer = lambda call: call[1][-1]
+
+    async def both() -> list[Any]:
+        followed = ChainFollower(node)
+        early = asyncio.create_task(followed.batch([LATEST_CALL]))
+        await asyncio.to_thread(begun.wait, 60)
+        node.height += 1
+        await followed.batch([("eth_sendRawTransaction", ("0xbb",))])
+        sent.set()
+        await early
+        return await followed.batch([LATEST_CALL])
+
+    assert asyncio.run(both()) == ["0x2"]
+
+
+@pytest.mark.usefixtures("long_looks")
 @pytest.mark.parametrize(
     "call",
     [

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.attack_costs_table import markdown as attack_costs
 from benchmarks.audited_machines_table import table as audited_machines
 from benchmarks.chosen_again import render as client_in_the_graph
+from benchmarks.descent import render as descents
 from benchmarks.federation_device_table import markdown as on_a_gpu
 from benchmarks.machines import lines
 from benchmarks.machines_table import markdown as processes
@@ -178,6 +179,13 @@ def test_what_a_request_takes_follows_from_its_file() -> None:
 def test_the_page_of_a_client_in_the_graph_follows_from_its_figures() -> None:
     figures = load(FIGURES, "chosen_again")
     assert client_in_the_graph(figures) == (RESULTS / "chosen_again.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_descent_follows_from_its_figures() -> None:
+    figures, stored = load(FIGURES, "descent"), (RESULTS / "descent.md").read_text("utf-8")
+    assert descents(figures) == stored
+    figures["federations"]["honest"]["organic, cnn, 20 epochs"][0] += 1
+    assert descents(figures) != stored
 
 
 def test_the_page_of_short_recipes_follows_from_its_figures() -> None:

@@ -118,7 +118,6 @@ def assert_nothing_twice(stage: Stage) -> None:
     assert len({*sent}) == len(sent)
 
 
-@pytest.mark.slow
 def test_jobs_whose_ipfs_nodes_are_killed_end_as_if_nothing_had_happened(stage: Stage) -> None:
     assert disturbed(stage, PUBLISHING, Federation.train) == stage.trained
     assert_nothing_twice(stage)

@@ -15,7 +15,7 @@ import pytest
 from blockful_py.crypto import payload
 from blockful_py.errors import NodeError
 from blockful_py.record.archive_reader import ArchiveReader
-from blockful_py.record.catalogue import Catalogue
+from blockful_py.record.catalogue import AT_ONCE, Catalogue, read_nodes
 from blockful_py.record.known_transactions import KnownTransactions
 from blockful_py.types import (
     ArchiveReason,
@@ -351,3 +351,30 @@ def test_a_second_look_at_the_archive_disagrees_where_another_node_has_other_rec
         archive.other.append(77)
     with pytest.raises(NodeError, match="at http://archive and http://other have different records"):
         archive_reader(archive).require_another_look()
+
+
+class Files:
+    """Files in memory, and what is asked of them."""
+
+    def __init__(self, count: int) -> None:
+        self.asked: list[str] = []
+        self.uris = [Uri(number.to_bytes(32, "big"), Codec.RAW) for number in range(count)]
+
+    def prefetch(self, uris: Sequence[Uri]) -> None:
+        self.asked.append(f"{len(uris)} together")
+
+    def read(self, uri: Uri, limit: int) -> bytes:
+        self.asked.append("one")
+        return b""
+
+
+@pytest.mark.parametrize("count", [0, 1, AT_ONCE, AT_ONCE + 3])
+def test_nodes_are_fetched_many_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("blockful_py.record.catalogue.parse_node", lambda data: data)
+    files: Any = Files(count)
+    assert [uri for uri, _ in read_nodes(files, files.uris)] == files.uris
+    expected = []
+    for start in range(0, count, AT_ONCE):
+        some = min(AT_ONCE, count - start)
+        expected += [f"{some} together", *["one"] * some]
+    assert files.asked == expected

@@ -74,7 +74,7 @@ class EventPublisher:
                     user=statement.user,
                     round=statement.round,
                     references=tuple(each.name for each in statement.in_use),
-                    accuracy=statement.accuracy,
+                    accuracy=statement.accuracy if statement.adopted is None else None,
                     position=str(placed.position),
                     weights=statement.weights,
                 )

@@ -43,6 +43,20 @@ def recipients_in(
     )
 
 
+def declared_files(contracts: Contracts, catalogue: Catalogue, store: Store) -> tuple[dict[Uri, int], bool]:
+    """The declared files that count, each with its maximum bytes, and whether all of them could be read."""
+    found: dict[Uri, int] = {}
+
+    def read(uri: Uri, limit: int) -> bytes:
+        data = store.read(uri, limit)
+        found[uri] = limit
+        return data
+
+    declared = contracts.participants.declarations()
+    known = recipients(declared, recorded(contracts, catalogue), read, live_domain(contracts))
+    return found, not known.unread
+
+
 def recorded(contracts: Contracts, catalogue: Catalogue) -> dict[Position, RecordedModel]:
     """The models of a catalogue, with the nodes of all their versions, as the live chain logged them."""
     nodes: dict[Position, dict[int, str]] = {}

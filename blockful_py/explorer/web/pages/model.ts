@@ -4,7 +4,7 @@
 import type { Before, Figures, Model, Reviewed } from "../api";
 import { h, type Child } from "../../../web/dom";
 import { count, duration, percent, plural, recorded, share, when } from "../format";
-import { answerPage, damaged, facts, hash, modelCell, passage, BEFORE, table, userOf, type Column, type View } from "../page";
+import { answerPage, damaged, facts, hash, modelCell, modelLink, passage, BEFORE, table, userOf, type Column, type View } from "../page";
 import { reviewed } from "../reviewed";
 import { wordOf } from "../graph/kinds";
 import { verifying } from "../verifying";
@@ -75,6 +75,8 @@ export interface WholeModel extends Model {
   hash: string;
   settled: boolean;
   references: Related[];
+  /** Its later versions, of a model that was made elsewhere. */
+  later: Model[];
   heirs: { total: number; models: Related[] };
   block: {
     height: number;
@@ -126,6 +128,7 @@ function draw(model: WholeModel, checks: HTMLElement): Child[] {
       h("a", { class: "button plain", href: `/api/models/${model.position}/proof`, download: "" }, "Download proof"),
     ),
     h("p", { class: "lead" }, `At ${model.position} on the live chain, of `, owner, hash(model.owner, 10, 6), adopted ? `, made elsewhere as ${adopted.source}` : stated?.statement ? `, round ${stated.statement.round}` : ""),
+    model.later.length > 0 && h("p", {}, "Superseded by ", ...model.later.flatMap((each, number) => [number ? ", " : "", modelLink(each.position, each.name)])),
     model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it is no better than chance on what it was to keep."),
     stated?.is_loss && !model.at_chance && h("p", { class: "bad", role: "alert" }, "Alarm: it does worse than before on what it was to keep, by more than chance explains."),
     checks,
