@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peak memory of each step of a large model's life, with measuring set apart, which holds a network.
+"""Peak memory of each step of a large model's life, with measuring, which holds a network, set apart.
 
     python -m benchmarks.streaming [--width 4000] [--depth 16] [--members 4]       # 1 GB a model, the default
 
 Three models, each from a file: r; s, which refers to r; and y, which refers to s.  The owner of s has all its
 data forgotten, so s becomes the mean of its references, and y gets the change of s.  Each step is a process
-of its own, with all members in it.  The peak is the kernel's (VmHWM), above what the process has before it
-opens the run, which is torch and this package; it is set back before and after measuring.
+of its own, with all members in it.  The peak is the kernel's (VmHWM), above the memory of the process before
+it opens the run, which is torch and this package; it is set back before and after measuring.
 """
 
 from __future__ import annotations
@@ -53,8 +53,12 @@ RANGE = 0.01
 
 @dataclass(slots=True)
 class Peaks:
-    """MB above those of the process before it opened the run, at most, while nothing and while a model is
-    measured.
+    """Most MB of a process, above its memory before it opened the run.
+
+    Attributes:
+        before: MB before it opened the run.
+        rest, measuring: while no model is measured, and while one is.
+        calls: measurements.
     """
 
     before: float
@@ -121,8 +125,8 @@ def carry_out(step: str, folder: Path, given: Settings) -> Peaks:
     """A step in this process."""
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     peaks = Peaks(resident("VmRSS"))
-    redaction.measure = peaks.apart(redaction.measure)  # type: ignore[assignment]
-    content.measure = peaks.apart(content.measure)  # type: ignore[assignment]
+    for module in (redaction, content):
+        vars(module)["measure"] = peaks.apart(vars(module)["measure"])
     run = folder / "run"
     with Federation.create(given, run) if step == "create" else Federation.open(run) as federation:
         if step == "publish":

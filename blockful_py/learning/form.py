@@ -148,7 +148,7 @@ def form_of(architecture: Architecture) -> WeightsForm:
 
 
 def read_weights(file: Ranges, whose: str) -> Weights:
-    """Weights of whatever form the file's header states; otherwise as `WeightsForm.read`."""
+    """Weights of the form that the file's header states; otherwise as `WeightsForm.read`."""
     size = int.from_bytes(file.read(0, 8), "little")
     if size > MOST_HEADER:
         raise UnusableWeightsError(f"{whose} is not a safetensors file: its header would have {size} bytes.")

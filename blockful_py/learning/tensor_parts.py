@@ -70,7 +70,7 @@ class StreamedWeights(Mapping[str, Tensor]):
         nbytes: int = 0,
         depth: int = 0,
     ) -> None:
-        """`parts(name, count)` yields a tensor's numbers on the CPU, `count` at a time, fewer at its end."""
+        """Takes a function that yields a tensor's numbers on the CPU, `count` at a time, fewer at its end."""
         self.forms = forms
         self.nbytes = nbytes
         self.depth = depth
@@ -116,7 +116,7 @@ def computed(
     sources: Iterable[Mapping[str, Tensor]],
     parts: Callable[[str, int], Iterable[Tensor]],
 ) -> StreamedWeights:
-    """Weights whose parts are computed from those of others, wherever they are read."""
+    """Weights whose parts are computed from parts of other weights wherever they are read."""
     listed = tuple(sources)
     return StreamedWeights(forms, parts, sum(map(_kept_bytes, listed)), 1 + max(map(depth_of, listed)))
 

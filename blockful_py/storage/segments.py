@@ -13,7 +13,7 @@ from blockful_py.storage.unixfs import CHUNK_SIZE, chunks_of
 from blockful_py.types import Uri
 
 SEGMENT = CHUNK_SIZE
-"""Bytes of a segment; the last one of a file may be shorter."""
+"""Bytes of a segment, as in a sealed file; the last one of a file may be shorter."""
 KEPT = 4
 """Segments of a file that are kept in memory, the last ones read."""
 
@@ -28,7 +28,7 @@ class Segments:
     """Reads ranges of a file.  A reading in order takes each segment once.  Safe for several threads."""
 
     def __init__(self, read_from: Callable[[int], Iterator[bytes]], limit: int) -> None:
-        """`read_from(index)` yields the segments from this one on.
+        """Takes a function that yields the segments from an index on.
 
         `limit`: maximum bytes of the file.
         """

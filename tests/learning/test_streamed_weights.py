@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,30 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed, opened, plain_file, seal_weights
 from blockful_py.learning.fingerprint import fingerprint
-from blockful_py.learning.form import InMemory, WeightsForm, read_weights
+from blockful_py.learning.form import InMemory, WeightsForm, form_of, read_weights
 from blockful_py.learning.model_folder import FileRanges
-from blockful_py.learning.tensor_parts import DTYPES, StreamedWeights, TensorForm, forms_of, parts_of
-from blockful_py.learning.weights import Weights, digest_of, equal, pieces_of, require_finite, to_bytes
-from blockful_py.storage import ContentStore
+from blockful_py.learning.models import Architecture
+from blockful_py.learning.tensor_parts import (
+    DTYPES,
+    GROUP,
+    StreamedWeights,
+    TensorForm,
+    depth_of,
+    forms_of,
+    grouped,
+    made_when_read,
+    parts_of,
+)
+from blockful_py.learning.weights import (
+    Weights,
+    aggregate,
+    digest_of,
+    equal,
+    pieces_of,
+    require_finite,
+    to_bytes,
+)
+from blockful_py.storage import ContentStore, segments
 from blockful_py.types import Uri
 from blockful_py.unlearning.propagation import delta, length, propagate
 from tests.learning.memory import counting
@@ -256,7 +276,7 @@ def _damage(path: Path, damage: str) -> None:
 def test_a_file_that_its_owner_extended_is_refused(store: ContentStore) -> None:
     data = to_bytes(drawn(large(16), 1))
     for more in (b"x", bytes(MIB)):
-        pieces = envelope.seal(KEY, _stream(data + more))
+        pieces = envelope.seal(KEY, BytesIO(data + more))
         with pytest.raises(UnusableWeightsError, match="goes on after byte"):
             opened(store, store.add_pieces(pieces), KEY)
 
@@ -290,7 +310,66 @@ def test_a_file_with_another_programs_metadata_is_read_by_ranges(tmp_path: Path)
     assert counted.peak < 8 * MIB
 
 
-def _stream(data: bytes) -> object:
-    from io import BytesIO
+@given(
+    vectors=st.integers(1, 4).flatmap(
+        lambda models: st.lists(
+            st.lists(st.floats(-(2.0**90), 2.0**90, width=32), min_size=3, max_size=3),
+            min_size=models,
+            max_size=models,
+        )
+    )
+)
+def test_a_mean_is_summed_in_order_and_then_divided(vectors: list[list[float]]) -> None:
+    models = [
+        {"w": torch.tensor(each), "counter": torch.tensor(number)} for number, each in enumerate(vectors)
+    ]
+    total = models[0]["w"].clone()
+    for each in models[1:]:
+        total += each["w"]
+    files = [read_weights(InMemory(to_bytes(each)), "a file") for each in models]
+    for given_models in (models, files):
+        found = aggregate(given_models)
+        assert torch.equal(found["w"], total / len(models))
+        assert found["counter"].item() == 0
+        assert all(
+            torch.equal(each["w"], torch.tensor(own)) for each, own in zip(models, vectors, strict=True)
+        )
 
-    return BytesIO(data)
+
+def test_a_mean_of_means_is_in_memory_since_each_access_would_compute_them_all() -> None:
+    model: Weights = read_weights(InMemory(to_bytes(_small())), "a file")
+    assert isinstance(aggregate([model, model]), StreamedWeights)
+    for _ in range(30):
+        model = aggregate([model, model])
+    assert depth_of(model) <= 1
+    assert equal(model, _small())
+
+
+def test_a_network_is_loaded_a_few_tensors_at_a_time() -> None:
+    architecture = Architecture("resnet18", (3, 32, 32), 10)
+    weights = read_weights(InMemory(to_bytes(architecture.initial(torch.Generator()))), "a file")
+    module = architecture.module(weights, torch.device("cpu"))
+    assert equal(dict(sorted(module.state_dict().items())), weights)
+    groups = [*grouped(large(20))]
+    assert groups == [["embedding"], ["layer", "running_var", "counter"]]
+    with counting() as counted:
+        architecture.load(module, weights)
+    assert counted.tensors < 1.5 * GROUP < form_of(architecture).size
+
+
+def test_weights_made_when_read_are_made_once() -> None:
+    made = list[int]()
+
+    def make() -> Weights:
+        made.append(1)
+        return _small()
+
+    weights = made_when_read(forms_of(_small()), make)
+    assert weights.forms == {**forms_of(_small())}
+    assert made == []
+    assert equal(weights, _small())
+    assert made == [1]
+
+
+def test_segments_of_files_are_those_of_sealed_ones() -> None:
+    assert segments.SEGMENT == envelope.SEGMENT
