@@ -26,7 +26,7 @@ import torch
 from benchmarks.stored import keep
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
-from blockful_py.unlearning.propagation import BLOCK, Scratch, Term, pass_block, propagate
+from blockful_py.unlearning.propagation import BLOCK, Scratch, pass_block, propagate
 
 STARTS = (1, 2, 4)
 CASES = tuple((where, n) for where in ("kernel", "in place", "from RAM", "models") for n in STARTS)
@@ -46,7 +46,7 @@ def kernel(size: int, starts: int, where: str) -> Pair:
     def passed() -> None:
         for first in range(0, size, BLOCK):
             begin = first % length
-            terms: list[Term] = [(weight, change[begin : begin + BLOCK]) for weight, change in weights]
+            terms = [(weight, change[begin : begin + BLOCK]) for weight, change in weights]
             pass_block(old[first : first + BLOCK], terms, into[first : first + BLOCK], scratch)
 
     return (lambda: np.copyto(new, old)), passed, (8 + 4 * starts * (length == size)) * size
@@ -63,13 +63,13 @@ def models(size: int, starts: int, where: str) -> Pair:
         name: {f"w{i}": torch.randn(size // 16, generator=drawn) for i in range(4)}
         for name in paths.descendants
     }
-    deltas = {name: torch.randn(size // 4, generator=drawn).numpy() for name in names}
+    deltas = {name: {f"w{i}": torch.randn(size // 16, generator=drawn) for i in range(4)} for name in names}
 
     def copied() -> object:
         return {name: {key: tensor.clone() for key, tensor in model.items()} for name, model in old.items()}
 
     def passed() -> object:
-        return dict(propagate(old, paths, deltas, 1.0, 0.0).weights)
+        return {name: dict(new) for name, new in propagate(old, paths, deltas, 1.0, 0.0).weights.items()}
 
     return copied, passed, 8 * size
 

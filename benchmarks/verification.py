@@ -70,8 +70,8 @@ class Memory:
     def read(self, uri: Uri, limit: int) -> bytes:
         return self.files[uri]
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        yield self.files[uri]
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        yield self.files[uri][begin:]
 
     def prefetch(self, uris: Iterable[Uri]) -> None:
         pass

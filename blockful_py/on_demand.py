@@ -107,8 +107,10 @@ class OnDemand(Mapping[Key, Value]):
 
 
 def _bytes_of(value: object) -> int:
-    """Bytes of the tensors of a state dict, or of a model's; 0 for other values, which are small."""
+    """Bytes that a state dict, or a model's, keeps in memory; 0 for other values, which are small."""
     value = getattr(value, "weights", value)
+    if (kept := getattr(value, "nbytes", None)) is not None:
+        return int(kept)
     if isinstance(value, Mapping):
         return sum(getattr(each, "nbytes", 0) for each in value.values())
     return 0

@@ -58,27 +58,37 @@ def seal(key: bytes, stream: Readable) -> Iterator[bytes]:
         yield cipher.encrypt(_nonce(prefix, index, last), plain, header)
 
 
-def unseal(key: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def unseal(key: bytes, pieces: Iterable[bytes], first: int = 0) -> Iterator[bytes]:
     """Yields the plaintext of the sealed file in `pieces`, each segment after its authentication.
 
+    `first`: the segment with which the pieces begin, without the file's header if it is above 0.  No pieces
+    are then nothing, since the file ends before.
     Truncation is detected only at the end of the iteration.  Memory is bounded by two segments and one piece.
     Raises EnvelopeError for another key, and for a changed, truncated, reordered or extended file.
     """
     cipher, prefix, header = _schedule(key)
     source = iter(pieces)
-    pending = _take_header(source, header)
-    for index, (sealed, last) in enumerate(_sealed_segments(pending, source)):
+    pending = bytearray() if first else _take_header(source, header)
+    for index, (sealed, last) in enumerate(_sealed_segments(pending, source), first):
+        if index == first > 0 and not sealed:
+            return
         if len(sealed) < _TAG + (index > 0):
             raise EnvelopeError(
                 f"a sealed file ends inside segment {index}: it was cut short; fetch it again."
             )
         try:
-            yield cipher.decrypt(_nonce(prefix, index, last), sealed, header)
+            plain = cipher.decrypt(_nonce(prefix, index, last), sealed, header)
         except InvalidTag:
             raise EnvelopeError(
                 f"segment {index} of a sealed file is not authentic: the file was changed, reordered, "
                 "cut or extended; fetch it again from another place."
             ) from None
+        yield plain
+
+
+def segment_begin(index: int) -> int:
+    """First byte in a sealed file of a segment above 0, for `unseal`."""
+    return HEADER_BYTES + index * (SEGMENT + _TAG)
 
 
 def sealed_size(size: int) -> int:

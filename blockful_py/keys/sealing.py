@@ -16,12 +16,13 @@ from typing import Protocol
 from blockful_py.crypto import envelope
 from blockful_py.crypto.randomness import system_rng
 from blockful_py.errors import CryptoError, FormatError, KeyDestroyedError
-from blockful_py.learning.form import WeightsForm
-from blockful_py.learning.weights import Weights, digest_of, from_bytes, pieces_of
+from blockful_py.learning.form import WeightsForm, read_weights
+from blockful_py.learning.weights import Weights, digest_of, pieces_of
 from blockful_py.ledger.protocols import Store
 from blockful_py.on_demand import OnDemand
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.pieces import stream_of
+from blockful_py.storage.segments import Segments
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Bytes32, Uri
 
@@ -152,8 +153,7 @@ class SealedWeights:
 
     def read_disclosure(self, uri: Uri) -> Weights:
         """The tensors of an owner's disclosure of a training.  Raises as `read_each`."""
-        key = self.keyring.find((uri,))[uri]
-        return decrypted(key, self._store.stream(uri, envelope.MAX_SEALED_BYTES), uri)
+        return opened(self._store, uri, self.keyring.find((uri,))[uri])
 
     def on_demand(self, uris: Sequence[Uri]) -> Mapping[Uri, Weights]:
         """Like `read_each`, but reads each file when its weights are accessed."""
@@ -161,13 +161,29 @@ class SealedWeights:
         return OnDemand(uris, lambda uri: self._opened(keys[uri], uri))
 
     def _opened(self, key: bytes, uri: Uri) -> Weights:
-        sealed = self._store.stream(uri, envelope.sealed_size(self._form.most_bytes))
-        return self._form.read(plain(key, sealed, uri), f"the file {cid_string(uri)}")
+        return self._form.read(
+            plain_file(self._store, uri, key, envelope.sealed_size(self._form.most_bytes)),
+            f"the file {cid_string(uri)}",
+        )
 
 
-def decrypted(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Weights:
-    """The tensors in the pieces of a sealed file.  Raises FormatError or LearningError."""
-    return from_bytes(b"".join(plain(key, sealed, uri)))
+def plain_file(store: Store, uri: Uri, key: bytes, limit: int) -> Segments:
+    """The content of a sealed file of at most `limit` bytes, decrypted where it is read.
+
+    A longer file is refused before its content is read.  Its reading raises FormatError for segments that are
+    not authentic, StorageError if the file cannot be read.
+    """
+
+    def read_from(index: int) -> Iterator[bytes]:
+        begin = envelope.segment_begin(index) if index else 0
+        return plain(key, store.stream(uri, limit, begin), uri, index)
+
+    return Segments(read_from, limit)
+
+
+def opened(store: Store, uri: Uri, key: bytes) -> Weights:
+    """The tensors of a sealed file of any form.  Raises as `SealedWeights.read_each`."""
+    return read_weights(plain_file(store, uri, key, envelope.MAX_SEALED_BYTES), f"the file {cid_string(uri)}")
 
 
 def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
@@ -178,12 +194,17 @@ def require_key(key: bytes, pieces: Iterable[bytes], uri: Uri) -> None:
         raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
 
 
-def plain(key: bytes, sealed: Iterable[bytes], uri: Uri) -> Iterator[bytes]:
-    """The content in the pieces of a sealed file.  Raises FormatError."""
-    try:
-        yield from envelope.unseal(key, sealed)
-    except CryptoError as error:
-        raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+def plain(key: bytes, sealed: Iterable[bytes], uri: Uri, first: int = 0) -> Iterator[bytes]:
+    """The content in the pieces of a sealed file, from a segment on.  Raises FormatError."""
+    segments = envelope.unseal(key, sealed, first)
+    while True:
+        try:
+            segment = next(segments, None)
+        except CryptoError as error:
+            raise FormatError(f"the weights {cid_string(uri)} cannot be decrypted: {error}") from None
+        if segment is None:
+            return
+        yield segment
 
 
 def _sealed(content: Content, key: bytes) -> Iterator[bytes]:

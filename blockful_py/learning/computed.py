@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from blockful_py.errors import LearningError
-from blockful_py.learning.weights import KINDS
+from blockful_py.learning.tensor_parts import KINDS
 from blockful_py.types import Bytes32
 
 TYPES: Mapping[str, torch.dtype] = {kind: dtype for dtype, kind in KINDS.items() if dtype.is_floating_point}

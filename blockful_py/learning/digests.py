@@ -7,13 +7,14 @@ the data key can compare them with the adopted ones, tensor by tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
 
 from blockful_py.errors import LearningError, UnusableWeightsError
-from blockful_py.learning.form import TensorForm, WeightsForm
+from blockful_py.learning.form import Ranges, WeightsForm
+from blockful_py.learning.tensor_parts import TensorForm
 from blockful_py.learning.weights import Weights, from_bytes
 from blockful_py.storage.bounds import MAX_DIGESTS_BYTES
 from blockful_py.types import Bytes32
@@ -40,12 +41,10 @@ class DigestsForm(WeightsForm):
     def most_bytes(self) -> int:
         return MAX_DIGESTS_BYTES
 
-    def read(self, pieces: Iterable[bytes], whose: str) -> Weights:
-        data = bytearray()
-        for piece in pieces:
-            data += piece
-            if len(data) > MAX_DIGESTS_BYTES:
-                raise UnusableWeightsError(f"{whose} has more than {MAX_DIGESTS_BYTES} bytes of digests.")
+    def read(self, file: Ranges, whose: str) -> Weights:
+        data = file.read(0, MAX_DIGESTS_BYTES + 1)
+        if len(data) > MAX_DIGESTS_BYTES:
+            raise UnusableWeightsError(f"{whose} has more than {MAX_DIGESTS_BYTES} bytes of digests.")
         try:
             weights = from_bytes(bytes(data))
         except LearningError as error:

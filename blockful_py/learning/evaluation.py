@@ -98,10 +98,12 @@ def batched_outputs(module: nn.Module, x: Tensor) -> Iterator[Tensor]:
 def _labels_one_by_one(
     architecture: Architecture, models: Mapping[str, Weights], x: Tensor
 ) -> dict[str, Tensor]:
-    module = architecture.module(next(iter(models.values())), x.device).eval()
-    labels = {}
+    module, labels = None, dict[str, Tensor]()
     for name, weights in models.items():
-        architecture.load(module, weights)
+        if module is None:
+            module = architecture.module(weights, x.device).eval()
+        else:
+            architecture.load(module, weights)
         labels[name] = torch.cat([logits.argmax(1) for logits in batched_outputs(module, x)])
     return labels
 

@@ -18,8 +18,8 @@ from math import prod
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from blockful_py.learning.tensor_parts import forms_of, parts_of
 from blockful_py.learning.weights import Weights, require_finite
 
 BUCKETS = 512
@@ -61,12 +61,12 @@ def fingerprint(weights: Weights, key: bytes = b"") -> WeightsFingerprint:
     Raises LearningError: a weight is NaN or infinite.
     """
     require_finite(weights, "a model")
-    named = {(name, tuple(tensor.shape)): tensor for name, tensor in weights.items()}
+    named = {(name, form.shape): form.count for name, form in forms_of(weights).items()}
     return WeightsFingerprint(
         {
-            each: _sketch(named[each], key)
+            each: _sketch(weights, each[0], named[each], key)
             for each in sorted(named)
-            if len(each[1]) > 1 and named[each].numel()
+            if len(each[1]) > 1 and named[each]
         }
     )
 
@@ -115,24 +115,24 @@ def _units(models: Sequence[WeightsFingerprint], form: Sequence[Key]) -> Sketch:
     return np.concatenate(parts, axis=1)
 
 
-def _sketch(tensor: Tensor, key: bytes) -> Sketch:
-    """The sketch of a tensor less its mean, in which unrelated models resemble each other.
+def _sketch(weights: Weights, name: str, size: int, key: bytes) -> Sketch:
+    """The sketch of a tensor of `size` elements less its mean, in which unrelated models resemble each other.
 
     All sums run in order, as `bincount` does it, so that their bits depend on no machine.
     """
     one = np.zeros(BLOCK, np.int64)
-    mean = sum(float(np.bincount(one[: len(each)], each)[0]) for each in _blocks(tensor)) / tensor.numel()
-    if tensor.numel() <= BUCKETS:
-        return (next(_blocks(tensor)) - mean).astype(np.float32)
+    mean = sum(float(np.bincount(one[: len(each)], each)[0]) for each in _blocks(weights, name)) / size
+    if size <= BUCKETS:
+        return (next(_blocks(weights, name)) - mean).astype(np.float32)
     total = np.zeros(BUCKETS)
-    for number, block in enumerate(_blocks(tensor)):
+    for number, block in enumerate(_blocks(weights, name)):
         buckets, signs = _assigned(number, key)
         total += np.bincount(buckets[: len(block)], (block - mean) * signs[: len(block)], BUCKETS)
     return total.astype(np.float32)
 
 
-def _blocks(tensor: Tensor) -> Iterator[Vector]:
-    for block in torch.split(tensor.detach().reshape(-1), BLOCK):
+def _blocks(weights: Weights, name: str) -> Iterator[Vector]:
+    for block in parts_of(weights, name, BLOCK):
         yield block.to(torch.float64).cpu().numpy()
 
 

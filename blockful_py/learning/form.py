@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of an architecture's weights, which every stored model of a federation must have.
 
-A file is checked by its safetensors header, before any tensor is read.
+A file is checked by its safetensors header, before any tensor is read, and read by ranges: no more of it is
+in memory than a part of a tensor and the file's own `Ranges.nbytes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -18,24 +18,37 @@ from torch import Tensor
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import LearningError, UnusableWeightsError
 from blockful_py.learning.models import Architecture
-from blockful_py.learning.weights import KINDS, Weights, header_of, require_finite
+from blockful_py.learning.tensor_parts import DTYPES, KINDS, StreamedWeights, TensorForm, forms_of
+from blockful_py.learning.weights import Weights, header_of, require_finite
 
 HEADER_SLACK = 1 << 12
 """Number of bytes by which a file's header may exceed the header that `to_bytes` writes."""
-_DTYPES = {kind: dtype for dtype, kind in KINDS.items()}
+MOST_HEADER = 1 << 24
+"""Maximum bytes of the header of a file whose form is unknown."""
 _TOLD = 3
 """Maximum number of tensors listed in an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class TensorForm:
-    """Type, by its safetensors name, and shape of a tensor."""
+class Ranges(Protocol):
+    """The content of a file."""
 
-    kind: str
-    shape: tuple[int, ...]
+    def read(self, begin: int, end: int) -> bytearray:
+        """Its bytes from `begin` to `end`, fewer where it ends before."""
 
-    def __str__(self) -> str:
-        return f"{self.kind} {list(self.shape)}"
+    @property
+    def nbytes(self) -> int:
+        """Maximum bytes of it that are kept in memory."""
+
+
+class InMemory(bytearray):
+    """The content of a file that is in memory."""
+
+    def read(self, begin: int, end: int) -> bytearray:
+        return self[begin:end]
+
+    @property
+    def nbytes(self) -> int:
+        return len(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,7 @@ class WeightsForm:
     @property
     def size(self) -> int:
         """Size in bytes of the file that `weights.to_bytes` writes."""
-        return len(self._header) + sum(map(_bytes_of, self.tensors.values()))
+        return len(self._header) + sum(form.nbytes for form in self.tensors.values())
 
     @property
     def most_bytes(self) -> int:
@@ -56,60 +69,50 @@ class WeightsForm:
 
     @property
     def _header(self) -> bytes:
-        order = [*KINDS.values()]
-        tensors = sorted(self.tensors.items(), key=lambda item: (order.index(item[1].kind), item[0]))
-        return header_of((name, each.kind, each.shape) for name, each in tensors)
+        return header_of(self.tensors)
 
-    def read(self, pieces: Iterable[bytes], whose: str) -> Weights:
-        """Reads weights of this form from the pieces of a file, all numbers finite.
+    def read(self, file: Ranges, whose: str) -> Weights:
+        """Weights of this form, all numbers finite, which read the file's tensors when they are accessed.
 
-        The tensors share the memory that the file is read into, and the header is checked before the rest is
-        read.
+        Checks the header first, then every tensor.  A later access reads the file again.
 
         Raises UnusableWeightsError with the expectation and the finding.
         """
-        source, data = iter(pieces), bytearray()
-        for piece in source:
-            data += piece
-            if len(data) >= len(self._header) + HEADER_SLACK:
-                break
-        placed, end = self._placed(data, whose)
-        for piece in source:
-            data += piece
-        if len(data) != end:
+        placed, end = self._placed(file.read(0, len(self._header) + HEADER_SLACK), whose)
+
+        def parts(name: str, count: int) -> Iterator[Tensor]:
+            return _parts(file, self.tensors[name], placed[name], count, whose)
+
+        stored = {name: self.tensors[name] for name in placed}
+        self.require(StreamedWeights(stored, parts), whose)
+        if file.read(end, end + 1):
             raise UnusableWeightsError(
-                f"{whose} cannot be used: it has {len(data)} bytes, and by its header {end}: fetch it again."
+                f"{whose} cannot be used: it goes on after byte {end}, where it ends by its header: fetch it "
+                "again."
             )
-        weights = {name: _tensor(data, self.tensors[name], placed[name]) for name in sorted(placed)}
-        self.require(weights, whose)
-        return weights
+        return StreamedWeights({name: stored[name] for name in sorted(stored)}, parts, file.nbytes)
 
     def require(self, weights: Weights, whose: str) -> None:
         """Checks that weights have this form and finite numbers.  Raises UnusableWeightsError."""
-        self._require_same(_forms_of(weights), whose)
+        self._require_same(forms_of(weights), whose)
         try:
             require_finite(weights, whose)
         except LearningError as error:
             raise UnusableWeightsError(str(error)) from None
 
     def _placed(self, data: bytearray, whose: str) -> tuple[dict[str, int], int]:
-        """Where each tensor begins in a file, and the file's end, by its header, which leaves no gaps."""
+        """Where each tensor begins in a file, in order, and the file's end, by its header, without gaps."""
         size, most = int.from_bytes(data[:8], "little"), len(self._header) - 8 + HEADER_SLACK
         if not 0 < size <= min(most, len(data) - 8):
             raise UnusableWeightsError(
                 f"{whose} has {len(data)} bytes or more, and a header of {size}; weights of this network "
                 f"have one of at most {most}: store them as safetensors, without metadata."
             )
-        try:
-            entries = parse_json(bytes(data[8 : 8 + size]))
-            forms = {name: _form_in(entry) for name, entry in entries.items()}
-            spans = {name: _span_in(entry) for name, entry in entries.items()}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
+        forms, spans = _entries(data[8 : 8 + size], whose)
         self._require_same(forms, whose)
         placed, at = dict[str, int](), 0
         for name, (begin, end) in sorted(spans.items(), key=lambda item: item[1]):
-            if (begin, end) != (at, at + _bytes_of(forms[name])):
+            if (begin, end) != (at, at + forms[name].nbytes):
                 raise UnusableWeightsError(f"{whose} cannot be used: {name[:80]!r} is not in its place.")
             placed[name], at = 8 + size + begin, end
         return placed, 8 + size + at
@@ -144,17 +147,41 @@ def form_of(architecture: Architecture) -> WeightsForm:
     )
 
 
-def _forms_of(weights: Weights) -> dict[str, TensorForm]:
-    return {
-        name: TensorForm(KINDS.get(tensor.dtype, str(tensor.dtype)), tuple(tensor.shape))
-        for name, tensor in weights.items()
-    }
+def read_weights(file: Ranges, whose: str) -> Weights:
+    """Weights of the form that the file's header states; otherwise as `WeightsForm.read`."""
+    size = int.from_bytes(file.read(0, 8), "little")
+    if size > MOST_HEADER:
+        raise UnusableWeightsError(f"{whose} is not a safetensors file: its header would have {size} bytes.")
+    forms, _ = _entries(file.read(8, 8 + size), whose)
+    if odd := [name for name, form in forms.items() if form.kind not in DTYPES]:
+        raise UnusableWeightsError(f"{whose} has {odd[0][:80]!r} of type {forms[odd[0]].kind!r}.")
+    return WeightsForm(forms).read(file, whose)
+
+
+def _entries(header: bytearray, whose: str) -> tuple[dict[str, TensorForm], dict[str, tuple[int, int]]]:
+    """Form, and first byte and end, of each tensor in a header.  Raises UnusableWeightsError."""
+    try:
+        entries = parse_json(bytes(header), object_pairs_hook=_unique)
+        forms = {name: _form_in(entry) for name, entry in entries.items()}
+        return forms, {name: _span_in(entry) for name, entry in entries.items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UnusableWeightsError(f"{whose} is not a safetensors file of weights ({error}).") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a header.  Raises ValueError if it names something twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it names {twice[:80]!r} twice")
+    return found
 
 
 def _form_in(entry: Any) -> TensorForm:
     """The form in a header entry.  Raises TypeError or KeyError."""
     kind, shape = entry["dtype"], entry["shape"]
-    if not isinstance(kind, str) or not all(type(length) is int for length in shape):
+    if not isinstance(kind, str) or not all(type(length) is int and length >= 0 for length in shape):
         raise TypeError("an entry of its header is malformed")
     return TensorForm(kind[:16], tuple(shape))
 
@@ -167,15 +194,15 @@ def _span_in(entry: Any) -> tuple[int, int]:
     return begin, end
 
 
-def _tensor(data: bytearray, form: TensorForm, begin: int) -> Tensor:
-    """A tensor in the memory of a file, or a copy where the file does not align it."""
-    dtype, count = _DTYPES[form.kind], prod(form.shape)
-    if not count:
-        return torch.empty(form.shape, dtype=dtype)
-    if begin % dtype.itemsize:
-        data, begin = data[begin : begin + _bytes_of(form)], 0
-    return torch.frombuffer(data, dtype=dtype, count=count, offset=begin).reshape(form.shape)
-
-
-def _bytes_of(form: TensorForm) -> int:
-    return prod(form.shape) * _DTYPES[form.kind].itemsize
+def _parts(file: Ranges, form: TensorForm, begin: int, count: int, whose: str) -> Iterator[Tensor]:
+    """The numbers of a tensor that begins at a byte of a file, `count` at a time."""
+    dtype, end = DTYPES[form.kind], begin + form.nbytes
+    for at in range(begin, end, count * dtype.itemsize):
+        until = min(at + count * dtype.itemsize, end)
+        data = file.read(at, until)
+        if len(data) < until - at:
+            raise UnusableWeightsError(
+                f"{whose} cannot be used: it has {at + len(data)} bytes, and by its header more: fetch it "
+                "again."
+            )
+        yield torch.frombuffer(data, dtype=dtype)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
-from blockful_py.learning.form import form_of
+from blockful_py.learning.form import MOST_HEADER, form_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights
 
@@ -48,26 +48,60 @@ def _read(path: Path, architecture: Architecture) -> Weights:
     form = form_of(architecture)
     if not path.is_file():
         raise FormatError(f"{path} is no file.")
-    try:
-        with path.open("rb") as file:
-            data = file.read(form.most_bytes + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}.") from None
-    if len(data) > form.most_bytes:
+    file = FileRanges(path)
+    if file.size > form.most_bytes:
         raise FormatError(
             f"{path} has more than the {form.most_bytes:,} bytes of weights of {architecture.name!r}: "
             "keep nothing else in it."
         )
-    return form.read((_without_metadata(data),), str(path))
+    return form.read(file, str(path))
 
 
-def _without_metadata(data: bytes) -> bytes:
-    """The file without the metadata that other programs add; anything malformed is left as it is."""
-    size = int.from_bytes(data[:8], "little")
+class FileRanges:
+    """A safetensors file, read by ranges, without the metadata that other programs add to its header.
+
+    Raises FormatError if it cannot be read.
+    """
+
+    nbytes = 0
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin, self._head = 0, b""
+        length = self._read(0, 8)
+        self.size = 8 + int.from_bytes(length, "little")
+        if self.size <= MOST_HEADER:
+            self._head = _without_metadata(bytes(length + self._read(8, self.size)))
+            self._begin = self.size
+        try:
+            self.size = path.stat().st_size
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def read(self, begin: int, end: int) -> bytearray:
+        """Its bytes from `begin` to `end`, fewer where it ends before."""
+        head = bytearray(self._head[begin:end])
+        begin, end = (max(0, each - len(self._head)) + self._begin for each in (begin + len(head), end))
+        return head + self._read(begin, end)
+
+    def _read(self, begin: int, end: int) -> bytearray:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(begin)
+                return bytearray(file.read(max(0, end - begin)))
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> FormatError:
+        return FormatError(f"{self._path} cannot be read: {error.strerror}.")
+
+
+def _without_metadata(header: bytes) -> bytes:
+    """A header, with its length, without metadata; a malformed one is left as it is."""
     try:
-        header = parse_json(data[8 : 8 + size])
-        del header[METADATA]
-        kept = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        entries = parse_json(header[8:])
+        del entries[METADATA]
+        kept = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
     except (ValueError, KeyError, TypeError):
-        return data
-    return len(kept).to_bytes(8, "little") + kept + data[8 + size :]
+        return header
+    return len(kept).to_bytes(8, "little") + kept

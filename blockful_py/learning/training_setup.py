@@ -129,7 +129,7 @@ class TrainingSetup:
         plan(settings.federation, holders)
         architecture = architecture_of(learning, public)
         device = _prepared(learning, architecture.trained)
-        architecture.module(initial, CPU)  # refuses another architecture's weights
+        form_of(architecture).require(initial, "the shared initialisation")
         for user in own:
             for samples in (user.train, user.test):
                 _require_like(public, samples)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import prod
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -17,6 +16,14 @@ from torch import Tensor
 
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.sums import aggregate_sums, is_sums
+from blockful_py.learning.tensor_parts import (
+    DTYPES,
+    StreamedWeights,
+    TensorForm,
+    computed,
+    forms_of,
+    parts_of,
+)
 from blockful_py.types import Bytes32
 
 Weights = Mapping[str, Tensor]
@@ -25,19 +32,6 @@ Weights = Mapping[str, Tensor]
 Models of sums have whole numbers alone (`learning.sums`).
 """
 
-KINDS: Mapping[torch.dtype, str] = {
-    torch.int64: "I64",
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.int32: "I32",
-    torch.bfloat16: "BF16",
-    torch.float16: "F16",
-    torch.int16: "I16",
-    torch.int8: "I8",
-    torch.uint8: "U8",
-    torch.bool: "BOOL",
-}
-"""Safetensors' names of tensor types, in the order in which it writes tensors."""
 PIECE = 2**20
 """Maximum bytes of a piece of a file."""
 
@@ -60,15 +54,13 @@ def pieces_of(weights: Weights) -> Iterator[bytes]:
 
     Raises LearningError: a tensor's type cannot be stored.
     """
-    if odd := [name for name, each in weights.items() if each.dtype not in KINDS]:
-        raise LearningError(f"{odd[0]!r} is {weights[odd[0]].dtype}, which cannot be stored.")
-    kinds = [*KINDS]
-    names = sorted(weights, key=lambda name: (kinds.index(weights[name].dtype), name))
-    yield header_of((name, KINDS[weights[name].dtype], weights[name].shape) for name in names)
-    for name in names:
-        if weights[name].numel():
-            data = weights[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-            yield from (data[at : at + PIECE].tobytes() for at in range(0, len(data), PIECE))
+    forms = forms_of(weights)
+    if odd := [name for name, each in forms.items() if each.kind not in DTYPES]:
+        raise LearningError(f"{odd[0]!r} is {forms[odd[0]].kind}, which cannot be stored.")
+    yield header_of(forms)
+    for name in stored_order(forms):
+        for part in parts_of(weights, name, PIECE // DTYPES[forms[name].kind].itemsize):
+            yield part.cpu().contiguous().view(torch.uint8).numpy().tobytes()
 
 
 def digest_of(weights: Weights) -> Bytes32:
@@ -79,13 +71,19 @@ def digest_of(weights: Weights) -> Bytes32:
     return digest.digest()
 
 
-def header_of(tensors: Iterable[tuple[str, str, Sequence[int]]]) -> bytes:
-    """The beginning of a safetensors file of tensors with these names, kinds and shapes, in that order."""
-    sizes = {kind: dtype.itemsize for dtype, kind in KINDS.items()}
+def stored_order(forms: Mapping[str, TensorForm]) -> list[str]:
+    """Names in the order in which a file has their tensors."""
+    order = [*DTYPES]
+    return sorted(forms, key=lambda name: (order.index(forms[name].kind), name))
+
+
+def header_of(forms: Mapping[str, TensorForm]) -> bytes:
+    """The beginning of the safetensors file of such tensors."""
     entries, at = {}, 0
-    for name, kind, shape in tensors:
-        end = at + prod(shape) * sizes[kind]
-        entries[name] = {"dtype": kind, "shape": [*shape], "data_offsets": [at, end]}
+    for name in stored_order(forms):
+        form = forms[name]
+        end = at + form.nbytes
+        entries[name] = {"dtype": form.kind, "shape": [*form.shape], "data_offsets": [at, end]}
         at = end
     header = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
     header += b" " * (-len(header) % 8)
@@ -111,30 +109,28 @@ def from_bytes(data: bytes, device: torch.device | None = None) -> Weights:
 
 
 def detached(weights: Weights) -> Weights:
-    """A copy without gradients that shares no memory with a module."""
+    """A copy without gradients that shares no memory with a module; weights that are streamed share none."""
+    if isinstance(weights, StreamedWeights):
+        return weights
     return {name: weights[name].detach().clone() for name in sorted(weights)}
 
 
 def require_finite(weights: Weights, whose: str) -> None:
-    """Checks that all numbers are finite.  Raises LearningError, naming the tensor."""
-    for name, tensor in weights.items():
-        if tensor.is_floating_point() and not _is_finite(tensor):
+    """Checks that all numbers are finite, and reads all.  Raises LearningError, naming the tensor."""
+    for name in weights:
+        if not all(_is_finite(part) for part in parts_of(weights, name)):
             raise LearningError(
                 f"{whose} has NaN or infinite values in {name!r}: refuse it, or train it with a lower rate."
             )
 
 
-def _is_finite(tensor: Tensor) -> bool:
-    """Whether all numbers are; by parts, since `isfinite` makes copies."""
-    return all(bool(torch.isfinite(part).all()) for part in torch.split(tensor.reshape(-1), PIECE))
+def _is_finite(part: Tensor) -> bool:
+    return not part.is_floating_point() or bool(torch.isfinite(part).all())
 
 
 def require_same_form(models: Mapping[str, Weights]) -> None:
     """Checks that all models have tensors of the same names, shapes and types.  Raises LearningError."""
-    forms = {
-        name: {key: (tensor.shape, tensor.dtype) for key, tensor in weights.items()}
-        for name, weights in models.items()
-    }
+    forms = {name: forms_of(weights) for name, weights in models.items()}
     first = next(iter(forms), None)
     for name, form in forms.items():
         if first is not None and form != forms[first]:
@@ -146,7 +142,7 @@ def require_same_form(models: Mapping[str, Weights]) -> None:
 
 def odd_tensor(expected: Weights, found: Weights) -> str | None:
     """The first tensor of another shape than expected, such as `x should be (2,), is absent`, or None."""
-    shapes = [{name: tuple(each.shape) for name, each in weights.items()} for weights in (expected, found)]
+    shapes = [{name: form.shape for name, form in forms_of(each).items()} for each in (expected, found)]
     odd = min((name for name, _ in shapes[0].items() ^ shapes[1].items()), default=None)
     if odd is None:
         return None
@@ -171,10 +167,10 @@ def unflatten(vector: Vector, like: Weights) -> Weights:
     Raises LearningError: the vector has another length.
     """
     names = _floating(like)
-    expected = sum(like[name].numel() for name in names)
+    sizes = [forms_of(like)[name].count for name in names]
+    expected = sum(sizes)
     if vector.shape != (expected,):
         raise LearningError(f"expected a vector of {expected} weights, found shape {vector.shape}.")
-    sizes = [like[name].numel() for name in names]
     parts = dict(zip(names, torch.split(torch.from_numpy(vector.copy()), sizes), strict=True))
     return {
         name: (parts[name].reshape(tensor.shape).to(tensor) if name in parts else tensor.clone())
@@ -190,31 +186,47 @@ def with_sound_variances(weights: Weights, old: Weights) -> Weights:
     Args:
         old: state dict of the same form, before the change.
     """
-    return {
-        name: torch.maximum(tensor, VARIANCE_FLOOR * old[name]) if name.endswith("running_var") else tensor
-        for name, tensor in weights.items()
-    }
+    return {name: with_sound_variance(name, tensor, old[name]) for name, tensor in weights.items()}
+
+
+def with_sound_variance(name: str, new: Tensor, old: Tensor) -> Tensor:
+    """A tensor of `with_sound_variances`, or a part of it."""
+    return torch.maximum(new, VARIANCE_FLOOR * old) if name.endswith("running_var") else new
 
 
 def equal(left: Weights, right: Weights) -> bool:
     """Whether two models have the same bits."""
-    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+    return {**forms_of(left)} == {**forms_of(right)} and all(
+        torch.equal(one, other)
+        for name in left
+        for one, other in zip(parts_of(left, name), parts_of(right, name), strict=True)
+    )
 
 
 def _floating(weights: Weights) -> list[str]:
-    return [name for name in sorted(weights) if weights[name].is_floating_point()]
+    forms = forms_of(weights)
+    return [name for name in sorted(forms) if forms[name].is_floating]
 
 
-def mean(models: Iterable[Weights]) -> Weights:
-    """Element-wise mean of one or more models, summed in order; integer tensors are the first model's."""
-    listed = list(models)
-    total = {name: tensor.clone() for name, tensor in listed[0].items()}
-    for weights in listed[1:]:
-        for name in _floating(total):
-            total[name] += weights[name]
-    return {
-        name: tensor / len(listed) if tensor.is_floating_point() else tensor for name, tensor in total.items()
-    }
+def mean(models: Sequence[Weights]) -> Weights:
+    """Element-wise mean of one or more models, summed in order; integer tensors are the first model's.
+
+    Computed where it is read, from models that are in memory or in files; else whole, since each access to a
+    mean of means would compute all of them again.
+    """
+
+    def parts(name: str, count: int) -> Iterator[Tensor]:
+        for first, *others in zip(*(parts_of(each, name, count) for each in models), strict=True):
+            total = first.clone()
+            if not total.is_floating_point():
+                yield total
+                continue
+            for each in others:
+                total += each
+            yield total / len(models)
+
+    streamed = computed(forms_of(models[0]), models, parts)
+    return streamed if streamed.depth == 1 else dict(streamed)
 
 
 def aggregate(references: Sequence[Weights]) -> Weights:

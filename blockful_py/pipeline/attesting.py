@@ -102,8 +102,10 @@ def _sealed_subjects(certificate: ErasureCertificate, stores: Stores) -> Iterato
         if each.new_weights is not None:
             uri = parse_cid(each.new_weights)
             store = stores.live if stores.live.has(uri) else stores.archive
-            digest = sha256(store.read(uri, MAX_SEALED_BYTES)).hexdigest()
-            yield Subject(sealed_name(each.name), uris[sealed_name(each.name)], digest)
+            hashed = sha256()
+            for piece in store.stream(uri, MAX_SEALED_BYTES):
+                hashed.update(piece)
+            yield Subject(sealed_name(each.name), uris[sealed_name(each.name)], hashed.hexdigest())
 
 
 def _clear_subject(certificate: ErasureCertificate, clear: ClearWeights) -> Subject:

@@ -94,9 +94,10 @@ class Federation(OperatedRun):
         return self.context.weights
 
     def models(self, progress: Progress | None = None) -> dict[str, TrainedModel]:
-        """The current version of every model, its weights verified."""
+        """The current version of every model, its weights verified, and whole in memory."""
         catalogue = self.catalogue()
-        return load_models(catalogue, catalogue.with_weights, self.weights, progress)
+        models = load_models(catalogue, catalogue.with_weights, self.weights, progress)
+        return {name: replace(each, weights=dict(each.weights)) for name, each in models.items()}
 
     def train(self, progress: Progress | None = None, rounds: int | None = None) -> tuple[Executed, ...]:
         """Trains and publishes the missing models, wave by wave; returns the transactions.

@@ -11,7 +11,7 @@ from blockful_py.errors import RunError, SettingsError
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.sample_files import public_part, samples_to_bytes
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import to_bytes
+from blockful_py.learning.weights import pieces_of
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.coordination.rotation import Pause, Tell, skipping
 from blockful_py.pipeline.federation import Federation
@@ -51,7 +51,7 @@ def create(name: str, settings: Settings, directory: Path, nodes: Nodes) -> byte
     with creating(directory):
         store = ContentStore(directory / "live")
         measuring = store.add(samples_to_bytes(public_part(setup.dataset)))
-        initial = store.add(to_bytes(initial_weights(setup.federation)))
+        initial = store.add_pieces(pieces_of(initial_weights(setup.federation)))
         public = PublicFiles(cid_string(measuring), cid_string(initial))
         founders = [bytes.fromhex(each[2:]) for each in settings.committee.election.founders]
         rules = rules_of(settings.committee)

@@ -11,12 +11,11 @@ from blockful_py.chain.signer import Signer
 from blockful_py.closable import Closable
 from blockful_py.committee.service.messages import ReadRequest
 from blockful_py.crypto import envelope
-from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import RefusedError, RunError
 from blockful_py.keys.appointed_keyring import AppointedKeyring
 from blockful_py.keys.auditor_keys import AuditorKeys
 from blockful_py.keys.reader_keys import ReaderKeys
-from blockful_py.keys.sealing import SealedWeights, decrypted
+from blockful_py.keys.sealing import SealedWeights, opened
 from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.coordination.reader_keyring import ask_members
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
@@ -77,7 +76,7 @@ class ReaderSession(Closable):
     def open(self, position: Position, version: int, weights: Uri) -> Weights:
         """The weights in the sealed file of a current version; raises as `read`."""
         key = self.key(ReadRequest(position, version))
-        return decrypted(key, self._store.stream(weights, MAX_SEALED_BYTES), weights)
+        return opened(self._store, weights, key)
 
     def read_archived(self, name: str, version: int) -> Weights:
         """An archived version's weights, for an auditor.
@@ -89,8 +88,7 @@ class ReaderSession(Closable):
 
     def open_archived(self, weights: Uri) -> Weights:
         """The weights in a sealed file of the archive; raises as `read_archived`."""
-        key = self._auditors_key(weights)
-        return decrypted(key, self._stores.archive.stream(weights, MAX_SEALED_BYTES), weights)
+        return opened(self._stores.archive, weights, self._auditors_key(weights))
 
     def data_key(self, name: str, version: int | None = None) -> bytes:
         """The data key of a model's current version, or of an archived one; raises as `read` or

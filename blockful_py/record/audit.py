@@ -10,6 +10,7 @@ from typing import Literal
 from blockful_py.crypto import payload
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError
+from blockful_py.ledger.protocols import require_whole
 from blockful_py.record.archive_memory import departures
 from blockful_py.record.catalogue import all_transactions
 from blockful_py.record.decryption import Decryptor
@@ -202,7 +203,7 @@ def _entry(stored: StoredArchiveRecord, store: FileStore, decryptor: Decryptor |
         name = node.name
         if not node.is_withdrawn:
             weights = node.weights
-            store.read(weights, MAX_SEALED_BYTES)
+            require_whole(store, weights, MAX_SEALED_BYTES)
     except StorageError as error:
         part: Literal["node", "weights"] = "node" if node is None else "weights"
         unread = Unread(part, cid_string(weights or record.uri), str(error))

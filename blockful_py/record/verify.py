@@ -27,7 +27,7 @@ from types import MappingProxyType
 from blockful_py.crypto import merkle, payload
 from blockful_py.crypto.envelope import MAX_SEALED_BYTES
 from blockful_py.errors import CryptoError, LearningError, StorageError, VerificationError
-from blockful_py.ledger.protocols import LiveReader, Store
+from blockful_py.ledger.protocols import LiveReader, Store, require_whole
 from blockful_py.record.chain_view import ChainView, Rosters
 from blockful_py.record.checks import (
     Descendants,
@@ -213,7 +213,7 @@ class Verifier:
             node = parse_node(self._store.read(transaction.uri, MAX_NODE_BYTES))
             if node.is_withdrawn:
                 return node
-            self._store.read(node.weights, MAX_SEALED_BYTES)
+            require_whole(self._store, node.weights, MAX_SEALED_BYTES)
             if self._decryptor is not None and self._decryptor.decrypts(
                 transaction.position, transaction.version, node.weights
             ):

@@ -99,10 +99,10 @@ class FederatedStore:
         self.keep(uri, limit)
         return read_whole(uri, partial(self._block, limit=limit), limit)
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; otherwise as `read`."""
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        """Yields the file `uri` from byte `begin` on in verified pieces of at most 2 MiB; else as `read`."""
         self.keep(uri, limit)
-        yield from read_file(uri, partial(self._block, limit=limit), limit)
+        yield from read_file(uri, partial(self._block, limit=limit), limit, begin)
 
     def keep(self, uri: Uri, limit: int) -> None:
         """Keeps the file `uri`, fetching it if it is not here; errors as `read`."""

@@ -34,8 +34,8 @@ class FileStore(Protocol):
         CID, and FormatError if it is not a file or is longer than `limit` bytes.
         """
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        """Yields the file `uri` from `begin` on in verified pieces of at most 2 MiB; errors as `read`."""
 
     def prefetch(self, uris: Iterable[Uri]) -> None:
         """Fetches small files together, since they are about to be read.

@@ -53,8 +53,8 @@ class IpfsStore:
     def read(self, uri: Uri, limit: int) -> bytes:
         return read_whole(uri, self._api.get_block, limit)
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        return read_file(uri, self._api.get_block, limit)
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        return read_file(uri, self._api.get_block, limit, begin)
 
     def prefetch(self, uris: Iterable[Uri]) -> None:
         """Nothing is fetched: the node searches for blocks by itself."""

@@ -91,9 +91,9 @@ class ContentStore:
         """
         return read_whole(uri, self._blocks.get, limit)
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        """Yields the bytes of the file `uri` in verified pieces of at most 2 MiB; errors as `read`."""
-        return read_file(uri, self._blocks.get, limit)
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        """Yields the file `uri` from `begin` on in verified pieces of at most 2 MiB; errors as `read`."""
+        return read_file(uri, self._blocks.get, limit, begin)
 
     def prefetch(self, uris: Iterable[Uri]) -> None:
         """Nothing is fetched: all of its files are here."""

@@ -71,8 +71,8 @@ def file_uri(data: bytes | Readable) -> Uri:
     return write_file(stream, lambda _uri, _block: None)
 
 
-def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
-    """Yields the bytes of the file `uri` in order; `get` returns verified blocks.
+def read_file(uri: Uri, get: GetBlock, limit: int, begin: int = 0) -> Iterator[bytes]:
+    """Yields the bytes of the file `uri` in order from byte `begin` on; `get` returns verified blocks.
 
     Refuses a file before reading its leaves if its root states more than `limit` bytes.  Repeated blocks
     count each time (`Bounds`).  Raises FormatError if the file is longer than `limit` bytes, has too many
@@ -82,25 +82,32 @@ def read_file(uri: Uri, get: GetBlock, limit: int) -> Iterator[bytes]:
     root = _load(uri, get, bounds)
     bounds.require_length(len(root) if isinstance(root, bytes) else root.size)
     if isinstance(root, bytes):
-        yield root
+        yield root[begin:]
         return
-    yield from _inline(root)
+    if root.data[begin:]:
+        yield root.data[begin:]
+    skipped = max(0, begin - len(root.data))
     pending = [iter(root.links)]
     while pending:
         link = next(pending[-1], None)
         if link is None:
             pending.pop()
             continue
+        if 0 < link.size <= skipped:
+            skipped -= link.size
+            continue
         child = _load(link.uri, get, bounds)
         size = len(child) if isinstance(child, bytes) else child.size
         if size != link.size or size == 0:
             raise FormatError(f"{cid_string(link.uri)} holds {size} bytes, but its parent says {link.size}.")
+        data = child if isinstance(child, bytes) else child.data
+        if data[skipped:]:
+            yield data[skipped:]
+        skipped = max(0, skipped - len(data))
         if isinstance(child, bytes):
-            yield child
             continue
         if len(pending) == MAX_DEPTH:
             raise FormatError(f"{cid_string(uri)} has more than {MAX_DEPTH} levels of nodes.")
-        yield from _inline(child)
         pending.append(iter(child.links))
 
 
@@ -154,11 +161,6 @@ def _close(levels: list[list[Link]], level: int, put: PutParts) -> None:
     size = sum(link.size for link in links)
     levels[level + 1].append(Link(uri, size, len(block) + sum(link.total_size for link in links)))
     levels[level].clear()
-
-
-def _inline(node: FileNode) -> Iterator[bytes]:
-    if node.data:
-        yield node.data
 
 
 def _load(uri: Uri, get: GetBlock, bounds: Bounds) -> bytes | FileNode:

@@ -15,13 +15,13 @@ from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import LEVELS, Level
 from blockful_py.graph.path_weights import PathWeights, depth_bound, path_weights, single_reference_models
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Vector, Weights
+from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.cost import Meter, Work
 from blockful_py.unlearning.descent import Descent, batches_of, weights_of
 from blockful_py.unlearning.method import AllAtOnce, Need, Outcome, Review, require_level
-from blockful_py.unlearning.propagation import delta, length, moved, passed_change, propagate
+from blockful_py.unlearning.propagation import Change, delta, length, passed, propagate, terms_of
 from blockful_py.unlearning.retraining import retrain_model
 from blockful_py.unlearning.task import UnlearningTask
 
@@ -89,17 +89,17 @@ class GradientAscent(AllAtOnce):
         weighed = perf_counter()
         starts, deltas = self._updated_starts(task, paths, meter)
         started = perf_counter()
-        passed = propagate(task.weights(paths.descendants), paths, deltas, self.alpha, self.epsilon)
+        descendants = propagate(task.weights(paths.descendants), paths, deltas, self.alpha, self.epsilon)
         ended = perf_counter()
         depth = task.graph.depth(task.starts)
-        changed = starts.keys() | passed.weights.keys()
+        changed = starts.keys() | descendants.weights.keys()
         longest_change = max(map(length, deltas.values()))
         return Outcome(
             weights=OnDemand(
                 (name for name in task.affected() if name in changed),
-                lambda name: starts[name] if name in starts else passed.weights[name],
+                lambda name: starts[name] if name in starts else descendants.weights[name],
             ),
-            skipped={**dict.fromkeys(no_longer, 0.0), **passed.skipped},
+            skipped={**dict.fromkeys(no_longer, 0.0), **descendants.skipped},
             path_weights=paths,
             depth_bound=depth_bound(
                 self.alpha * longest_change, self.epsilon, single_reference_models(trained_from, task.starts)
@@ -115,7 +115,7 @@ class GradientAscent(AllAtOnce):
 
     def _updated_starts(
         self, task: UnlearningTask, paths: PathWeights, meter: Meter
-    ) -> tuple[dict[str, Weights], dict[str, Vector]]:
+    ) -> tuple[dict[str, Weights], dict[str, Change]]:
         """New weights and change of every start, in topological order.
 
         If a start inherits from another, the earlier starts' changes are first passed to its references, so
@@ -123,21 +123,21 @@ class GradientAscent(AllAtOnce):
         """
         row = dict(zip(paths.names, paths.matrix, strict=True))
         starts: dict[str, Weights] = {}
-        deltas: dict[str, Vector] = {}
+        deltas: dict[str, Change] = {}
         for name in task.affected():
             if name not in task.starts:
                 continue
-            passed = {
-                reference: moved(
+            moved = {
+                reference: passed(
                     task.models[reference].weights,
-                    passed_change(row[reference], paths.starts, deltas, self.alpha),
+                    terms_of(row[reference], paths.starts, deltas, self.alpha),
                 )
                 for reference in task.references(name)
                 if reference in row and reference not in starts
             }
             with meter.job(name, after=starts.keys() & set(task.graph.ancestors([name]))) as work:
                 starts[name] = (
-                    retrain_model(task, name, {**starts, **passed}, work)
+                    retrain_model(task, name, {**starts, **moved}, work)
                     if self.start == "retrained"
                     else self._ascended(task, name, work)
                 )

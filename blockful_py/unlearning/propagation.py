@@ -9,24 +9,36 @@ because their order and rounding differ between machines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from blockful_py.errors import UnlearningError
 from blockful_py.graph.path_weights import PathWeights
-from blockful_py.learning.weights import Vector, Weights, flatten, unflatten, with_sound_variances
+from blockful_py.learning.tensor_parts import TensorForm, computed, forms_of, parts_of
+from blockful_py.learning.weights import (
+    Vector,
+    Weights,
+    flatten,
+    unflatten,
+    with_sound_variance,
+    with_sound_variances,
+)
 from blockful_py.on_demand import OnDemand
 
 BLOCK = 2**15
 """Numbers passed at once; a few arrays of this length fit a processor's cache."""
 
-Term = tuple[np.float32, Vector]
-"""A term's weight `alpha C[y, k]` and change `delta_k`, float32 (D,)."""
+Change = Weights
+"""A change of weights, float32: the floating-point tensors, by name."""
+
+Term = tuple[np.float32, Change]
+"""A term's weight `alpha C[y, k]` and change `delta_k`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,38 +62,39 @@ class Passing:
     skipped: Mapping[str, float]
 
 
-def delta(old: Weights, new: Weights) -> Vector:
-    """Change of a start, `grad theta_s = w'_s - w_s` of the paper's eq. 7, float32 (D,)."""
-    change, first = flatten(new), 0
-    for vector in _vectors(old).values():
-        change[first : first + len(vector)] -= vector
-        first += len(vector)
-    return change
+def delta(old: Weights, new: Weights) -> Change:
+    """Change of a start, `grad theta_s = w'_s - w_s` of the paper's eq. 7, computed where it is read."""
+    forms = {name: TensorForm("F32", form.shape) for name, form in _floating(new).items()}
+
+    def parts(name: str, count: int) -> Iterator[Tensor]:
+        for after, before in zip(parts_of(new, name, count), parts_of(old, name, count), strict=True):
+            yield after.to("cpu", torch.float32) - before.to("cpu", torch.float32)
+
+    return computed(forms, (old, new), parts)
 
 
-def length(change: Vector) -> float:
+def length(change: Change) -> float:
     """The L2 norm of a change, summed in float64 block by block."""
-    blocks = (change[first : first + BLOCK].astype(np.float64) for first in range(0, len(change), BLOCK))
-    return sqrt(sum(float(np.square(block).sum()) for block in blocks))
+    return sqrt(sum(float(np.square(block.astype(np.float64)).sum()) for block in _blocks(change)))
 
 
 def propagate(
     weights: Mapping[str, Weights],
     path_weights: PathWeights,
-    deltas: Mapping[str, Vector],
+    deltas: Mapping[str, Change],
     alpha: float,
     epsilon: float,
 ) -> Propagation:
     """Updates every descendant by `w'_y = w_y + alpha sum_k C[y, k] delta_k` (paper, eq. 8).
 
     Updates whose L2 norm is at most epsilon are skipped.  The starts are not in the result: their new weights
-    are given, and `deltas` come from them.  Each descendant's weights are computed on demand, so memory need
-    not hold all models.
+    are given, and `deltas` come from them.  Each descendant's weights are computed where they are read, part
+    by part, so memory need hold no whole model.
 
     Args:
         weights: old state dicts, at least of the descendants.
         path_weights: C, float64 (models, starts).
-        deltas: change of every start, float32 (D,).
+        deltas: change of every start.
         alpha: discount factor, above 0.
         epsilon: threshold on the L2 norm of an update, at least 0.
 
@@ -94,41 +107,51 @@ def propagate(
             f"weights or changes are missing for {', '.join(missing)}: give every start and descendant."
         )
     passes = passing(path_weights, deltas, alpha, epsilon)
-    passed = OnDemand(passes.terms, lambda name: _passed(weights[name], passes.terms[name]))
-    return Propagation(passed, passes.skipped)
+    new = OnDemand(passes.terms, lambda name: passed(weights[name], passes.terms[name]))
+    return Propagation(new, passes.skipped)
 
 
-def _passed(old: Weights, terms: Sequence[Term]) -> Weights:
-    vectors, scratch, first = _vectors(old), Scratch(), 0
-    new = {key: np.empty_like(vector) for key, vector in vectors.items()}
-    for key, vector in vectors.items():
-        for begin in range(0, len(vector), BLOCK):
-            end = min(begin + BLOCK, len(vector))
-            some = [(weight, change[first + begin : first + end]) for weight, change in terms]
-            pass_block(vector[begin:end], some, new[key][begin:end], scratch)
-        first += len(vector)
-    return with_sound_variances(_tensors(new, old), old)
+def passed(old: Weights, terms: Sequence[Term]) -> Weights:
+    """A descendant's new weights, `old + sum_k weight_k delta_k`, computed where they are read."""
+
+    def parts(name: str, count: int) -> Iterator[Tensor]:
+        if not forms_of(old)[name].is_floating:
+            yield from (part.clone() for part in parts_of(old, name, count))
+            return
+        scratch, weights = Scratch(), [weight for weight, _ in terms]
+        changes = (parts_of(change, name, count) for _, change in terms)
+        for part, *moves in zip(parts_of(old, name, count), *changes, strict=True):
+            before, moved = part.to("cpu", torch.float32).numpy(), [move.numpy() for move in moves]
+            new = np.empty_like(before)
+            for begin in range(0, len(new), BLOCK):
+                some = slice(begin, begin + BLOCK)
+                at = [(weight, move[some]) for weight, move in zip(weights, moved, strict=True)]
+                pass_block(before[some], at, new[some], scratch)
+            yield with_sound_variance(name, torch.from_numpy(new).to(part), part)
+
+    return computed(forms_of(old), (old, *(change for _, change in terms)), parts)
 
 
-def _vectors(weights: Weights) -> dict[str, Vector]:
-    """The floating-point tensors as float32 vectors, by ascending name; float32 on the CPU is not copied."""
-    return {
-        name: weights[name].detach().to("cpu", torch.float32).reshape(-1).numpy()
-        for name in sorted(weights)
-        if weights[name].is_floating_point()
-    }
+def _floating(weights: Weights) -> dict[str, TensorForm]:
+    forms = forms_of(weights)
+    return {name: forms[name] for name in sorted(forms) if forms[name].is_floating}
 
 
-def _tensors(vectors: Mapping[str, Vector], like: Weights) -> Weights:
-    return {
-        name: torch.from_numpy(vectors[name]).reshape(tensor.shape).to(tensor)
-        if name in vectors
-        else tensor.clone()
-        for name, tensor in like.items()
-    }
+def _blocks(change: Change) -> Iterator[Vector]:
+    """All numbers of a change by ascending name, float32 (BLOCK,) each, fewer at its end."""
+    left = np.empty(0, np.float32)
+    for name in sorted(change):
+        for part in parts_of(change, name):
+            joined, at = np.concatenate([left, part.numpy()]) if len(left) else part.numpy(), 0
+            while len(joined) - at >= BLOCK:
+                yield joined[at : at + BLOCK]
+                at += BLOCK
+            left = joined[at:]
+    if len(left):
+        yield left
 
 
-def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: float, epsilon: float) -> Passing:
+def passing(path_weights: PathWeights, deltas: Mapping[str, Change], alpha: float, epsilon: float) -> Passing:
     """Terms that `propagate` adds to each descendant (paper, eq. 8); takes the same arguments.
 
     The norm of an update follows from the products of the starts' changes, `|sum_k c_k delta_k|^2 = sum_jk
@@ -146,7 +169,7 @@ def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: floa
             f"weights or changes are missing for {', '.join(missing)}: give every start and descendant."
         )
     changes = [deltas[start] for start in path_weights.starts]
-    products = _products(changes) if epsilon else np.diag([float(change.any()) for change in changes])
+    products = _products(changes) if epsilon else np.diag([float(_is_any(each)) for each in changes])
     terms: dict[str, tuple[Term, ...]] = {}
     skipped: dict[str, float] = {}
     width = len(path_weights.starts)
@@ -160,13 +183,13 @@ def passing(path_weights: PathWeights, deltas: Mapping[str, Vector], alpha: floa
 
 
 def terms_of(
-    row: NDArray[np.float64], starts: Sequence[str], deltas: Mapping[str, Vector], alpha: float
+    row: NDArray[np.float64], starts: Sequence[str], deltas: Mapping[str, Change], alpha: float
 ) -> tuple[Term, ...]:
     """Terms of one model, in the order of the starts.
 
     Args:
         row: C[y], float64 (starts,).
-        deltas: changes, float32 (D,), of the starts whose weight is not 0.
+        deltas: changes of the starts whose weight is not 0.
     """
     return tuple(
         (np.float32(alpha * weight), deltas[start])
@@ -182,7 +205,9 @@ class Scratch:
         self.total, self.term = np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
 
 
-def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch) -> None:
+def pass_block(
+    old: Vector, terms: Sequence[tuple[np.float32, Vector]], new: Vector, scratch: Scratch
+) -> None:
     """Computes `new = old + sum_k weight_k delta_k`, the sum first, over one or more terms.
 
     Args:
@@ -197,20 +222,6 @@ def pass_block(old: Vector, terms: Sequence[Term], new: Vector, scratch: Scratch
     np.add(old, total, out=new)
 
 
-def passed_change(
-    row: NDArray[np.float64], starts: tuple[str, ...], deltas: Mapping[str, Vector], alpha: float
-) -> Vector:
-    """The change that `propagate` adds to a model, `alpha sum_k C[y, k] delta_k`, float32 (D,).
-
-    `row` is C[y], float64 (starts,), with at least one nonzero weight.
-    """
-    terms = terms_of(row, starts, deltas, alpha)
-    total = terms[0][1] * terms[0][0]
-    for weight, change in terms[1:]:
-        total += change * weight
-    return total
-
-
 def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
     """The weights `w + change`, rounded once to float32; see `with_sound_variances` for variances.
 
@@ -219,11 +230,15 @@ def moved(weights: Weights, change: NDArray[np.floating]) -> Weights:
     return with_sound_variances(unflatten((flatten(weights) + change).astype(np.float32), weights), weights)
 
 
-def _products(changes: Sequence[Vector]) -> NDArray[np.float64]:
+def _is_any(change: Change) -> bool:
+    return any(bool(part.any()) for name in change for part in parts_of(change, name))
+
+
+def _products(changes: Sequence[Change]) -> NDArray[np.float64]:
     """Products `delta_j . delta_k` of all starts, float64 (starts, starts), summed block by block."""
     products = np.zeros((len(changes), len(changes)))
-    for first in range(0, len(changes[0]), BLOCK):
-        blocks = [change[first : first + BLOCK].astype(np.float64) for change in changes]
+    for same in zip(*map(_blocks, changes), strict=True):
+        blocks = [block.astype(np.float64) for block in same]
         for j, left in enumerate(blocks):
             for k in range(j + 1):
                 products[j, k] += float((left * blocks[k]).sum())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from safetensors import torch as safetensors_torch
 from torch import Tensor
 
 from blockful_py.errors import LearningError, UnusableWeightsError
-from blockful_py.learning.form import HEADER_SLACK, WeightsForm, form_of
+from blockful_py.learning.form import HEADER_SLACK, InMemory, WeightsForm, form_of
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.weights import Weights, equal, to_bytes
 from tests.learning.poison import POISONS, Poison
@@ -35,7 +35,7 @@ def test_the_size_is_that_of_the_file(architecture: Architecture) -> None:
     weights, form = architecture.initial(torch.Generator()), form_of(architecture)
     assert form.size == len(to_bytes(weights))
     form.require(weights, "a model")
-    assert equal(form.read([to_bytes(weights)], "a file"), weights)
+    assert equal(form.read(InMemory(to_bytes(weights)), "a file"), weights)
 
 
 @pytest.mark.parametrize("poison", POISONS, ids=lambda each: each.name)
@@ -47,13 +47,15 @@ def test_another_form_is_refused_with_what_was_expected_and_found(
         FORM.require(weights, "model x")
     data = to_bytes(weights)
     with pytest.raises(UnusableWeightsError, match=poison.said):
-        FORM.read(_header_alone(data) if poison.in_header else [data], "a file")
+        FORM.read(HeaderAlone(data) if poison.in_header else InMemory(data), "a file")
 
 
-def _header_alone(data: bytes) -> Iterator[bytes]:
+class HeaderAlone(InMemory):
     """A file whose tensors must not be read."""
-    yield data[: len(data) // 4]
-    raise AssertionError("the tensors were read")
+
+    def read(self, begin: int, end: int) -> bytearray:
+        assert begin == 0 and end < len(self) / 4, "the tensors were read"
+        return super().read(begin, end)
 
 
 def _metadata(data: bytes) -> bytes:
@@ -102,7 +104,7 @@ def _with_header(data: bytes, header: str) -> bytes:
 )
 def test_what_is_no_file_of_weights_is_refused(spoil: Callable[[bytes], bytes]) -> None:
     with pytest.raises(UnusableWeightsError, match="a file "):
-        FORM.read([spoil(to_bytes(initial()))], "a file")
+        FORM.read(InMemory(spoil(to_bytes(initial()))), "a file")
 
 
 def test_a_header_of_another_order_or_with_some_spaces_is_read() -> None:
@@ -113,7 +115,7 @@ def test_a_header_of_another_order_or_with_some_spaces_is_read() -> None:
     assert size < len(header) < size + HEADER_SLACK
     spelt = len(header).to_bytes(8, "little") + header + data[8 + size :]
     assert len(spelt) <= FORM.most_bytes
-    assert equal(FORM.read([spelt], "a file"), initial())
+    assert equal(FORM.read(InMemory(spelt), "a file"), initial())
 
 
 def test_a_network_of_numbers_that_are_not_stored_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from blockful_py.errors import BlockNotFoundError, FormatError, IntegrityError
 from blockful_py.storage import ContentStore, cid_string, file_uri, uri_of
+from blockful_py.storage.segments import SEGMENT, stored
 from blockful_py.types import Codec
 from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN, Pattern
@@ -173,3 +174,25 @@ def test_garbage_is_what_no_kept_file_has(store: ContentStore) -> None:
 
 def _stored(store: ContentStore) -> list[Path]:
     return sorted(path for path in (store.directory / "blocks").rglob("*") if path.is_file())
+
+
+def test_a_stored_file_is_read_by_ranges_until_a_block_of_it_changes(store: ContentStore) -> None:
+    data = bytes(range(251)) * 40_000
+    uri = store.add(data)
+    file = stored(store, uri, len(data))
+    for begin, end in (
+        (9_000_000, 9_000_010),
+        (0, 20),
+        (SEGMENT - 1, 3 * SEGMENT + 1),
+        (len(data) - 1, 2**60),
+    ):
+        assert file.read(begin, end) == data[begin:end]
+    assert file.read(len(data), len(data) + 1) == b""
+    third = file_uri(data[2 * SEGMENT : 3 * SEGMENT])
+    path = next(path for path in store.directory.rglob("*") if path.name == cid_string(third))
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    with pytest.raises(IntegrityError, match="damaged"):
+        stored(store, uri, len(data)).read(2 * SEGMENT, 2 * SEGMENT + 1)
+    assert stored(store, uri, len(data)).read(3 * SEGMENT, 3 * SEGMENT + 9) == data[3 * SEGMENT :][:9]
+    with pytest.raises(FormatError):
+        stored(store, uri, len(data) - 1).read(0, 1)

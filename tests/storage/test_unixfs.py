@@ -18,6 +18,7 @@ from blockful_py.storage.unixfs import CHUNK_SIZE, MAX_LINKS, blocks_of, file_ur
 from blockful_py.types import Codec, Uri
 from tests.limits import ANY_SIZE
 from tests.storage.conftest import Pattern
+from tests.storage.dags import file_of
 
 MIB = 2**20
 
@@ -67,6 +68,24 @@ def test_reading_inverts_writing_for_every_shape_of_dag(data: bytes, links: int)
     assert b"".join(read_file(root, blocks.__getitem__, ANY_SIZE)) == data
     assert set(blocks_of(root, blocks.__getitem__)) == set(blocks)
     assert _leaf_depths(root, blocks, 0) in ({d} for d in range(9))
+
+
+@given(data=st.data())
+def test_a_file_is_read_from_any_byte_on_without_the_leaves_before(data: st.DataObject) -> None:
+    leaves = data.draw(st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=20))
+    uri, blocks = file_of(leaves, data.draw(st.integers(2, 4)))
+    whole = b"".join(leaves)
+    begin = data.draw(st.integers(0, len(whole) + 2))
+    got: list[Uri] = []
+
+    def get(block: Uri) -> bytes:
+        got.append(block)
+        return blocks[block]
+
+    assert b"".join(read_file(uri, get, len(whole), begin)) == whole[begin:]
+    ends = [sum(map(len, leaves[: number + 1])) for number in range(len(leaves))]
+    wanted = {uri_of(leaf, Codec.RAW) for leaf, end in zip(leaves, ends, strict=True) if end > begin}
+    assert {each for each in got if each.codec is Codec.RAW} <= wanted | {uri}
 
 
 def test_a_level_that_is_exactly_full_gets_no_node_above_it() -> None:

@@ -90,7 +90,8 @@ def test_passing_adds_the_starts_changes_by_path_weight(few: UnlearningCase, pas
     paths = path_weights(few.task.graph, few.task.starts)
     for name in paths.descendants:
         expected = flatten(few.task.models[name].weights) + sum(
-            weight * deltas[start] for weight, start in zip(paths.row(name), paths.starts, strict=True)
+            weight * flatten(deltas[start])
+            for weight, start in zip(paths.row(name), paths.starts, strict=True)
         )
         assert flatten(passed.weights[name]) == pytest.approx(expected, abs=1e-6)
 

@@ -12,7 +12,15 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import PathWeights, path_weights
 from blockful_py.learning.weights import Weights, equal, flatten
 from blockful_py.on_demand import KEPT, OnDemand
-from blockful_py.unlearning.propagation import BLOCK, moved, passed_change, passing, propagate
+from blockful_py.unlearning.propagation import (
+    BLOCK,
+    Change,
+    delta,
+    length,
+    moved,
+    passing,
+    propagate,
+)
 
 
 @pytest.fixture
@@ -23,7 +31,7 @@ def paths() -> PathWeights:
 
 
 OLD = {name: {"w": torch.tensor([1.0, 2.0])} for name in "syz"}
-DELTAS = {"s": np.array([4.0, 0.0], dtype=np.float32)}
+DELTAS = {"s": {"w": torch.tensor([4.0, 0.0])}}
 
 
 def test_half_of_a_change_reaches_a_model_of_two_references(paths: PathWeights) -> None:
@@ -65,6 +73,19 @@ def wide(seed: int, size: int) -> Weights:
     }
 
 
+def change(seed: int, size: int) -> Change:
+    return {name: each for name, each in wide(seed, size).items() if each.is_floating_point()}
+
+
+@pytest.mark.parametrize("size", [1, BLOCK // 2, BLOCK + 5])
+def test_a_change_is_the_difference_and_its_length_is_summed_by_blocks(size: int) -> None:
+    old, new = wide(0, size), wide(1, size)
+    expected = flatten(new) - flatten(old)
+    assert np.array_equal(flatten(delta(old, new)), expected)
+    blocks = (expected[first : first + BLOCK].astype(np.float64) for first in range(0, len(expected), BLOCK))
+    assert length(delta(old, new)) == sum(float(np.square(block).sum()) for block in blocks) ** 0.5
+
+
 @pytest.mark.parametrize("size", [1, BLOCK // 2, BLOCK + 5])
 def test_propagation_is_eq_7_to_rounding(size: int) -> None:
     graph = InheritanceGraph.from_references(
@@ -72,27 +93,29 @@ def test_propagation_is_eq_7_to_rounding(size: int) -> None:
     )
     paths = path_weights(graph, ["s", "t"])
     old = {name: wide(i, size) for i, name in enumerate("styz")}
-    deltas = {name: flatten(wide(10 + i, size)) for i, name in enumerate("st")}
+    deltas = {name: change(10 + i, size) for i, name in enumerate("st")}
     found = propagate(old, paths, deltas, alpha=0.7, epsilon=0.0).weights
-    matrix = np.stack([deltas[start].astype(np.float64) for start in paths.starts])
+    matrix = np.stack([flatten(deltas[start]).astype(np.float64) for start in paths.starts])
     for name, row in zip(paths.descendants, paths.matrix[2:], strict=True):
         expected = flatten(old[name]).astype(np.float64) + 0.7 * (row @ matrix)
         assert np.allclose(flatten(found[name]), expected, rtol=0, atol=2e-6)
         assert found[name]["count"].item() == 7
-        change = passed_change(row, paths.starts, deltas, 0.7)
-        assert equal(found[name], moved(old[name], change))
+        total = np.float32(0.7 * row[0]) * flatten(deltas["s"])
+        if row[1]:
+            total += np.float32(0.7 * row[1]) * flatten(deltas["t"])
+        assert equal(found[name], moved(old[name], total))
 
 
 def test_the_norm_of_an_update_is_that_of_its_numbers() -> None:
     paths = path_weights(InheritanceGraph.from_references({"s": [], "t": [], "y": ["s", "t"]}), ["s", "t"])
-    deltas = {name: flatten(wide(i, BLOCK)) for i, name in enumerate("st")}
-    update = 0.3 * 0.5 * (deltas["s"].astype(np.float64) + deltas["t"])
+    deltas = {name: change(i, BLOCK) for i, name in enumerate("st")}
+    update = 0.3 * 0.5 * (flatten(deltas["s"]).astype(np.float64) + flatten(deltas["t"]))
     skipped = passing(paths, deltas, alpha=0.3, epsilon=1e9).skipped
     assert skipped["y"] == pytest.approx(float(np.linalg.norm(update)), rel=1e-12)
 
 
 def test_a_start_that_has_not_changed_moves_nobody(paths: PathWeights) -> None:
-    still = {"s": np.zeros(2, dtype=np.float32)}
+    still = {"s": {"w": torch.zeros(2)}}
     assert propagate(OLD, paths, still, 1.0, 0.0).skipped == {"y": 0.0, "z": 0.0}
 
 

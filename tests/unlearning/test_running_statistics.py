@@ -11,7 +11,7 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.path_weights import path_weights
 from blockful_py.learning.models import Architecture
 from blockful_py.learning.streams import generator
-from blockful_py.learning.weights import Weights, aggregate, with_sound_variances
+from blockful_py.learning.weights import Weights, aggregate, flatten, with_sound_variances
 from blockful_py.unlearning.propagation import delta, moved, propagate
 
 CPU = torch.device("cpu")
@@ -58,7 +58,7 @@ def test_a_variance_never_falls_below_a_quarter_and_the_network_stays_finite(
     narrower = {
         name: tensor - 10 if name.endswith("running_var") else tensor for name, tensor in models["y"].items()
     }
-    new = moved(models["y"], delta(models["y"], narrower).astype(np.float64))
+    new = moved(models["y"], flatten(delta(models["y"], narrower)).astype(np.float64))
     assert torch.equal(new[VARIANCE], models["y"][VARIANCE] / 4)
     assert torch.equal(new[MEAN], models["y"][MEAN])
     x = torch.rand(2, 1, 8, 8, generator=generator(0))

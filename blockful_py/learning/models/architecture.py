@@ -23,7 +23,8 @@ from blockful_py.learning.models.initialisation import initialise
 from blockful_py.learning.models.merged import NETWORK, Merged
 from blockful_py.learning.models.registry import GROUP, MODELS, Builder
 from blockful_py.learning.plugins import find
-from blockful_py.learning.weights import Weights, detached, odd_tensor
+from blockful_py.learning.tensor_parts import StreamedWeights, forms_of, grouped
+from blockful_py.learning.weights import Weights, odd_tensor
 from blockful_py.settings.rules import MERGED, SHARED, SUMS
 
 Option = int | float | bool | str
@@ -123,7 +124,7 @@ class Architecture:
         return module
 
     def load(self, module: nn.Module, weights: Weights) -> None:
-        """Copies weights, a state dict, into a module of this architecture.
+        """Copies weights, a state dict, into a module of this architecture, a few tensors at a time.
 
         Raises LearningError: the weights have another architecture.
         """
@@ -133,10 +134,18 @@ class Architecture:
                 f"these weights are not of a {self.name!r} for {self.input_shape} and {self.class_count} "
                 f"classes: {odd}."
             )
-        module.load_state_dict(dict(weights))
+        for names in grouped(forms_of(weights)):
+            module.load_state_dict({name: weights[name] for name in names}, strict=False)
 
     def ordered(self, weights: Weights) -> Weights:
         """Weights of this architecture, in the order of the network's state dict."""
+        if isinstance(weights, StreamedWeights):
+            return StreamedWeights(
+                {name: weights.forms[name] for name in self.state()},
+                weights.parts,
+                weights.nbytes,
+                weights.depth,
+            )
         return {name: weights[name] for name in self.state()}
 
     def initial(self, generator: torch.Generator) -> Weights:
@@ -148,7 +157,7 @@ class Architecture:
         """
         module = self._empty(torch.device("cpu"))
         initialise(module, self.name, generator, self._constants(module, generator.initial_seed()))
-        return detached(module.state_dict())
+        return {name: tensor.detach() for name, tensor in sorted(module.state_dict().items())}
 
     def state(self) -> Weights:
         """The state dict on the meta device: names, shapes and types without numbers."""

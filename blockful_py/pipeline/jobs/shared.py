@@ -23,7 +23,7 @@ from blockful_py.keys.shared_files import SharedPlace, deal_files
 from blockful_py.learning.data import UserData
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.forget_sets import rows_after
-from blockful_py.learning.form import form_of
+from blockful_py.learning.form import InMemory, form_of
 from blockful_py.learning.models.analytic import HEAD
 from blockful_py.learning.trainer import Assignment
 from blockful_py.learning.weights import Weights
@@ -146,7 +146,7 @@ def open_heads(context: FederationContext, asked: HeadRequest) -> list[Weights]:
                     _log.warning("a run on shares went on without one: %s", reason)
                 heads = codec.decode(HeadAnswer, body).heads
                 return [
-                    form.read((each,), f"the head of {name}")
+                    form.read(InMemory(each), f"the head of {name}")
                     for name, each in zip(asked.names, heads, strict=True)
                 ]
     names = ", ".join(asked.names)

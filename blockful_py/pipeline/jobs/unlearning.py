@@ -16,8 +16,10 @@ from blockful_py.costs import Operations, expected_parallel, expected_sequential
 from blockful_py.errors import KeyDestroyedError, UnlearningError, VerificationError
 from blockful_py.keys.erasure import Erasure
 from blockful_py.learning.federation import TrainedModel, initial_weights
+from blockful_py.learning.form import form_of
 from blockful_py.learning.plugins import failing_as
 from blockful_py.learning.selection import Selection
+from blockful_py.learning.tensor_parts import made_when_read
 from blockful_py.learning.weights import Weights, equal
 from blockful_py.on_demand import OnDemand
 from blockful_py.pipeline.jobs.context import FederationContext
@@ -158,7 +160,10 @@ class Unlearner:
             models=OnDemand(wanted, lambda name: self._before(catalogue[name], request)),
             users={user.index: user for user in self._context.setup.users},
             architecture=self._context.setup.architecture,
-            initial=initial_weights(self._context.setup.federation),
+            initial=made_when_read(
+                form_of(self._context.setup.architecture).tensors,
+                lambda: initial_weights(self._context.setup.federation),
+            ),
             starts=starts,
             forget=request.forget,
             seed=self._context.setup.federation.seed,

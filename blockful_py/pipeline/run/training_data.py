@@ -11,16 +11,17 @@ from blockful_py.learning.data import UserData
 from blockful_py.learning.datasets.parties.dataset import NAME as PARTIES
 from blockful_py.learning.datasets.parties.dataset import OwnSamples, own_samples, own_words
 from blockful_py.learning.datasets.parties.rule import SampleRule
+from blockful_py.learning.form import read_weights
 from blockful_py.learning.sample_files import SUFFIX, own_data, samples_from_bytes, samples_to_bytes
 from blockful_py.learning.streams import generator
 from blockful_py.learning.training_setup import TrainingSetup
-from blockful_py.learning.weights import from_bytes
 from blockful_py.pipeline.run.directory import Party, RunDirectory
 from blockful_py.record.federation_file import MAX_PUBLIC_BYTES
 from blockful_py.settings import Settings
 from blockful_py.settings.code import require_allowed
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
+from blockful_py.storage.segments import stored
 from blockful_py.whole_file import OWN, write_whole
 
 
@@ -37,7 +38,9 @@ def setup_of(run: RunDirectory, store: FileStore) -> TrainingSetup:
         return TrainingSetup.of(run.settings)
     require_allowed(run.settings)
     public = samples_from_bytes(store.read(parse_cid(party.measuring), MAX_PUBLIC_BYTES))
-    initial = from_bytes(store.read(parse_cid(party.initial), MAX_PUBLIC_BYTES))
+    initial = read_weights(
+        stored(store, parse_cid(party.initial), MAX_PUBLIC_BYTES), "the shared initialisation"
+    )
     own = () if party.user is None else (_own(run, party, party.user),)
     return TrainingSetup.of_party(run.settings, public, initial, own)
 

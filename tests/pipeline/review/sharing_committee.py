@@ -98,8 +98,8 @@ class Committee:
     def __post_init__(self) -> None:
         self.members = [Member(i, self.folder) for i in range(len(SECRETS))]
 
-    def stream(self, uri: Uri, limit: int) -> Iterator[bytes]:
-        yield self.read(uri, limit)
+    def stream(self, uri: Uri, limit: int, begin: int = 0) -> Iterator[bytes]:
+        yield self.read(uri, limit)[begin:]
 
     def read(self, uri: Uri, limit: int) -> bytes:
         return self.files[uri]
