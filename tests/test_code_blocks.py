@@ -19,11 +19,13 @@ QUOTES = ROOT / "docs" / "reference" / "paper-to-code.md"
 LONG = {
     "README.md",
     "docs/explanation/attacks.md",
+    "docs/how-to/audit-language-models.md",
     "docs/how-to/audit-your-own-models.md",
     "docs/reference/unlearning.md",
 }
-"""Pages whose programs train a federation of the paper's size, or a class of 16 to 64 models."""
+"""Pages whose programs train a federation of the paper's size, or 16 to 64 models."""
 ELSEWHERE = {
+    "docs/how-to/train-language-models.md": "learning/test_language_page.py",
     "docs/how-to/export-to-hugging-face.md": "export/test_commands.py",
     "docs/how-to/hand-a-certificate-on.md": "export/test_commands.py",
     "docs/how-to/recall-a-model.md": "recall/test_loading.py",

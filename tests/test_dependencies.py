@@ -120,7 +120,7 @@ def test_the_lab_needs_blockful_of_its_own_version_with_extras_that_exist(
         *(each for extra in lab["optional-dependencies"].values() for each in extra),
     ]
     product = [Requirement(each) for each in lines if normal(each) == "blockful"]
-    assert len(product) == 2
+    assert len(product) == 3
     for each in product:
         assert str(each.specifier) == f"=={project['version']}" == f"=={lab['version']}"
         assert each.extras <= project["optional-dependencies"].keys()

@@ -94,6 +94,29 @@ def relation_in(document: Mapping[str, Any]) -> EdgeKind | None:
     return RELATIONS[stated]
 
 
+PLAIN_LORA: Mapping[str, tuple[object, ...]] = {
+    "peft_type": ("LORA",),
+    "bias": ("none", None),
+    **dict.fromkeys(("use_dora", "use_rslora", "fan_in_fan_out", "lora_bias"), (False, None)),
+    **dict.fromkeys(("rank_pattern", "alpha_pattern"), ({}, None)),
+    **dict.fromkeys(("modules_to_save", "target_parameters", "layer_replication"), (None,)),
+    **dict.fromkeys(("alora_invocation_tokens", "trainable_token_indices"), (None,)),
+}
+"""Values of an adapter_config.json under which an adapter is scale B A; a missing key has such a value."""
+
+
+def adapter_scale(config: Path) -> float:
+    """alpha / r of a plain LoRA, by its adapter_config.json.  Raises FormatError for another adapter."""
+    document = parsed_json(config, MAX_TEXT_BYTES)
+    for key, values in PLAIN_LORA.items():
+        if document.get(key, values[0]) not in values:
+            raise FormatError(f"its adapter has {key} {str(document[key])[:40]}: apply it by peft.")
+    alpha, rank = number_in(document.get("lora_alpha")), number_in(document.get("r"))
+    if alpha is None or rank is None or rank < 1:
+        raise FormatError(f"{config.name} has no lora_alpha and r, which are numbers.")
+    return alpha / rank
+
+
 def adapter_base(config: Path) -> str:
     """The base of an adapter, by its adapter_config.json.  Raises FormatError without one."""
     base = parsed_json(config, MAX_TEXT_BYTES).get("base_model_name_or_path")
@@ -118,7 +141,7 @@ def merge_recipe(recipe: Path) -> tuple[str | None, list[tuple[str, EdgeKind, fl
         raise FormatError(f"{recipe.name} has a merge_method that is no name.")
     parents = [(name, EdgeKind.MERGE, weight) for name, weight in _sources(document, recipe.name)]
     base = document.get("base_model")
-    parents += [(name, EdgeKind.MERGE, None) for name in _model_names(base, recipe.name)]
+    parents += [(name, EdgeKind.MERGE, None) for name in model_names(base, recipe.name)]
     if not parents:
         raise FormatError(f"{recipe.name} names no model to merge.")
     return method, parents
@@ -137,13 +160,18 @@ def _sources(document: Mapping[str, Any], name: str) -> Iterator[tuple[str, floa
             raise FormatError(f"{name} has a model that is no mapping.")
         parameters = entry.get("parameters")
         weight: Any = parameters.get("weight") if isinstance(parameters, dict) else None
-        is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-        number = float(weight) if is_number and abs(weight) < HUGE else None
-        for model in _model_names(entry.get("model"), name):
+        number = number_in(weight)
+        for model in model_names(entry.get("model"), name):
             yield model, number
 
 
-def _model_names(value: Any, name: str) -> Iterable[str]:
+def number_in(weight: Any) -> float | None:
+    """A weight that is one number, below `HUGE`."""
+    is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    return float(weight) if is_number and abs(weight) < HUGE else None
+
+
+def model_names(value: Any, name: str) -> Iterable[str]:
     """A model, or a model and the adapter applied to it ("base+adapter")."""
     if value is None:
         return ()

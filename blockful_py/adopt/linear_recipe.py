@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blockful_py.adopt.cards import MAX_TEXT_BYTES, merge_recipe, parsed_yaml
+from blockful_py.adopt.cards import MAX_TEXT_BYTES, merge_recipe, model_names, number_in, parsed_yaml
 from blockful_py.adopt.tensor_files import bounded
 from blockful_py.errors import FormatError
 from blockful_py.record.adopted import LINEAR
@@ -19,16 +19,29 @@ TYPES: Mapping[str, str] = {"float64": "F64", "float32": "F32", "bfloat16": "BF1
 
 
 @dataclass(frozen=True, slots=True)
+class RecipePart:
+    """A model, the adapter that is applied to it, if any, and the part's weight."""
+
+    model: str
+    adapter: str | None
+    weight: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.model,) if self.adapter is None else (self.model, self.adapter)
+
+
+@dataclass(frozen=True, slots=True)
 class LinearRecipe:
     """A linear merge.
 
     Attributes:
-        weights: one for each part, in the recipe's order.
+        parts: in the recipe's order.
         dtype: type of the merge, by safetensors' name; None for the parts' type.
         normalise: whether the sum is divided by the sum of the weights.
     """
 
-    weights: tuple[float, ...]
+    parts: tuple[RecipePart, ...]
     dtype: str | None
     normalise: bool
 
@@ -36,7 +49,7 @@ class LinearRecipe:
 def read_linear_recipe(path: Path) -> LinearRecipe:
     """Reads a recipe.  Raises FormatError, which says what mergekit alone can do, for another one."""
     document = parsed_yaml(bounded(path, MAX_TEXT_BYTES).decode(errors="replace"), path.name)
-    method, parents = merge_recipe(path)
+    method, _ = merge_recipe(path)
     if method != LINEAR:
         raise FormatError(f"a merge by {method or 'an unnamed method'} is made again by mergekit, not here.")
     if odd := sorted(map(str, document.keys() - KEYS)):
@@ -48,15 +61,31 @@ def read_linear_recipe(path: Path) -> LinearRecipe:
     if not isinstance(normalise, bool) or (dtype is not None and str(dtype) not in TYPES):
         raise FormatError(f"its recipe has normalize {normalise!r} and dtype {dtype!r}: make it by mergekit.")
     models = document["models"]
-    names = [name for name, _, _ in parents]
-    if len(models) != len(names) or len({*names}) != len(names) or not all(map(_is_plain, models)):
-        raise FormatError(
-            "a part of it has an adapter, or more than a weight, or is named twice: make it by mergekit."
-        )
-    weights = tuple(weight for _, _, weight in parents if weight is not None)
-    if len(weights) != len(names):
+    if not all(map(_is_plain, models)):
+        raise FormatError("a part of it has more than a weight: make it by mergekit.")
+    parts = tuple(map(_part, models))
+    if len({each.names for each in parts}) != len(parts):
+        raise FormatError("a part of it is named twice: make it by mergekit.")
+    return LinearRecipe(parts, None if dtype is None else TYPES[str(dtype)], normalise)
+
+
+def weights_of(parts: Sequence[RecipePart]) -> dict[str, float]:
+    """By name, the weight of the first part that names a model or an adapter: the edges of a statement."""
+    found: dict[str, float] = {}
+    for part in parts:
+        for name in part.names:
+            found.setdefault(name, part.weight)
+    return found
+
+
+def _part(entry: Mapping[str, Any]) -> RecipePart:
+    names = [*model_names(entry["model"], "the recipe")]
+    weight = number_in(entry["parameters"]["weight"])
+    if weight is None:
         raise FormatError("a part of it has no single number as its weight: make it again by mergekit.")
-    return LinearRecipe(weights, None if dtype is None else TYPES[str(dtype)], normalise)
+    if len(names) > 2:
+        raise FormatError("a part of it has several adapters: make it by mergekit.")
+    return RecipePart(names[0], names[1] if len(names) > 1 else None, weight)
 
 
 def _is_plain(entry: Mapping[str, Any]) -> bool:
@@ -64,17 +93,18 @@ def _is_plain(entry: Mapping[str, Any]) -> bool:
     parameters = entry.get("parameters")
     return (
         entry.keys() <= {"model", "parameters"}
+        and isinstance(entry.get("model"), str)
         and isinstance(parameters, dict)
         and set(parameters) == {"weight"}
     )
 
 
-def recipe_text(parts: Sequence[tuple[str, float]], dtype: str, normalise: bool) -> str:
+def recipe_text(parts: Sequence[RecipePart], dtype: str, normalise: bool) -> str:
     """The recipe of a linear merge, for mergekit."""
     import yaml
 
     document: dict[str, Any] = {
-        "models": [{"model": name, "parameters": {"weight": weight}} for name, weight in parts],
+        "models": [{"model": "+".join(each.names), "parameters": {"weight": each.weight}} for each in parts],
         "merge_method": LINEAR,
         "dtype": next(name for name, kind in TYPES.items() if kind == dtype),
     }

@@ -13,18 +13,25 @@ from pathlib import Path
 from safetensors.torch import save_file
 
 from blockful_py.adopt.adopted_sources import AdoptedSources
-from blockful_py.adopt.cards import MAX_TEXT_BYTES
-from blockful_py.adopt.folders import CARD, CONFIG, RECIPES, read_folder
+from blockful_py.adopt.cards import MAX_TEXT_BYTES, adapter_scale
+from blockful_py.adopt.folders import ADAPTER, CARD, CONFIG, RECIPES, read_folder
 from blockful_py.adopt.found import Found
 from blockful_py.adopt.hub_cache import folder_of
-from blockful_py.adopt.linear_recipe import TYPES, LinearRecipe, read_linear_recipe, recipe_text
+from blockful_py.adopt.linear_recipe import (
+    TYPES,
+    LinearRecipe,
+    RecipePart,
+    read_linear_recipe,
+    recipe_text,
+    weights_of,
+)
 from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
 from blockful_py.adopt.tensor_files import SAFETENSORS, adopted_file, parsed_json
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.graph.kinds import COMPUTED, EdgeKind
 from blockful_py.learning.stored_tensors import StoredTensors, opened_tensors
 from blockful_py.pipeline.review.computed import computed
-from blockful_py.record.adopted import LINEAR, Adopted, AdoptedEdge, AdoptedFile, Computation
+from blockful_py.record.adopted import LINEAR, Adopted, AdoptedEdge, AdoptedFile, Computation, MergedPart
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
@@ -110,22 +117,40 @@ class _Recomputing:
         if recipe is None:
             raise FormatError(f"{old} has no {RECIPES[0]}: make it again by hand.")
         linear = read_linear_recipe(recipe)
-        if linear.weights != tuple(each.weight for each in before.edges):
+        weights = weights_of(linear.parts)
+        if [*weights.values()] != [each.weight for each in before.edges]:
             raise FormatError(f"{recipe} has changed since it was adopted: put the adopted one back.")
-        return self._merge(before, linear)
+        sources = dict(zip(weights, (each.parent for each in before.edges), strict=True))
+        return self._merge(before, linear, sources)
 
-    def _merge(self, before: Adopted, recipe: LinearRecipe) -> Computation:
-        edges = tuple(each for each in before.edges if self._stands(each.parent))
-        if not edges:
+    def _merge(self, before: Adopted, recipe: LinearRecipe, sources: Mapping[str, str]) -> Computation:
+        """Merges the parts that are left; `sources`: the models by their names in the recipe."""
+        parts = [
+            replace(each, model=sources[each.model], adapter=each.adapter and sources[each.adapter])
+            for each in recipe.parts
+        ]
+        parts = [each for each in parts if all(map(self._stands, each.names))]
+        if not parts:
             raise FormatError("no part of it is left.")
+        edges = tuple(
+            AdoptedEdge(parent=name, kind=EdgeKind.MERGE.value, weight=weight)
+            for name, weight in weights_of(parts).items()
+        )
         with self._tensors_of(edges) as parents:
             dtype = recipe.dtype or _one_type(parents)
-            how = Computation(dtype=dtype, normalise=recipe.normalise)
-            parts = [(each.parent, each.weight or 0.0) for each in edges]
+            stated = map(self._stated, parts) if any(each.adapter for each in parts) else ()
+            how = Computation(dtype=dtype, normalise=recipe.normalise, parts=tuple(stated))
             text = {RECIPES[0]: recipe_text(parts, dtype, recipe.normalise)}
             after = before.model_copy(update={"edges": edges, "computed": how})
             self._write(after, parents, dict.fromkeys(parents[0], dtype), text)
         return how
+
+    def _stated(self, part: RecipePart) -> MergedPart:
+        """A part with its adapter's scale, which no file of weights has."""
+        if part.adapter is None:
+            return MergedPart(model=part.model, weight=part.weight)
+        scale = adapter_scale(folder_of(self._root, part.adapter) / ADAPTER)
+        return MergedPart(model=part.model, adapter=part.adapter, scale=scale, weight=part.weight)
 
     def _quantise(self, before: Adopted) -> Computation:
         (edge,) = before.edges

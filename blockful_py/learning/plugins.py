@@ -10,8 +10,9 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from errno import ENOSPC
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,9 +25,15 @@ INSTALLED = frozenset(Path(folder).resolve() for folder in sysconfig.get_paths()
 """Folders of the interpreter and its packages, which are always on the path."""
 
 
+@cache
+def offered(group: str) -> EntryPoints:
+    """The entry points of installed packages; read once, since every network is built by its name."""
+    return entry_points(group=group)
+
+
 def known(builtin: Mapping[str, Plugin], group: str) -> tuple[str, ...]:
     """Names that `find` knows without an import path, ascending."""
-    return tuple(sorted({*builtin, *entry_points(group=group).names}))
+    return tuple(sorted({*builtin, *offered(group).names}))
 
 
 def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plugin:
@@ -39,7 +46,7 @@ def find(name: str, what: str, builtin: Mapping[str, Plugin], group: str) -> Plu
     """
     if name in builtin:
         return builtin[name]
-    entries = entry_points(group=group, name=name)
+    entries = offered(group).select(name=name)
     if not entries and ":" not in name:
         raise SettingsError(
             f"there is no {what} {name!r}. Known: {', '.join(known(builtin, group))}; "

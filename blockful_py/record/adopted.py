@@ -52,16 +52,35 @@ class AdoptedFile(Part):
     cid: Cid
 
 
+class MergedPart(Part):
+    """A part of a linear merge, whose names are edges' parents.
+
+    `model`: its tensors.  `adapter`: applied to them first, times `scale` (`learning.adapters`), if any.
+    """
+
+    model: Elsewhere
+    adapter: Elsewhere | None = None
+    scale: float = Field(default=1.0, allow_inf_nan=False)
+    weight: float = Field(allow_inf_nan=False)
+
+
 class Computation(Part):
     """How the weights follow from the references' files, which each member repeated before it signed.
 
     Attributes:
         dtype: the floating-point type to which all tensors are rounded first, by safetensors' name.
-        normalise: of a merge: whether its sum is divided by the sum of the edges' weights.
+        normalise: of a merge: whether its sum is divided by the sum of its parts' weights.
+        parts: of a merge in which a part has an adapter; of other merges each edge is a part.
     """
 
     dtype: str = Field(pattern=r"^(F64|F32|BF16|F16)$")
     normalise: bool = True
+    parts: tuple[MergedPart, ...] = Field(default=(), max_length=MAX_EDGES)
+
+    @model_serializer(mode="wrap")
+    def _leave_out_no_parts(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        document: dict[str, Any] = serialise(self)
+        return document if self.parts else {name: each for name, each in document.items() if name != "parts"}
 
 
 class Adopted(Part):
@@ -102,7 +121,18 @@ class Adopted(Part):
             raise ValueError("data sets are named once each, in ascending order")
         if self.computed is not None and not (self.is_linear_merge or self.is_quantised):
             raise ValueError("what is computed is a linear merge with weights, or quantised from one model")
+        if self.computed is not None and self.computed.parts:
+            named = {name for each in self.computed.parts for name in (each.model, each.adapter) if name}
+            if self.is_quantised or named != {each.parent for each in self.edges}:
+                raise ValueError("the parts of what is computed are of its edges, and all of them")
         return self
+
+    @property
+    def parts(self) -> tuple[MergedPart, ...]:
+        """The parts of a linear merge: the computation's, or a part for each edge."""
+        stated = () if self.computed is None else self.computed.parts
+        plain = (MergedPart(model=each.parent, weight=each.weight or 0.0) for each in self.edges)
+        return stated or tuple(plain)
 
     @property
     def is_linear_merge(self) -> bool:

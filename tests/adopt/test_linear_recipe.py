@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.adopt.linear_recipe import LinearRecipe, read_linear_recipe, recipe_text
+from blockful_py.adopt.linear_recipe import LinearRecipe, RecipePart, read_linear_recipe, recipe_text
 from blockful_py.errors import FormatError
 
 PLAIN = """
@@ -27,9 +27,11 @@ def _read(folder: Path, text: str) -> LinearRecipe:
 
 
 def test_a_linear_recipe_is_read_and_written(tmp_path: Path) -> None:
-    assert _read(tmp_path, PLAIN) == LinearRecipe((0.3, 1.0), None, True)
-    text = recipe_text([("a/one", 0.3)], "BF16", False)
-    assert _read(tmp_path, text) == LinearRecipe((0.3,), "BF16", False)
+    plain, adapted = RecipePart("a/one", None, 0.3), RecipePart("a/one", "b/adapter", 0.5)
+    assert _read(tmp_path, PLAIN) == LinearRecipe((plain, RecipePart("a/two", None, 1.0)), None, True)
+    text = recipe_text([plain, adapted], "BF16", False)
+    assert "a/one+b/adapter" in text
+    assert _read(tmp_path, text) == LinearRecipe((plain, adapted), "BF16", False)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,8 @@ def test_a_linear_recipe_is_read_and_written(tmp_path: Path) -> None:
         ("merge_method: linear", "merge_method: linear\ndtype: [float32]", "dtype"),
         ("merge_method: linear", "merge_method: linear\nparameters: {weight: 1}", "parameters"),
         ("merge_method: linear", "merge_method: linear\nparameters: {normalize: 2}", "normalize 2"),
-        ("a/two", "a/two+a/adapter", "adapter"),
+        ("a/two", "a/two+a/adapter+b/adapter", "several adapters"),
+        ("a/two", "{model: a/two, lora: {path: a/adapter}}", "more than a weight"),
         ("a/two", "a/one", "named twice"),
         ("weight: 1", "weight: [0, 1]", "no single number"),
         ("{weight: 1}", "{weight: 1, density: 0.5}", "more than a weight"),

@@ -134,7 +134,7 @@ def test_what_is_no_callback_is_refused(name: str, why: str) -> None:
 
 def test_a_package_offers_one_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     offered = EntryPoints((EntryPoint("heard", f"{HERE}:Heard", "blockful.callbacks"),))
-    monkeypatch.setattr(plugins, "entry_points", offered.select)
+    monkeypatch.setattr(plugins, "offered", lambda group: offered.select(group=group))
     assert isinstance(created("heard"), Heard)
 
 

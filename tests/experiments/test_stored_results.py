@@ -25,6 +25,8 @@ from benchmarks.stored import FIGURES, load
 from benchmarks.unlearning import markdown as costs
 from blockful_lab.experiments.attack.tabulate import markdown as attacks
 from blockful_lab.experiments.comparison import compare
+from blockful_lab.experiments.family.members import CHEATS, HEIRS
+from blockful_lab.experiments.family.writing import markdown as families
 from blockful_lab.experiments.overview import overview
 from blockful_lab.experiments.paper import Rerun
 from blockful_lab.experiments.protocol import Scale
@@ -108,6 +110,28 @@ def test_the_scale_follows_from_its_document() -> None:
     assert render(results) == (RESULTS / "scale" / "scale.md").read_text(encoding="utf-8")
     assert render(replace(results, growth=results.growth[:-1])) != render(results)
     assert all(run.counted == run.formula for run in results.real)
+
+
+def test_the_tables_of_families_follow_from_their_document() -> None:
+    document = json.loads((RESULTS / "family" / "family.json").read_text(encoding="utf-8"))
+    assert families(document) == (RESULTS / "family" / "family.md").read_text(encoding="utf-8")
+    document["audits"]["gil/pair"]["rows"]["gold"][0]["auc"] += 0.5
+    assert families(document) != (RESULTS / "family" / "family.md").read_text(encoding="utf-8")
+
+
+def test_families_forget_with_the_bits_of_others_and_pretenders_are_found() -> None:
+    """U-LiRA tells both pretenders from models that never had the texts, and not what was computed again."""
+    document = json.loads((RESULTS / "family" / "family.json").read_text(encoding="utf-8"))
+    assert all(
+        each["verified"] and all(each["same_bits"].values()) for each in document["forgotten"].values()
+    )
+    for name in HEIRS:
+        attack = document["audits"][name]["u_lira"]
+        assert attack["unlearned"]["low"] <= attack["gold2"]["high"]
+        assert attack["original"]["low"] > 0.9
+    for name in CHEATS:
+        attack = document["audits"][name]["u_lira"]
+        assert attack["unlearned"]["low"] > attack["gold2"]["high"]
 
 
 def test_tables_are_made_anew_from_the_document_alone(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_package_offers_models_and_data_by_entry_points(own: Path, monkeypatch
             EntryPoint("wines", "wines:load", "blockful.datasets"),
         )
     )
-    monkeypatch.setattr(plugins, "entry_points", offered.select)
+    monkeypatch.setattr(plugins, "offered", lambda group: offered.select(group=group))
     named = {**OWN, "learning": {"model": "two_layers", "dataset": "wines"}}
     setup = TrainingSetup.of(Settings.parse(named))
     assert setup.dataset.name == "wines"

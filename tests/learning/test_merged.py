@@ -103,6 +103,22 @@ def test_a_part_is_trained_from_the_base_whatever_a_model_inherits() -> None:
         SMALL.module(root, CPU).train()
 
 
+def test_a_network_of_texts_has_merged_parts_too() -> None:
+    sizes = {"input_shape": (5,), "class_count": 4}
+    texts = Architecture("merged", **sizes, vocabulary=9, options=(("network", "gcnn"),))
+    assert texts.trained == Architecture("gcnn", **sizes, vocabulary=9)
+    start = texts.initial(generator(0))
+    moved_by_one = {name: each + 1 for name, each in texts.merged(start).base_weights().items()}
+    found = texts.merged(texts.merged(start).learned(moved_by_one)).network_weights()
+    assert all(torch.allclose(found[name], each, atol=STEP) for name, each in moved_by_one.items())
+
+
+@pytest.mark.parametrize(("network", "vocabulary"), [("gcnn", None), ("mlp", 9)])
+def test_a_network_that_does_not_read_the_data_is_refused(network: str, vocabulary: int | None) -> None:
+    with pytest.raises(SettingsError, match="cannot be built"):
+        Architecture("merged", (5,), 4, vocabulary, (("network", network),))
+
+
 def test_the_base_may_be_a_file(tmp_path: Path) -> None:
     path = tmp_path / "base.safetensors"
     trained = unflatten(flatten(BASE) + 1, BASE)

@@ -45,7 +45,7 @@ def test_a_method_of_ones_own_takes_twenty_lines(tiny: UnlearningCase, start_ove
 @pytest.mark.usefixtures("start_over")
 def test_a_package_offers_it_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     offered = EntryPoints((EntryPoint("start_over", "start_over:StartOver", "blockful.methods"),))
-    monkeypatch.setattr(plugins, "entry_points", offered.select)
+    monkeypatch.setattr(plugins, "offered", lambda group: offered.select(group=group))
     assert create_method("start_over").name == "start_over"
     with pytest.raises(SettingsError, match="'start_over' has no such settings: depth"):
         create_method("start_over", depth=2)

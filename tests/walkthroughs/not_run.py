@@ -27,6 +27,8 @@ PAGES = {
     "replay",
     "docs/how-to/run-on-a-cluster.md": "needs several hosts; tests/engine/clusters.py starts Ray on one",
     "docs/reference/gas.md": MEASURES,
+    "docs/how-to/audit-language-models.md": "measures for minutes; tests/experiments/test_family.py has a "
+    "family forget",
     "docs/explanation/shared-sums.md": "takes minutes; tests/participant/test_sums_processes.py types it",
 }
 """Pages none of whose commands is run."""
@@ -34,10 +36,11 @@ PAGES = {
 ELSEWHERE = {
     "docs/how-to/adopt-a-registry.md": "adopt/test_how_to.py",
     "docs/how-to/find-models-that-data-reached.md": "adopt/test_how_to.py",
+    "docs/how-to/train-language-models.md": "learning/test_language_page.py",
     "docs/how-to/use-flower.md": "flower/test_documented.py",
     "docs/tutorial/your-own.md": "cli/test_wheel.py",
 }
-"""Pages that other tests follow, with an app of Flower's or in an environment with an installed wheel."""
+"""Pages that other tests follow: with an app of Flower's, modules of the page, or an installed wheel."""
 
 COMMANDS = {
     "README.md": {
@@ -111,6 +114,7 @@ COMMANDS = {
         "--ask class": HOURS,
         "--ask canaries": HOURS,
         "single_model --output": MEASURES,
+        "experiment family": MEASURES,
         "--scale small --seeds 5-9 --output tables": HOURS,
         "--table Fashion-MNIST --seeds": HOURS,
         "--network alexnet": HOURS,

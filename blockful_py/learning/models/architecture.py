@@ -236,8 +236,9 @@ class Architecture:
 
     def _check_options(self, builder: Builder) -> None:
         takes = dict(list(inspect.signature(builder).parameters.items())[3:])
-        reads_tokens = takes.pop("vocabulary", None) is not None
-        if reads_tokens != (self.vocabulary is not None):
+        tokens = takes.pop("vocabulary", None)
+        reads_tokens, reads_both = tokens is not None, tokens is not None and tokens.default is None
+        if not reads_both and reads_tokens != (self.vocabulary is not None):
             kinds = ("texts", "images") if reads_tokens else ("images", "texts")
             raise SettingsError(
                 f"model {self.name!r} reads {kinds[0]}, the data are {kinds[1]}: "
@@ -254,7 +255,7 @@ class Architecture:
 @lru_cache(maxsize=16)
 def _network_of(merged: Architecture) -> Architecture:
     network = str(dict(merged.options).get("network", NETWORK))
-    return Architecture(network, merged.input_shape, merged.class_count)
+    return Architecture(network, merged.input_shape, merged.class_count, merged.vocabulary)
 
 
 def trainable(module: nn.Module) -> dict[str, nn.Parameter]:

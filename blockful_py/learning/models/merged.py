@@ -51,6 +51,7 @@ class Merged(nn.Module):
     The changed tensors are the trainable parameters and the floating-point buffers, by ascending name.
 
     Args:
+        vocabulary: number of token ids, for texts.
         network: its name, or package.module:object.
         weights, cid: file of the base, and its CID (raw, sha2-256); by default the base is the network's
             initialisation.
@@ -64,6 +65,7 @@ class Merged(nn.Module):
         class_count: int,
         device: torch.device,
         *,
+        vocabulary: int | None = None,
         network: str = NETWORK,
         weights: str | None = None,
         cid: str | None = None,
@@ -76,7 +78,9 @@ class Merged(nn.Module):
         named = weights is not None and cid is not None
         self._file = Frozen(network, class_count, str(weights), str(cid)) if named else None
         self._shape = input_shape
-        self.base: nn.Module = find(network, "network", NETWORKS, GROUP)(input_shape, class_count, device)
+        builder = find(network, "network", NETWORKS, GROUP)
+        tokens = {} if vocabulary is None else {"vocabulary": vocabulary}
+        self.base: nn.Module = builder(input_shape, class_count, device, **tokens)
         fixed = {name for name, each in self.base.named_parameters() if not each.requires_grad}
         self.base.requires_grad_(False)
         state = self.base.state_dict()

@@ -10,12 +10,13 @@ from shutil import disk_usage
 from tempfile import TemporaryDirectory
 
 from blockful_py.errors import FormatError, LearningError
+from blockful_py.learning.adapters import AdaptedTensors
 from blockful_py.learning.computed import TensorOf, linear_merge, origin, quantised, tensor_digest
 from blockful_py.learning.stored_tensors import StoredTensors, opened_tensors
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
 from blockful_py.pipeline.review.refusing import refusing, require
-from blockful_py.record.adopted import Adopted, AdoptedFile
+from blockful_py.record.adopted import Adopted, AdoptedFile, MergedPart
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.storage.cid import parse_cid
@@ -84,11 +85,22 @@ def computed(adopted: Adopted, sources: Sequence[Weights], form: Mapping[str, st
     how = adopted.computed
     if how is None:
         raise LearningError("it states no computation.")
-    names = {origin(name) if adopted.is_quantised else name for name in form}
+    if adopted.is_quantised:
+        _require_names({*map(origin, form)}, sources)
+        return lambda name: quantised(name, form, sources[0], how.dtype)
+    named = {edge.parent: source for edge, source in zip(adopted.edges, sources, strict=True)}
+    parts = [_part(each, named) for each in adopted.parts]
+    _require_names({*form}, parts)
+    weights = [each.weight for each in adopted.parts]
+    return lambda name: linear_merge([each[name] for each in parts], weights, how.normalise, how.dtype)
+
+
+def _part(part: MergedPart, named: Mapping[str, Weights]) -> Weights:
+    base = named[part.model]
+    return base if part.adapter is None else AdaptedTensors(base, named[part.adapter], part.scale)
+
+
+def _require_names(names: set[str], sources: Sequence[Weights]) -> None:
     odd = sorted(name for each in sources for name in {*each} ^ names)
     if odd:
         raise LearningError(f"tensor {odd[0][:80]!r} is not in it and all of its parents.")
-    if adopted.is_quantised:
-        return lambda name: quantised(name, form, sources[0], how.dtype)
-    weights = [each.weight or 0.0 for each in adopted.edges]
-    return lambda name: linear_merge([each[name] for each in sources], weights, how.normalise, how.dtype)

@@ -18,6 +18,8 @@ from blockful_py.unlearning.audit.klom import Klom, above_floor, klom
 from blockful_py.unlearning.audit.margins import margins
 from blockful_py.unlearning.audit.residual import ResidualKnowledge, perturbed, residual_knowledge
 from blockful_py.unlearning.audit.samples import AuditSamples, audit_samples
+from blockful_py.unlearning.audit.text_figures import TextAudit, TextFigures
+from blockful_py.unlearning.audit.texts import audit_texts
 from blockful_py.unlearning.audit.ulira import ULira, likelihood_ratios, u_lira
 from blockful_py.verdicts.outcome import AuditOutcome
 
@@ -31,12 +33,15 @@ __all__ = [
     "Klom",
     "ModelAccuracy",
     "ResidualKnowledge",
+    "TextAudit",
+    "TextFigures",
     "ULira",
     "above_floor",
     "audit",
     "audit_accuracy",
     "audit_folder",
     "audit_samples",
+    "audit_texts",
     "disclosed_bits",
     "drawn",
     "epsilon_bound",

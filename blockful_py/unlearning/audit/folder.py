@@ -26,11 +26,17 @@ from blockful_py.settings import TrainingSettings
 from blockful_py.unlearning.audit.auditing import audit
 from blockful_py.unlearning.audit.bench import Bench, beside, drawn
 from blockful_py.unlearning.audit.folder_figures import FOLDERS, FORGOTTEN, UNLEARNED, FolderAudit
-from blockful_py.unlearning.audit.klom import Klom, klom
+from blockful_py.unlearning.audit.kinds import (
+    attacked,
+    kinds_in,
+    require_made_separately,
+    require_same_names,
+)
+from blockful_py.unlearning.audit.klom import Klom
 from blockful_py.unlearning.audit.margins import LEAST_MODELS, margins_of
 from blockful_py.unlearning.audit.network import Floats
 from blockful_py.unlearning.audit.samples import audit_samples
-from blockful_py.unlearning.audit.ulira import ULira, u_lira
+from blockful_py.unlearning.audit.ulira import ULira
 from blockful_py.unlearning.cost import Meter
 from blockful_py.unlearning.task import UnlearningTask
 from blockful_py.verdicts.figures import Row
@@ -73,7 +79,6 @@ def audit_folder(
         )
     data = _data(architecture, forget, retain, held_out)
     kinds = _kinds(Path(folder), architecture)
-    _require_made_separately(kinds)
     task = _task(architecture, kinds.get(ORIGINAL, kinds[UNLEARNED]), forget, retain, held_out)
     draw = drawn(task, kinds, beacon)
     task = replace(task, seed=draw.seed)
@@ -123,30 +128,15 @@ def _data(architecture: Architecture, forget: Samples, retain: Samples, held_out
 
 
 def _kinds(folder: Path, architecture: Architecture) -> dict[str, Models]:
-    there = [kind for kind in FOLDERS if kind == UNLEARNED or (folder / kind).exists()]
-    kinds: dict[str, Models] = {kind: read_models(folder / kind, architecture) for kind in there}
-    for kind, models in kinds.items():
-        odd = sorted(models.keys() ^ kinds[UNLEARNED].keys())
-        if odd:
-            where = kind if odd[0] not in models else UNLEARNED
-            raise UnlearningError(
-                f"{folder} has no model {odd[0]!r} in {where}: give {kind} and {UNLEARNED} the same names."
-            )
+    kinds: dict[str, Models] = {kind: read_models(folder / kind, architecture) for kind in kinds_in(folder)}
+    require_same_names(folder, kinds)
+    require_made_separately(
+        {
+            kind: {name: weights_digest(weights) for name, weights in models.items()}
+            for kind, models in kinds.items()
+        }
+    )
     return kinds
-
-
-def _require_made_separately(kinds: Mapping[str, Models]) -> None:
-    """Refuses copies, which would make few models look like many, or gold look like the unlearned ones."""
-    seen: dict[str, str] = {}
-    for kind, models in kinds.items():
-        for name, weights in models.items():
-            digest, place = weights_digest(weights), f"{kind}/{name}"
-            other = seen.setdefault(digest, place)
-            if other != place and (other, place) != (f"{ORIGINAL}/{name}", f"{UNLEARNED}/{name}"):
-                raise UnlearningError(
-                    f"{other} and {place} are the same model: give models that were trained separately, each "
-                    "from a seed of its own."
-                )
 
 
 def _task(
@@ -214,17 +204,11 @@ def _outcome(bench: Bench, kinds: Mapping[str, Models], rows: Mapping[str, Row])
 def _attacked(
     architecture: Architecture, kinds: Mapping[str, Models], splits: Mapping[str, Samples]
 ) -> tuple[dict[str, dict[str, Klom]], dict[str, ULira]]:
-    """KLoM and U-LiRA of every kind but gold, against gold."""
-    if GOLD not in kinds or len(kinds[GOLD]) < LEAST_MODELS:
-        return {}, {}
-    read = {
-        kind: {name: _margins(architecture, models, samples) for name, samples in splits.items()}
-        for kind, models in kinds.items()
-    }
-    gold = read.pop(GOLD)
-    return (
-        {kind: {name: klom(own[name], gold[name]) for name in splits} for kind, own in read.items()},
-        {kind: u_lira(own[FORGOTTEN], gold[FORGOTTEN]) for kind, own in read.items()},
+    return attacked(
+        {
+            kind: {name: _margins(architecture, models, samples) for name, samples in splits.items()}
+            for kind, models in kinds.items()
+        }
     )
 
 

@@ -17,6 +17,7 @@ EXPERIMENT = Group(
         lab_command(
             "attack", "experiment_attack:attack", "Tell models that forgot from ones that never knew."
         ),
+        lab_command("family", "experiment_family:family", "Have small language models forget an owner."),
         lab_command("tables", "experiment_tables:tables", "Measure the paper's tables."),
         lab_command("scale", "experiment_scale:scale", "Simulate the paper's scalability section."),
     ),

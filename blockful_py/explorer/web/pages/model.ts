@@ -54,7 +54,7 @@ interface Adopted {
   files?: { path: string; size: number; cid: string }[];
   licence?: string;
   supersedes?: string;
-  computed?: { dtype: string; normalise: boolean };
+  computed?: { dtype: string; normalise: boolean; parts?: { model: string; adapter?: string; scale: number }[] };
 }
 
 /** A model with the kind of the edge to it or from it; none of a model that was trained here. */
@@ -288,6 +288,7 @@ function elsewhere(adopted: Adopted): Child[] {
     ["Data sets", adopted.datasets?.join(", ") || h("span", { class: "quiet" }, "none named")],
     ["Merged by", merged],
     ["Computed", adopted.computed && `by each member, tensor by tensor, from its references' files, in ${adopted.computed.dtype}`],
+    ["Adapters", adopted.computed?.parts?.filter((part) => part.adapter).map((part) => `${part.adapter}, times ${part.scale}, on ${part.model}`).join("; ")],
     ["Later version of", adopted.supersedes && h("a", { href: `/models/${encodeURIComponent(adopted.supersedes)}` }, adopted.supersedes)],
     ["Licence", adopted.licence],
     ...(adopted.files ?? []).slice(0, FILES).map((file): [string, Child] => [file.path, [`${count(file.size)} bytes `, hash(file.cid, 10, 6)]]),
