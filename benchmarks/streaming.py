@@ -125,8 +125,8 @@ def carry_out(step: str, folder: Path, given: Settings) -> Peaks:
     """A step in this process."""
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     peaks = Peaks(resident("VmRSS"))
-    for module in (redaction, content):
-        vars(module)["measure"] = peaks.apart(vars(module)["measure"])
+    for module, name in ((redaction, "measure"), (redaction, "accuracy"), (content, "measure")):
+        vars(module)[name] = peaks.apart(vars(module)[name])
     run = folder / "run"
     with Federation.create(given, run) if step == "create" else Federation.open(run) as federation:
         if step == "publish":
