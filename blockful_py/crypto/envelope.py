@@ -77,13 +77,12 @@ def unseal(key: bytes, pieces: Iterable[bytes], first: int = 0) -> Iterator[byte
                 f"a sealed file ends inside segment {index}: it was cut short; fetch it again."
             )
         try:
-            plain = cipher.decrypt(_nonce(prefix, index, last), sealed, header)
+            yield cipher.decrypt(_nonce(prefix, index, last), sealed, header)
         except InvalidTag:
             raise EnvelopeError(
                 f"segment {index} of a sealed file is not authentic: the file was changed, reordered, "
                 "cut or extended; fetch it again from another place."
             ) from None
-        yield plain
 
 
 def segment_begin(index: int) -> int:
