@@ -53,8 +53,8 @@ def test_nine_of_ten_copies_are_found_and_all_finds_name_their_model(run: Run, k
         for victim in run.others(model):
             copy = COPIES[kind](victim.weights, run.initial, run.draws)
             found.append((named(run, model, copy), victim.name))
-    named = sum(name == victim for name, victim in found)
-    assert named >= 0.9 * len(found)
+    right = sum(name == victim for name, victim in found)
+    assert right >= 0.9 * len(found)
     assert all(name in (None, victim) for name, victim in found)
 
 
