@@ -86,6 +86,10 @@ class StreamedWeights(Mapping[str, Tensor]):
         fill(tensor, self.parts(name, PART))
         return tensor
 
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Tensor]]]:
+        """Another process, which may not have the files, gets a state dict."""
+        return dict, (dict(self),)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.forms)
 

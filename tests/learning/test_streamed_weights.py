@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -373,3 +374,13 @@ def test_weights_made_when_read_are_made_once() -> None:
 
 def test_segments_of_files_are_those_of_sealed_ones() -> None:
     assert segments.SEGMENT == envelope.SEGMENT
+
+
+def test_another_process_gets_whole_tensors(store: ContentStore) -> None:
+    """It may not have the files, nor the code that computes a mean of them."""
+    forms = {"layer": TensorForm("F32", (3, 5)), "counter": TensorForm("I64", ())}
+    (read,) = SealedWeights(store, Keys(), WeightsForm(forms)).read_each([stored(store, drawn(forms, 1))])
+    for weights in (read, aggregate([read, drawn(forms, 2)])):
+        there = pickle.loads(pickle.dumps(weights))  # noqa: S301
+        assert type(there) is dict
+        assert equal(there, weights)
