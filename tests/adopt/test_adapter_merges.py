@@ -13,19 +13,15 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blockful_py.adopt.cards import adapter_scale
-from blockful_py.adopt.folders import read_folder
-from blockful_py.adopt.plan import plan_adoption
-from blockful_py.adopt.publishing import SETTINGS, publish
-from blockful_py.adopt.recomputing import Recomputation, lent, recompute
+from blockful_py.adopt.recomputing import recompute
 from blockful_py.errors import FormatError, QuorumError
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import Remedy
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.pipeline.run.progress import Silent
 from blockful_py.record.reach import reach
-from blockful_py.settings import Settings
 from tests.adopt.model_folders import write_card
+from tests.adopt.records import adopted, publish_computed
 
 FAMILY = Path(__file__).parent / "family" / "models"
 OWNERS = ("ann/law", "bob/chat", "cat/code")
@@ -84,15 +80,8 @@ def models(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def record(models: Path, tmp_path: Path, chains: Nodes) -> Iterator[Federation]:
-    settings = Settings.load(None, [*SETTINGS, "chain.packaging_interval=0"])
-    with Federation.create(settings, tmp_path / "run", nodes=chains) as federation:
-        publish(federation, plan_adoption(read_folder(models), federation.catalogue()), Silent())
+    with adopted(models, tmp_path / "run", chains) as federation:
         yield federation
-
-
-def _publish(record: Federation, done: Recomputation) -> None:
-    with lent(record.context.stores.live, done.files):
-        publish(record, done.plan, Silent())
 
 
 def test_the_adapters_owner_leaves_and_members_repeat_the_merge_of_the_others(
@@ -111,7 +100,7 @@ def test_the_adapters_owner_leaves_and_members_repeat_the_merge_of_the_others(
         ("bob/chat", 2.0, 0.3),
         ("cat/code", 2.0, 0.2),
     ]
-    _publish(record, done)
+    publish_computed(record, done)
     made = load_file(tmp_path / "made" / "gil" / "adapted" / "model.safetensors")
     expected = _merged(OWNERS[1:], WEIGHTS[1:])
     assert all(torch.equal(made[name], expected[name]) for name in expected)
@@ -129,7 +118,7 @@ def test_members_refuse_another_scale_than_the_files_were_made_with(
     config.write_text(config.read_text().replace('"lora_alpha": 4', '"lora_alpha": 6'))
     forged = recompute(record.catalogue(), models, tmp_path / "made")
     with pytest.raises(QuorumError, match=r"another model\.layers\.0\.self_attn\.[qv]_proj\.weight than"):
-        _publish(record, forged)
+        publish_computed(record, forged)
 
 
 def test_a_merge_of_adapters_that_all_left_is_not_computed(

@@ -14,9 +14,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from blockful_py.adopt.folders import read_folder
-from blockful_py.adopt.plan import plan_adoption
-from blockful_py.adopt.publishing import SETTINGS, publish
-from blockful_py.adopt.recomputing import Recomputation, lent, recompute
+from blockful_py.adopt.publishing import publish
+from blockful_py.adopt.recomputing import lent, recompute
 from blockful_py.errors import FormatError, QuorumError, RefusedError
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import EdgeKind, Remedy
@@ -27,8 +26,8 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.reach import kinds_of, reach
-from blockful_py.settings import Settings
 from blockful_py.storage.cid import parse_cid
+from tests.adopt.records import adopted, publish_computed
 
 FAMILY = Path(__file__).parent / "family"
 MODELS = FAMILY / "models"
@@ -36,15 +35,8 @@ MODELS = FAMILY / "models"
 
 @pytest.fixture
 def record(tmp_path: Path, chains: Nodes) -> Iterator[Federation]:
-    settings = Settings.load(None, [*SETTINGS, "chain.packaging_interval=0"])
-    with Federation.create(settings, tmp_path / "run", nodes=chains) as federation:
-        publish(federation, plan_adoption(read_folder(MODELS), federation.catalogue()), Silent())
+    with adopted(MODELS, tmp_path / "run", chains) as federation:
         yield federation
-
-
-def _publish(record: Federation, done: Recomputation) -> None:
-    with lent(record.context.stores.live, done.files):
-        publish(record, done.plan, Silent())
 
 
 def _same(left: Path, right: Path) -> bool:
@@ -86,7 +78,7 @@ def test_a_merge_parent_leaves_and_what_needs_no_data_is_computed_as_mergekit_do
         "ida--mix-8bit.v2": ("gil--mix.v2",),
     }
     assert done.left == {"hal--slerp": "a merge by slerp is made again by mergekit, not here."}
-    _publish(record, done)
+    publish_computed(record, done)
     for source in ("gil/mix", "gil/pair", "ida/mix-8bit"):
         assert _same(tmp_path / "made" / source, FAMILY / "without" / Path(source).name)
     kept = {*record.context.stores.live}
@@ -129,7 +121,7 @@ def test_members_refuse_one_number_that_is_not_the_merges(record: Federation, tm
     save_file(tensors, file, metadata={"format": "pt"})
     forged = recompute(record.catalogue(), MODELS, made)
     with pytest.raises(QuorumError, match=r"has another model.norm.weight than its parents' files give"):
-        _publish(record, forged)
+        publish_computed(record, forged)
     assert "gil--pair.v2" not in record.catalogue().models
 
 
@@ -138,7 +130,7 @@ def test_members_refuse_without_the_files(record: Federation, tmp_path: Path) ->
     done = recompute(record.catalogue(), MODELS, tmp_path / "made")
     with pytest.raises(QuorumError, match=r"gil--(mix|pair)\.v2"):
         publish(record, done.plan, Silent())
-    _publish(record, done)
+    publish_computed(record, done)
     assert record.verify().passed
 
 
@@ -195,13 +187,13 @@ def test_members_fetch_no_more_than_fits(
     done = recompute(record.catalogue(), MODELS, tmp_path / "made")
     monkeypatch.setattr(computed, "disk_usage", lambda folder: SimpleNamespace(free=1000))
     with pytest.raises(QuorumError, match=r"bytes, and 1,000 are free here"):
-        _publish(record, done)
+        publish_computed(record, done)
 
 
 def test_members_compute_from_nothing_that_was_withdrawn(record: Federation, tmp_path: Path) -> None:
     record.unlearn(forget=Forget.of_datasets(["papers"]))
     done = recompute(record.catalogue(), MODELS, tmp_path / "made")
-    _publish(record, done)
+    publish_computed(record, done)
     placed = record.catalogue()["gil--pair.v2"]
     digests = record.context.weights.read(placed.node.weights)
     record.unlearn(forget=Forget.of_datasets(["books"]))

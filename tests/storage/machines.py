@@ -92,14 +92,23 @@ def lying(liar: Liar) -> Iterator[Machine]:
         def log_message(self, *_arguments: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with answering(Handler) as machine:
+        try:
+            yield machine
+        finally:
+            liar.over.set()
+
+
+@contextmanager
+def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[Machine]:
+    """A machine that answers each request by this handler."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield Machine(f"http://127.0.0.1:{server.server_address[1]}", ADDRESS)
     finally:
-        liar.over.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from blockful_py.storage.gateway import gateway
 from blockful_py.types import Codec, Uri
 from tests.limits import ANY_SIZE
 from tests.storage.conftest import PATTERN
-from tests.storage.machines import ADDRESS, serving, store_at
+from tests.storage.machines import ADDRESS, answering, serving, store_at
 
 FILES = [b"node %d" % number for number in range(300)]
 PATH = "/ipfs/?format=car"
@@ -130,25 +129,15 @@ def lying(store: ContentStore, answer: Answer, status: int = 200) -> Iterator[Ma
             uris = [uri_from_bytes(names[start : start + CID_SIZE]) for start in starts]
             self.send_response(status)
             self.end_headers()
-            try:
+            with suppress(OSError):
                 for piece in answer(store, uris):
                     self.wfile.write(piece)
-            except OSError:
-                pass
 
         def log_message(self, *_arguments: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield Machine(f"http://127.0.0.1:{server.server_address[1]}", ADDRESS)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(Handler) as machine:
+        yield machine
 
 
 @pytest.mark.parametrize("answer", [_wrong_bytes, _unasked, _twice, _cut, _no_car, _endless])
