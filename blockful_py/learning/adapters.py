@@ -33,6 +33,8 @@ class AdaptedTensors(Mapping[str, Tensor]):
         if odd := sorted(known ^ {*adapter}):
             raise LearningError(f"the adapter's {odd[0][:80]!r} is none of a pair of lora_A and lora_B.")
         self._layers = {layer.removeprefix(PREFIX) + WEIGHT: layer for layer in layers}
+        if len(self._layers) < len(layers):
+            raise LearningError(f"the adapter has a layer twice, with and without {PREFIX!r}.")
         if odd := sorted(self._layers.keys() - base.keys()):
             raise LearningError(f"the adapter changes {odd[0][:80]!r}, which its base does not have.")
 

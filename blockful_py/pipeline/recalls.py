@@ -47,8 +47,9 @@ def account_of(secret: int) -> Address:
 def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) -> Receipt:
     """Keeps a file in the live store and declares it on its model; the account pays.
 
-    In a federation of machines the members keep it too.  Raises ContractError if the run's contracts know no
-    declarations, NodeError if the account cannot pay, and QuorumError if too few members take the file.
+    In a federation of machines the members keep it too.  Raises SettingsError if the account is no
+    participant there, ContractError if the run's contracts know no declarations, NodeError if the account
+    cannot pay, and QuorumError if too few members take the file.
     """
     live, registry = opened.contracts.live, opened.contracts.participants
     sender = Sender(live.node, Signer(secret.to_bytes(32, "big")))
@@ -57,6 +58,11 @@ def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) 
     store = opened.stores.live
     uri = store.add(file.to_bytes())
     if isinstance(store, FederatedStore):
+        if not registry.participant(sender.address).since:
+            raise SettingsError(
+                f"members take files of participants alone, and {of_octets(sender.address)} is none: send "
+                "the answer to the model's owner, who records it."
+            )
         remote_committee_of(opened.run, opened.contracts, secret).push([uri], store.own)
     receipt = own.declare(position(file.position), uri)
     own.await_settled()

@@ -19,7 +19,7 @@ from blockful_py.storage.arrivals import FETCHED, Arrivals
 from blockful_py.storage.assembly import Assembly
 from blockful_py.storage.bounds import MAX_BLOCK_SIZE
 from blockful_py.storage.bundles import fetch_bundle, in_bundles
-from blockful_py.storage.fetch import Fetch, Keep, Machine, Sign, unsigned
+from blockful_py.storage.fetch import RATE, Fetch, Keep, Machine, Sign, unsigned
 from blockful_py.storage.search import Report, Search
 from blockful_py.storage.standing import AbsentFiles, Standing
 from blockful_py.storage.store import ContentStore
@@ -33,8 +33,6 @@ PATIENCE = 20.0
 """Seconds within which a machine must send a further complete block."""
 SEVERAL = 2
 """Minimum number of missing files that are worth a bundle."""
-RATE = 2**16
-"""Bytes per second that a machine must sustain beyond its patience, for a file of the maximum size."""
 
 
 class FederatedStore:

@@ -27,6 +27,8 @@ from blockful_py.types import Address, Codec, Uri
 
 CONNECTIONS = 2
 """Connections per machine, fewer than it grants one address; more would share a slow line."""
+RATE = 2**16
+"""Bytes per second that a machine must sustain beyond its patience."""
 RAW, CAR = "raw", "car"
 """Forms of an answer."""
 _ACCEPT = {RAW: "application/vnd.ipld.raw", CAR: MEDIA_TYPE + "; version=1; dups=n"}

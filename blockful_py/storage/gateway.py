@@ -146,7 +146,7 @@ def _names(body: bytes) -> list[Uri]:
 
 def _kept(store: KeptBlocks, uris: Iterable[Uri]) -> Iterator[car.Block]:
     for uri in uris:
-        with suppress(StorageError):  # such as a damaged one, or one that has only just arrived
+        with suppress(StorageError, BusyError):  # such as a damaged one, or one that has only just arrived
             yield uri, store.kept_block(uri)
 
 

@@ -63,3 +63,11 @@ def test_products_of_the_factors_are_exact() -> None:
 def test_other_adapters_are_refused(base: Weights, adapter: Weights, said: str) -> None:
     with pytest.raises(LearningError, match=said):
         AdaptedTensors(base, adapter, 1.0)[NAME]
+
+
+def test_a_layer_that_is_there_twice_is_refused() -> None:
+    """Which of the two counted would depend on the process."""
+    adapter = _adapter()
+    adapter |= {name.removeprefix("base_model.model."): tensor for name, tensor in _adapter(seed=1).items()}
+    with pytest.raises(LearningError, match="has a layer twice"):
+        AdaptedTensors({NAME: torch.zeros(3, 5)}, adapter, 1.0)

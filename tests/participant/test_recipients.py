@@ -79,6 +79,8 @@ def test_an_owner_recalls_what_it_gave_away(published: Machines) -> None:
     ]
     refused = done(recall(published, "a", "record", *files), 1)["refused"]
     assert all("neither the model's owner nor the recipient's account" in why for why in refused.values())
+    stranger = done(recall(published, "z", "record", files[0], "--keystore", "carol.json"), 2)
+    assert "send the answer to the model's owner" in stranger["error"]["message"]
     assert done(recall(published, "z", "record", *files))["recorded"] == 2
     assert done(recall(published, "a", "status"))["open"] == 0
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blockful_py.committee.service.server import Server
+from blockful_py.errors import BusyError
 from blockful_py.storage import ContentStore, car, cid_string
 from blockful_py.storage.bounds import MOST_BUNDLED
 from blockful_py.storage.cid import CID_SIZE, cid_bytes, uri_from_bytes
@@ -25,6 +27,7 @@ from tests.storage.machines import ADDRESS, answering, serving, store_at
 
 FILES = [b"node %d" % number for number in range(300)]
 PATH = "/ipfs/?format=car"
+PATIENCE = 1.0
 
 
 @contextmanager
@@ -118,6 +121,14 @@ def _endless(store: ContentStore, uris: list[Uri]) -> Iterator[bytes]:
         yield b"\xff\xff\xff\xff\x7f" + bytes(2**16)
 
 
+def _dripping(store: ContentStore, uris: list[Uri]) -> Iterator[bytes]:
+    """A block now and then, each within the patience."""
+    yield from car.write(uris[0], ())
+    for uri in uris:
+        time.sleep(PATIENCE / 2)
+        yield b"".join([*car.write(uri, [(uri, store.block(uri))])][1:])
+
+
 @contextmanager
 def lying(store: ContentStore, answer: Answer, status: int = 200) -> Iterator[Machine]:
     """A machine that answers bundles so."""
@@ -150,6 +161,30 @@ def test_a_liar_is_reported_and_the_next_machine_asked(tmp_path: Path, answer: A
         assert [url for url, _ in reports] == [liar.url]
         assert [store.read(uri, ANY_SIZE) for uri in uris] == FILES[:5]
         assert [url for url, _ in reports] == [liar.url]
+
+
+def test_who_drips_blocks_is_left(tmp_path: Path) -> None:
+    source = ContentStore(tmp_path / "source")
+    uris = [source.add(each) for each in FILES[:20]]
+    with lying(source, _dripping) as slow:
+        store, reports = store_at(tmp_path / "store", [slow], patience=PATIENCE)
+        store.prefetch(uris)
+        assert reports == [(slow.url, "it sends a bundle too slowly")]
+
+
+def test_a_block_that_has_only_just_arrived_is_left_out(tmp_path: Path) -> None:
+    source = ContentStore(tmp_path / "source")
+    kept, arrived = (source.add(each) for each in FILES[:2])
+
+    class Blocks:
+        def kept_block(self, uri: Uri) -> bytes:
+            if uri == arrived:
+                raise BusyError("the block has arrived")
+            return source.kept_block(uri)
+
+    names = b"".join(map(cid_bytes, (arrived, kept)))
+    answer = TestClient(gateway(Blocks())).post(PATH, content=names)
+    assert list(car.read(answer.content)) == [(kept, FILES[0])]
 
 
 @pytest.mark.parametrize(("status", "told"), [(404, 0), (405, 0), (503, 0), (500, 1)])
