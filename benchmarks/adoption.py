@@ -31,8 +31,9 @@ from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.layout import layered_drawing
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Reference, Statement, parse_node
+from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.reach import reach
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ModelTransaction, Position, Uri
 

@@ -53,9 +53,10 @@ from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
 from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import Address, ArchiveReason, Paradigm, Position, Uri
