@@ -92,23 +92,27 @@ def forecast(
     machines; `jobs` has the seconds of requests in this machine's runs.
     """
     depths = reached(connection, [each.packed for each in starts])
-    affected = models_at(connection, list(depths)[:LISTED])
     references = _references(connection, depths)
     graph = InheritanceGraph.from_references(
         {name: [each for each in listed if each in references] for name, listed in references.items()}
     )
     depth = graph.depth([str(each) for each in starts])
-    headers = len({packed >> 32 for packed in depths})
     longest = max((each.longest for each in depth.values()), default=0)
     order = [str(each) for each in starts]
     chosen = set(order)
     order += [name for name in graph.topological_order() if name in depth and name not in chosen]
-    fit = fit_gas(connection)
-    took, work = durations(connection, jobs), remedies_at(connection, depths)
-    operations = {Paradigm.PARALLEL: costs.expected_parallel(len(depths), headers)}
-    if not work:  # adopted models are withdrawn together
+    work = remedies_at(connection, depths)
+    if work:  # adopted models are withdrawn together, and once
+        depths = _standing(connection, depths)
+    affected = models_at(connection, list(depths)[:LISTED])
+    headers = len({packed >> 32 for packed in depths})
+    operations = {
+        Paradigm.PARALLEL: costs.expected_parallel(len(depths), headers) if depths else costs.Operations()
+    }
+    if not work:
         mean = costs.mean_references(references, order)
         operations[Paradigm.SEQUENTIAL] = costs.expected_sequential(len(depths), mean)
+    fit, took = fit_gas(connection), durations(connection, jobs)
     among_machines = connection.execute("SELECT 1 FROM participant LIMIT 1").fetchone() is not None
     parts = {Paradigm.PARALLEL: 1, Paradigm.SEQUENTIAL: 1 + longest} if among_machines else {}
     return {
@@ -117,7 +121,7 @@ def forecast(
         "blocks": headers,
         "depth": max((each.shortest for each in depth.values()), default=0),
         "longest": longest,
-        "trainings": sum(each == Remedy.MADE_AGAIN for each in work.values()) if work else None,
+        "trainings": sum(work[each] == Remedy.MADE_AGAIN for each in depths) if work else None,
         "models": [
             {**each, "depth": depths[(packed := _packed(each["position"]))], "remedy": work.get(packed)}
             for each in affected
@@ -190,6 +194,16 @@ def _compared(
         "seconds": seconds,
         "forecast_seconds": expected,
     }
+
+
+def _standing(connection: sqlite3.Connection, depths: Mapping[int, int]) -> dict[int, int]:
+    """The models whose newest version was not withdrawn."""
+    rows = connection.execute(
+        "SELECT model.position FROM model JOIN version AS last ON last.position = model.position"
+        " AND last.version = model.version WHERE last.withdrawn"
+    )
+    gone = {row[0] for row in rows}
+    return {position: depth for position, depth in depths.items() if position not in gone}
 
 
 def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[str, tuple[str, ...]]:

@@ -126,7 +126,7 @@ function draw(found: Forecast): Child[] {
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
         { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
-        isAdopted ? { name: "Work left", of: (each) => (each.withdrawn ? "none: withdrawn before" : each.remedy ?? "–") } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+        isAdopted ? { name: "Work left", of: (each) => each.remedy ?? "–" } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
       found.models,
       title,
@@ -143,7 +143,7 @@ function paradigm(each: Forecast["paradigms"][number], found: Forecast): HTMLEle
     h(
       "div",
       { class: "figures" },
-      h("div", { class: "figure" }, h("b", {}, count(each.gas)), h("span", {}, "gas on both chains"), h("small", {}, `${count(Math.round(each.gas / found.affected))} a model`)),
+      h("div", { class: "figure" }, h("b", {}, count(each.gas)), h("span", {}, "gas on both chains"), h("small", {}, found.affected > 0 && `${count(Math.round(each.gas / found.affected))} a model`)),
       h("div", { class: "figure" }, h("b", {}, each.times[0] ? duration(each.times[0].seconds) : "–"), h("span", {}, "time"), h("small", {}, each.times[0] ? `${each.times[0].method}, of ${plural(each.times[0].requests, "request")}` : "no history")),
     ),
     facts(
