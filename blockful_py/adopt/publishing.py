@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blockful_py.adopt.plan import AdoptionPlan, PlannedModel
+from blockful_py.chain.settlement import Executed
 from blockful_py.learning.candidates import ScoredModel
 from blockful_py.learning.digests import weights_of
 from blockful_py.learning.federation import TrainedModel
@@ -23,12 +24,14 @@ def new_record(run: Path) -> Federation:
     return Federation.create(Settings.load(None, SETTINGS), run)
 
 
-def publish(federation: Federation, plan: AdoptionPlan, progress: Progress) -> None:
-    """Signs and publishes the planned models, parents first.  Raises as `Federation.adopt`."""
+def publish(federation: Federation, plan: AdoptionPlan, progress: Progress) -> tuple[Executed, ...]:
+    """Signs and publishes the planned models, parents first; returns the transactions.
+
+    Raises as `Federation.adopt`.
+    """
     models = {each.name: _model(each) for each in plan.models}
     adopted = {each.name: each.adopted for each in plan.models}
-    if models:
-        federation.adopt(models, progress, adopted)
+    return federation.adopt(models, progress, adopted) if models else ()
 
 
 def _model(planned: PlannedModel) -> TrainedModel:

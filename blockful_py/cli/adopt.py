@@ -82,7 +82,7 @@ def reach(
 
     out = Output(as_json)
     with OpenedRun.attach(run) as opened:
-        catalogue = opened.catalogue()
+        catalogue, chunk = opened.catalogue(), opened.run.settings.chain.chunk_models
     known = known_datasets(catalogue)
     if not datasets:
         out.result({"datasets": known})
@@ -97,8 +97,10 @@ def reach(
             f"{f'perhaps {near}' if near else '`blockful reach` lists those that models name'}."
         )
     found = reached(catalogue, datasets)
-    out.result({"datasets": list(datasets), "starts": list(found.starts), **planned(catalogue, found)[1]})
-    say_plan(catalogue, found, out)
+    out.result(
+        {"datasets": list(datasets), "starts": list(found.starts), **planned(catalogue, found, chunk)[1]}
+    )
+    say_plan(catalogue, found, chunk, out)
 
 
 def recompute(

@@ -240,6 +240,8 @@ def _asked(path: Path, file: RequestFile, asked: AskedOfOwner) -> dict[str, Any]
         "own": list(asked.own_reached),
         "clean": list(asked.own_clean),
         "data": asked.own_data,
+        "blocks": asked.blocks,
+        "gas": asked.gas,
     }
 
 
@@ -252,6 +254,8 @@ def _say_asked(out: Output, file: RequestFile, asked: AskedOfOwner) -> None:
         out.say(f"you hand in clean models of {', '.join(asked.own_clean)}, which stay as they are")
     if asked.own_data is not None:
         out.say(f"it names {asked.own_data}")
+    out.say(f"owners have {asked.blocks:,} blocks of the live chain's node from its admission to hand in")
+    out.say(f"replacing the models costs about {asked.gas:,} gas on both chains")
 
 
 def _say_next(out: Output, path: Path, file: RequestFile) -> None:

@@ -27,7 +27,6 @@ from blockful_py.types import Paradigm
 
 if TYPE_CHECKING:
     from blockful_py.record.request_file import RequestFile
-    from blockful_py.unlearning.choosing import Advice
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The request file.")]
 
@@ -51,7 +50,7 @@ def make(
 
     if file.exists():
         raise FormatError(f"{file} exists already: choose another file.")
-    run = located_run(run)
+    run, out = located_run(run), Output(as_json)
     from blockful_py.cli.work_shown import say_plan
     from blockful_py.pipeline.federation import Federation
     from blockful_py.pipeline.review.methods import forget_asked
@@ -61,12 +60,14 @@ def make(
         made = federation.draft_request(
             starts, forget_asked(classes, clients, samples, datasets), paradigm, method
         )
-        advice = federation.advice(made.request)
+        told = advised(made.request.method, advice := federation.advice(made.request))
         if made.request.datasets:
             catalogue = federation.catalogue()
-            say_plan(catalogue, reach(catalogue, made.request.datasets), Output(as_json))
+            chunk = federation.settings.chain.chunk_models
+            told["plan"] = say_plan(catalogue, reach(catalogue, made.request.datasets), chunk, out)
     made.write(file)
-    _show(Output(as_json), file, made, advice)
+    _show(out, file, made, told)
+    show_advice(out, made.request.method, advice)
 
 
 def sign(
@@ -115,22 +116,19 @@ def show(file: File, as_json: AsJson = False) -> None:
     """
     from blockful_py.record.request_file import RequestFile
 
-    _show(Output(as_json), file, RequestFile.read(file))
+    _show(Output(as_json), file, RequestFile.read(file), {})
 
 
 def _add(out: Output, file: Path, request_file: RequestFile, signature: bytes) -> None:
     signed = request_file.with_signature(signature)
     signed.write(file)
-    _show(out, file, signed)
+    _show(out, file, signed, {})
 
 
-def _show(out: Output, file: Path, request_file: RequestFile, advice: Advice | None = None) -> None:
-    """Shows a request; `advice` on its method is given if the federation is available."""
-    method = request_file.request.method
-    out.result({**shown(file, request_file), **({} if advice is None else advised(method, advice))})
+def _show(out: Output, file: Path, request_file: RequestFile, told: Mapping[str, Any]) -> None:
+    """Shows a request; `told`: more for `--json`."""
+    out.result({**shown(file, request_file), **told})
     say_file(out, request_file, {})
-    if advice is not None:
-        show_advice(out, method, advice)
 
 
 def shown(file: Path, request_file: RequestFile) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _withdraw(
 
     if request is None and forget is not None:
         catalogue = federation.catalogue()
-        say_plan(catalogue, reach(catalogue, forget.datasets), out)
+        say_plan(catalogue, reach(catalogue, forget.datasets), federation.settings.chain.chunk_models, out)
     done = federation.unlearn(starts, forget=forget, request=request, progress=out)
     certificate = keep(federation.certify_erasure(done.request), federation.run.certificates)
     verification = federation.verify()

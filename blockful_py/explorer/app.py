@@ -233,11 +233,12 @@ class ExplorerApp:
 
     async def _what_if(self, request: HttpRequest) -> Response:
         starts = places_of(request.query_params, "start", 1, MAX_STARTS)
-        chunk = self._watched.run.settings.chain.chunk_models
+        settings = self._watched.run.settings
+        chunk, blocks = settings.chain.chunk_models, settings.unlearning.blocks
 
         def made(connection: sqlite3.Connection) -> Any:
             positions = list(dict.fromkeys(position_of(connection, start) for start in starts))
-            return forecast(connection, positions, chunk, self._jobs.request_seconds())
+            return forecast(connection, positions, chunk, blocks, self._jobs.request_seconds())
 
         return await self._answers.heavily(request, made)
 

@@ -6,7 +6,8 @@ Gas of a transaction is fitted by least squares over past transactions:
     live chain     gas = a + b * chameleon hashes redacted, of models and headers
     archive chain  gas = c + d * records
 
-If all of them have the same size, a or c is the base cost of an Ethereum transaction.
+If all of them have the same size, a or c is the base cost of an Ethereum transaction.  Before the first
+redaction, the benchmark gives a, b, c and d.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from blockful_py.explorer.durations import (
 )
 from blockful_py.explorer.lists import Document, models_at, place
 from blockful_py.graph.inheritance import InheritanceGraph
+from blockful_py.graph.kinds import Remedy
 from blockful_py.types import Paradigm, Position
 
 BASE = 21_000
@@ -50,22 +51,11 @@ ALL = 2**62
 
 @dataclass(frozen=True, slots=True)
 class GasFit:
-    """Fitted gas: base cost of a transaction on each chain, per redacted hash, and per record.
+    """Fitted gas, and the numbers of transactions on each chain behind the fit."""
 
-    `redactions` and `records` are the numbers of transactions behind the fit.
-    """
-
-    live: float
-    hash: float
-    archive: float
-    record: float
+    gas: costs.RedactionGas
     redactions: int
     records: int
-
-    def gas(self, calls: int, models: int, headers: int) -> int:
-        """Gas on both chains to replace `models` with `calls` transactions on each."""
-        live = calls * self.live + (models + headers) * self.hash
-        return round(live + calls * self.archive + models * self.record)
 
 
 def fit_gas(
@@ -76,7 +66,7 @@ def fit_gas(
     archive = [tuple(row) for row in connection.execute(_ARCHIVE, (before_record,))]
     if not live or not archive:
         return None
-    return GasFit(*_line(live), *_line(archive), len(live), len(archive))
+    return GasFit(costs.RedactionGas(*_line(live), *_line(archive)), len(live), len(archive))
 
 
 def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -90,45 +80,58 @@ def _line(samples: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def forecast(
-    connection: sqlite3.Connection, starts: Sequence[Position], chunk: int, jobs: Mapping[bytes, float]
+    connection: sqlite3.Connection,
+    starts: Sequence[Position],
+    chunk: int,
+    blocks: int,
+    jobs: Mapping[bytes, float],
 ) -> Document:
     """Reach of a request that starts at these models, and its cost by paradigm.
 
-    `chunk` is the number of models that one transaction replaces; `jobs` has the seconds of requests in this
-    machine's runs.
+    `chunk` is the number of models that one transaction replaces, `blocks` an owner's time for one part among
+    machines; `jobs` has the seconds of requests in this machine's runs.
     """
     depths = reached(connection, [each.packed for each in starts])
-    affected = models_at(connection, list(depths)[:LISTED])
     references = _references(connection, depths)
     graph = InheritanceGraph.from_references(
         {name: [each for each in listed if each in references] for name, listed in references.items()}
     )
     depth = graph.depth([str(each) for each in starts])
-    headers = len({packed >> 32 for packed in depths})
+    longest = max((each.longest for each in depth.values()), default=0)
     order = [str(each) for each in starts]
     chosen = set(order)
     order += [name for name in graph.topological_order() if name in depth and name not in chosen]
-    fit = fit_gas(connection)
-    took, work = durations(connection, jobs), remedies_at(connection, depths)
+    work = remedies_at(connection, depths)
+    if work:  # adopted models are withdrawn together, and once
+        depths = _standing(connection, depths)
+    affected = models_at(connection, list(depths)[:LISTED])
+    headers = len({packed >> 32 for packed in depths})
+    operations = {
+        Paradigm.PARALLEL: costs.expected_parallel(len(depths), headers) if depths else costs.Operations()
+    }
+    if not work:
+        mean = costs.mean_references(references, order)
+        operations[Paradigm.SEQUENTIAL] = costs.expected_sequential(len(depths), mean)
+    fit, took = fit_gas(connection), durations(connection, jobs)
+    among_machines = connection.execute("SELECT 1 FROM participant LIMIT 1").fetchone() is not None
+    parts = {Paradigm.PARALLEL: 1, Paradigm.SEQUENTIAL: 1 + longest} if among_machines else {}
     return {
         "starts": models_at(connection, [each.packed for each in starts]),
         "affected": len(depths),
         "blocks": headers,
         "depth": max((each.shortest for each in depth.values()), default=0),
-        "longest": max((each.longest for each in depth.values()), default=0),
+        "longest": longest,
+        "trainings": sum(work[each] == Remedy.MADE_AGAIN for each in depths) if work else None,
         "models": [
             {**each, "depth": depths[(packed := _packed(each["position"]))], "remedy": work.get(packed)}
             for each in affected
         ],
         "paradigms": [
-            _paradigm(paradigm, operations, fit, (len(depths), headers, chunk), took)
-            for paradigm, operations in (
-                (Paradigm.PARALLEL, costs.expected_parallel(len(depths), headers)),
-                (
-                    Paradigm.SEQUENTIAL,
-                    costs.expected_sequential(len(depths), costs.mean_references(references, order)),
-                ),
-            )
+            {
+                **_paradigm(paradigm, each, fit, (len(depths), headers, chunk), took),
+                "deadline": blocks * parts[paradigm] if paradigm in parts else None,
+            }
+            for paradigm, each in operations.items()
         ],
         "history": None if fit is None else {"redactions": fit.redactions, "records": fit.records},
         "past": past(connection, chunk, took),
@@ -142,13 +145,9 @@ def _paradigm(
     size: tuple[int, int, int],
     took: Sequence[Duration],
 ) -> Document:
-    models, headers, chunk = size
-    gas = None
-    if fit is not None:
-        parallel = paradigm is Paradigm.PARALLEL
-        gas = fit.gas(ceil(models / chunk), models, headers) if parallel else fit.gas(*[models] * 3)
+    gas = costs.MEASURED_GAS if fit is None else fit.gas
     times = [
-        {"method": method, "seconds": expected_seconds(history, models), "requests": len(history)}
+        {"method": method, "seconds": expected_seconds(history, size[0]), "requests": len(history)}
         for method, history in by_method(took, paradigm).items()
     ]
     return {
@@ -157,7 +156,7 @@ def _paradigm(
         "consensus": operations.consensus,
         "uploads": operations.uploads,
         "downloads": operations.downloads,
-        "gas": gas,
+        "gas": gas.of(paradigm, *size),
         "times": times,
     }
 
@@ -183,18 +182,28 @@ def _compared(
         (row["key"],),
     ).fetchone()
     fit = fit_gas(connection, row["tick"], ALL if first is None else first)
-    models, alone = row["models"], row["decisions"] > 1
-    calls, headers = (models, models) if alone else (ceil(models / chunk), row["headers"])
+    models = row["models"]
+    how = Paradigm.SEQUENTIAL if row["decisions"] > 1 else Paradigm.PARALLEL
     expected, seconds = forecast_before(took, row["key"])
     return {
         "key": "0x" + row["key"].hex(),
         "paradigm": row["paradigm"],
         "models": models,
         "gas": gas,
-        "forecast": None if fit is None else fit.gas(calls, models, headers),
+        "forecast": None if fit is None else fit.gas.of(how, models, row["headers"], chunk),
         "seconds": seconds,
         "forecast_seconds": expected,
     }
+
+
+def _standing(connection: sqlite3.Connection, depths: Mapping[int, int]) -> dict[int, int]:
+    """The models whose newest version was not withdrawn."""
+    rows = connection.execute(
+        "SELECT model.position FROM model JOIN version AS last ON last.position = model.position"
+        " AND last.version = model.version WHERE last.withdrawn"
+    )
+    gone = {row[0] for row in rows}
+    return {position: depth for position, depth in depths.items() if position not in gone}
 
 
 def _references(connection: sqlite3.Connection, depths: dict[int, int]) -> dict[str, tuple[str, ...]]:

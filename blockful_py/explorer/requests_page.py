@@ -11,8 +11,10 @@ from pathlib import Path
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.affected import affected_models, reached, with_ancestors
 from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, reviewers, without_paths
+from blockful_py.explorer.recipients import recipients_told
 from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.directory import CERTIFICATES
+from blockful_py.pipeline.run.recipients import live_domain
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.request import Request
 from blockful_py.record.shown import checked_by_members, is_passing, shown
@@ -87,7 +89,7 @@ def request_document(
     request = Request.model_validate_json(row["document"])
     heading = _heading(connection, row)
     decisions = decisions_of(connection, key)
-    certificate = certificate_of(watched, request)
+    certificate, read = certificate_of(watched, request), watched.stores.live.read
     return {
         **heading,
         "document": json.loads(row["document"]),
@@ -96,6 +98,7 @@ def request_document(
         "filing": _filing(connection, row["number"]),
         "decisions": decisions,
         "models": affected_models(connection, key, request, row["height"], audited),
+        "recipients": recipients_told(connection, key, read, live_domain(watched.contracts)),
         "certificate": _certified(certificate),
     }
 

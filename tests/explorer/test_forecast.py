@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +63,27 @@ def test_operations_are_those_of_the_cost_model(federation: Linear, tmp_path: Pa
     rows = federation.descendants([3, 6])
     blocks = len({federation.positions[row].height for row in rows})
     with indexed(federation, tmp_path).moment() as connection:
-        found = forecast(connection, [federation.positions[3], federation.positions[6]], 100, {})
+        found = forecast(connection, [federation.positions[3], federation.positions[6]], 100, 1_000, {})
     assert (found["affected"], found["blocks"]) == (len(rows), blocks)
     parallel, sequential = found["paradigms"]
     expected = costs.expected_parallel(len(rows), blocks)
     assert (parallel["chameleon_hashes"], parallel["consensus"]) == (expected.chameleon_hashes, 1)
     downloads = len(rows) + sum(len(federation.references[row]) for row in rows if row != 3)
     assert sequential["downloads"] == downloads
-    assert parallel["gas"] is None
+    assert parallel["gas"] == costs.MEASURED_GAS.of(Paradigm.PARALLEL, len(rows), blocks, 100)
+    assert (parallel["deadline"], sequential["deadline"], found["trainings"]) == (None, None, None)
     assert parallel["times"] == []
+
+
+def test_owners_among_machines_have_a_deadline(federation: Linear, tmp_path: Path) -> None:
+    reader, start = indexed(federation, tmp_path), federation.positions[3]
+    with closing(sqlite3.connect(tmp_path / "index")) as file, file:
+        file.execute("INSERT INTO participant VALUES (?, 1, 'joined')", (bytes(20),))
+    with reader.moment() as connection:
+        found = forecast(connection, [start], 100, 1_000, {})
+    parallel, sequential = found["paradigms"]
+    assert found["longest"] > 0
+    assert (parallel["deadline"], sequential["deadline"]) == (1_000, 1_000 * (1 + found["longest"]))
 
 
 def test_gas_is_fitted_to_redactions_of_several_sizes(federation: Linear, tmp_path: Path) -> None:
@@ -77,10 +91,10 @@ def test_gas_is_fitted_to_redactions_of_several_sizes(federation: Linear, tmp_pa
     federation.forget([6], "sequential")
     with indexed(federation, tmp_path).moment() as connection:
         fit = fit_gas(connection)
-        found = forecast(connection, [federation.positions[1]], 100, {})
+        found = forecast(connection, [federation.positions[1]], 100, 1_000, {})
     assert fit is not None
-    assert (fit.live, fit.hash) == pytest.approx((FIXED, HASH))
-    assert (fit.archive, fit.record) == pytest.approx((FIXED, RECORD))
+    assert (fit.gas.live, fit.gas.hash) == pytest.approx((FIXED, HASH))
+    assert (fit.gas.archive, fit.gas.record) == pytest.approx((FIXED, RECORD))
     models, blocks = found["affected"], found["blocks"]
     parallel, sequential = found["paradigms"]
     assert parallel["gas"] == pytest.approx(2 * FIXED + HASH * (models + blocks) + RECORD * models, abs=1)
@@ -93,8 +107,10 @@ def test_one_size_alone_takes_the_base_cost_of_a_transaction(federation: Linear,
     with indexed(federation, tmp_path).moment() as connection:
         fit = fit_gas(connection)
     assert fit is not None
-    assert fit.live == BASE
-    assert fit.live + fit.hash * (len(rows) + blocks) == pytest.approx(FIXED + HASH * (len(rows) + blocks))
+    assert fit.gas.live == BASE
+    assert fit.gas.live + fit.gas.hash * (len(rows) + blocks) == pytest.approx(
+        FIXED + HASH * (len(rows) + blocks)
+    )
 
 
 def test_a_past_request_is_forecast_from_what_was_before_it(federation: Linear, tmp_path: Path) -> None:

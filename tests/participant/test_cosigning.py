@@ -129,6 +129,8 @@ def test_two_owners_forget_a_class_together(published: Machines, tmp_path: Path)
     assert "nothing is signed" in unasked.error
     assert "it starts from your t" in unasked.out
     assert "models that must forget: 4, of them yours: t" in unasked.out
+    assert "blocks of the live chain's node from its admission to hand in" in unasked.out
+    assert "gas on both chains" in unasked.out
     assert "warning: gradient_ascent: unchanged models teach it again" in unasked.err
     assert RequestFile.read(path).missing
 
@@ -139,6 +141,8 @@ def test_two_owners_forget_a_class_together(published: Machines, tmp_path: Path)
     assert "--file already names what to forget" in mixed.error
     filed = command(published, "request", "t", "--file", str(path), "--json").document
     assert filed["stage"] == RequestStage.OPEN
+    with published.participants["t"].run() as party:
+        assert party.federation.contracts.participants.filed_requests()[-1].blocks == told["blocks"]
     again = command(published, "request", "s", "--file", str(path))
     assert "the same request was admitted before" in again.error
     assert "the same request was admitted before" in command(published, "sign", "s", str(path), "--yes").error

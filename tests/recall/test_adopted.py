@@ -13,12 +13,17 @@ from blockful_py import load
 from blockful_py.adopt.folders import read_folder
 from blockful_py.adopt.plan import plan_adoption
 from blockful_py.adopt.publishing import SETTINGS, publish
+from blockful_py.chain.account_file import create
 from blockful_py.errors import FormatError, RecalledError, VerificationError
+from blockful_py.explorer.database import IndexReader
+from blockful_py.explorer.index import RecordIndex
+from blockful_py.explorer.requests_page import request_document, request_list
+from blockful_py.explorer.watched import watched_run
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.settings import Settings
 from tests.adopt.model_folders import write_family, write_merge
-from tests.recall.conftest import Publisher
+from tests.recall.conftest import WORDS, Publisher
 
 
 def adopt(publisher: Publisher) -> None:
@@ -70,6 +75,33 @@ def test_recipients_of_a_merge_are_told_when_its_parent_forgets(hub: Publisher, 
     before, front = (yaml.safe_load(each.split("---")[1]) for each in (card.decode(), text))
     assert front == {**before, "tags": [*before["tags"], "recalled"], "new_version": "eve/mix-2"}
     assert text.endswith(card.decode().split("---")[-1])
+
+
+def test_the_page_of_a_request_lists_recipients_with_their_answers(hub: Publisher, tmp_path: Path) -> None:
+    assert _listed_recipients(hub, tmp_path / "before", "wiki") == []
+    hub.told("unlearn", "--run", "run", "--dataset", "wiki", "--quiet")
+    assert _listed_recipients(hub, tmp_path / "open", "wiki") == [None, None]
+    notices = hub.recall("notify", "out")["notices"]
+    notice = next(each["file"] for each in notices if each["model"] == "lab--base")
+    create(hub.folder / "clinic.json", WORDS, work=1 << 10)
+    (hub.folder / "words").write_text(WORDS + "\n")
+    hub.recall("record", hub.answer(hub.folder / notice, "kept", "clinic", "answer.json"))
+    assert _listed_recipients(hub, tmp_path / "answered", "wiki") == [None, "kept"]
+
+
+def _listed_recipients(hub: Publisher, folder: Path, dataset: str) -> list[str | None]:
+    """The answers of the recipients of lab--base on the page of the request to forget a data set."""
+    with (
+        watched_run(hub.folder / "run", None, folder / "events") as watched,
+        RecordIndex(folder / "index.sqlite", watched.sources()) as index,
+    ):
+        index.follow()
+        with IndexReader(folder / "index.sqlite").moment() as connection:
+            keys = [each["key"] for each in request_list(connection, False) if dataset in each["forget"]]
+            pages = [request_document(connection, watched, bytes.fromhex(key[2:]), False) for key in keys]
+    told = [page["recipients"] for page in pages if page is not None]
+    assert all(each["unread"] == 0 for each in told)
+    return [each["did"] for one in told for each in one["recipients"] if each["model"] == "lab--base"]
 
 
 def _a_changed_file_is_refused(hub: Publisher, folder: Path, copy: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from blockful_py.chain.participant_registry import FiledRequest
+from blockful_py.costs import MEASURED_GAS
 from blockful_py.crypto import signature
 from blockful_py.errors import InvalidSignatureError, RefusedError
 from blockful_py.learning.forget_sets import require_rows
@@ -22,6 +23,7 @@ from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.unixfs import file_uri
+from blockful_py.types import Paradigm
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class AskedOfOwner:
         user: the owner's number.
         owners: each owner that signs, in words, by address.
         standing: the state of the request if this owner filed it now.
+        chunk: models that one transaction replaces at most.
     """
 
     file: RequestFile
@@ -41,6 +44,7 @@ class AskedOfOwner:
     user: int
     owners: Mapping[str, str]
     standing: RequestStanding
+    chunk: int
 
     @property
     def starts(self) -> tuple[str, ...]:
@@ -51,6 +55,18 @@ class AskedOfOwner:
     def reached(self) -> tuple[str, ...]:
         """All models with weights that must forget, in topological order."""
         return self.standing.missing
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the live chain's node, from the admission, in which owners may hand in parts."""
+        return self.standing.filed.blocks
+
+    @property
+    def gas(self) -> int:
+        """Gas on both chains to replace the reached models, about."""
+        heights = {self.standing.record[name].position.height for name in self.reached}
+        paradigm = Paradigm(self.file.request.paradigm)
+        return MEASURED_GAS.of(paradigm, len(self.reached), len(heights), self.chunk)
 
     @property
     def own_reached(self) -> tuple[str, ...]:
@@ -131,7 +147,8 @@ def asked_of(context: FederationContext, file: RequestFile, user: int) -> AskedO
     RequestAdmission.of(context.opened).require_admissible(standing)
     starts = zip(request.starts, file.owners, strict=True)
     owners = {owner: _owner(context, catalogue[start.name]) for start, owner in starts}
-    return AskedOfOwner(file, own, user, owners, standing)
+    chunk = context.run.settings.chain.chunk_models
+    return AskedOfOwner(file, own, user, owners, standing, chunk)
 
 
 def _require_on_chain(context: FederationContext, file: RequestFile, catalogue: Catalogue) -> None:

@@ -27,6 +27,7 @@ from blockful_py.pipeline.review.refusing import refusing, require
 from blockful_py.pipeline.review.shared_pools import pool_at_publication
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.stored_clean import StoredCleanModels
+from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
 from blockful_py.record.model_node import ModelNode
 from blockful_py.types import Address
@@ -55,29 +56,30 @@ class PublicationReviewer:
         require_unnamed(self._sources, nodes)
         find_keys(self._sources, sealed)
         weights = self._weights.read_each(sealed)
+        catalogue = self._sources.record.catalogue.read()
         for publication, node in zip(publications, nodes, strict=True):
             with refusing(f"model {node.name}"):
                 signer = node.signer(self._live.chain_id, self._live.address)
                 read = [next(weights) for _ in node.models]
                 if self._architecture.is_sums:
-                    self._require_added_up(node, read[0])
+                    self._require_added_up(node, read[0], catalogue)
             require(signer == publication.owner, f"model {node.name} is not signed by its owner")
             require(node.redaction is None, f"model {node.name} is published as a redaction")
             require(
                 (node.statement.adopted is not None) == self._sources.setup.is_adopted,
                 f"model {node.name} is {'not ' * self._sources.setup.is_adopted}adopted, unlike the others",
             )
-            self._computed.review(node, read[0], self._sources.record.catalogue.read())
+            self._computed.review(node, read[0], catalogue)
             is_shared = self._architecture.is_shared
             require(
                 is_shared or node.shared is None, f"model {node.name} has a part of sums, which it has not"
             )
             if self._sources.docket is not None:
                 self._check_registered(node, publication.owner)
-                self._check_versions(node)
+                self._check_versions(node, catalogue)
                 self._require_not_awaited(node, self._sources.docket)
-                self._own.review(node, self._sources.record.catalogue.read())
-                self._stored_clean.review(node, self._sources.record.catalogue.read())
+                self._own.review(node, catalogue)
+                self._stored_clean.review(node, catalogue)
             listed = sorted(reference.place() for reference in node.statement.references)
             require(listed == list(publication.references), f"model {node.name} lists other references")
 
@@ -91,11 +93,10 @@ class PublicationReviewer:
         planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
         require(planned == user, f"model {node.name} belongs to user {planned}, not to {user}")
 
-    def _check_versions(self, node: ModelNode) -> None:
+    def _check_versions(self, node: ModelNode, catalogue: Catalogue) -> None:
         """Checks that the model was trained from the current versions of its references."""
-        models = self._sources.record.catalogue.read()
         for each in node.statement.references:
-            current = models[each.name].version
+            current = catalogue[each.name].version
             if each.version != current:
                 raise EarlyError(
                     f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
@@ -120,11 +121,10 @@ class PublicationReviewer:
             f"model {node.name} names {len(labels)} increments, one for each of {classes} classes is allowed",
         )
 
-    def _require_added_up(self, node: ModelNode, weights: Weights) -> None:
+    def _require_added_up(self, node: ModelNode, weights: Weights, catalogue: Catalogue) -> None:
         """Requires a model of sums to inherit its references' sums and nothing else; or, of shared sums, that
         this member has opened its head.
         """
-        catalogue = self._sources.record.catalogue.read()
         if self._architecture.is_shared:
             part, names = node.statement.shared, tuple(each.name for each in node.statement.in_use)
             if part is None:

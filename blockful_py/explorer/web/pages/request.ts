@@ -45,12 +45,31 @@ interface Affected extends Owner {
   remedy: string | null;
 }
 
+/** A recipient of a version that was recalled; `did` and `at` are null until it answers. */
+interface Recipient {
+  model: string;
+  position: string;
+  version: number;
+  recipient: string;
+  account: string | null;
+  did: string | null;
+  at: number | null;
+}
+
+interface Recipients {
+  counts: Record<string, number>;
+  recipients: Recipient[];
+  more: number;
+  unread: number;
+}
+
 interface Whole extends Heading {
   checked: Checked;
   document: { signatures: string[]; starts: { name: string; position: string }[] };
   filing: (Happening & Participant & { file: string; decision: string | null; deadline: number | null; parts: (Happening & Participant & { model: string | null; position: string; node: string })[] }) | null;
   decisions: Decision[];
   models: Affected[];
+  recipients: Recipients | null;
   certificate: { kind: string; warnings: string[]; models: string[]; destroyed: number; audited: boolean } | null;
 }
 
@@ -93,6 +112,31 @@ function draw(request: Whole): Child[] {
     alarm(request.models.filter((each) => each.is_loss && !each.at_chance), "does", "do", "worse than before on what was to be kept, by more than chance explains."),
     request.models.some((each) => each.after?.ad_f != null) && chart(request.models),
     models(request),
+    request.recipients && recipients(request.recipients),
+  ];
+}
+
+/** Who had received the versions before, and what they answered. */
+function recipients(told: Recipients): Child {
+  const counts = Object.entries(told.counts).map(([word, number]) => `${count(number)} ${word}`);
+  if (told.more) counts.push(`${count(told.more)} more`);
+  return [
+    h("h2", {}, "Recipients of the versions before"),
+    h("p", {}, `${counts.join(", ") || "none"}. `, h("span", { class: "quiet" }, "Answers are the recipients' own signed words, which nobody can check.")),
+    told.unread > 0 && h("p", { class: "bad" }, `${plural(told.unread, "declared file")} could not be read.`),
+    table<Recipient>(
+      [
+        { name: "Model", of: (each) => modelLink(each.position, each.model) },
+        { name: "Version", of: (each) => each.version, right: true },
+        { name: "Recipient", of: (each) => hash(each.account ?? each.recipient) },
+        { name: "Known by", of: (each) => (each.account ? "account" : "hash of a name") },
+        { name: "Answer", of: (each) => (each.did === null ? h("span", { class: "badge warn" }, "open") : each.did) },
+        { name: "Signed by", of: (each) => (each.did === null ? "–" : each.account ? "its account" : "a key that the owner vouches for") },
+        { name: "Answered (UTC)", of: (each) => when(each.at) },
+      ],
+      told.recipients,
+      "Recipients of the versions before",
+    ),
   ];
 }
 

@@ -25,6 +25,7 @@ interface Forecast {
   blocks: number;
   depth: number;
   longest: number;
+  trainings: number | null;
   models: Reached[];
   paradigms: {
     paradigm: string;
@@ -32,8 +33,9 @@ interface Forecast {
     consensus: number;
     uploads: number;
     downloads: number;
-    gas: number | null;
+    gas: number;
     times: { method: string; seconds: number; requests: number }[];
+    deadline: number | null;
   }[];
   history: { redactions: number; records: number } | null;
   past: Past[];
@@ -110,11 +112,12 @@ function draw(found: Forecast): Child[] {
       big(count(found.blocks), found.blocks === 1 ? "block header is re-opened" : "block headers are re-opened"),
       big(found.depth, "depth, by the shortest paths"),
       big(found.longest, "depth, by the longest path"),
+      found.trainings !== null && big(count(found.trainings), found.trainings === 1 ? "training is asked of owners" : "trainings are asked of owners"),
     ),
     h("div", { class: "versions" }, ...found.paradigms.map((each) => paradigm(each, found))),
     h("p", { class: "quiet note" }, found.history
       ? `Operations: the paper's cost model, exact. Gas: fitted to ${plural(found.history.redactions, "redaction")} and ${plural(found.history.records, "archive transaction")} of this federation. Time: seconds a model of past requests by the same method.`
-      : "Operations: the paper's cost model, exact. Nothing was replaced here yet, so there is no history to forecast gas and time from."),
+      : "Operations: the paper's cost model, exact. Gas: by a benchmark, since nothing was replaced here yet; time needs a history."),
     found.past.length > 0 && [h("h2", {}, "How good such forecasts were"), past(found)],
     h("h2", {}, title),
     table<Reached>(
@@ -123,7 +126,7 @@ function draw(found: Forecast): Child[] {
         { name: "Depth", of: (each) => (each.depth === 0 ? "start" : each.depth), right: true },
         { name: "Owner", of: (each) => userOf(each) },
         { name: "Version", of: (each) => each.version, right: true },
-        isAdopted ? { name: "Work left", of: (each) => (each.withdrawn ? "none: withdrawn before" : each.remedy ?? "–") } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
+        isAdopted ? { name: "Work left", of: (each) => each.remedy ?? "–" } : { name: "Accuracy", of: (each) => percent(each.accuracy), right: true },
       ],
       found.models,
       title,
@@ -140,7 +143,7 @@ function paradigm(each: Forecast["paradigms"][number], found: Forecast): HTMLEle
     h(
       "div",
       { class: "figures" },
-      h("div", { class: "figure" }, h("b", {}, each.gas === null ? "–" : count(each.gas)), h("span", {}, "gas on both chains"), h("small", {}, each.gas === null ? "no history" : `${count(Math.round(each.gas / found.affected))} a model`)),
+      h("div", { class: "figure" }, h("b", {}, count(each.gas)), h("span", {}, "gas on both chains"), h("small", {}, found.affected > 0 && `${count(Math.round(each.gas / found.affected))} a model`)),
       h("div", { class: "figure" }, h("b", {}, each.times[0] ? duration(each.times[0].seconds) : "–"), h("span", {}, "time"), h("small", {}, each.times[0] ? `${each.times[0].method}, of ${plural(each.times[0].requests, "request")}` : "no history")),
     ),
     facts(
@@ -148,6 +151,7 @@ function paradigm(each: Forecast["paradigms"][number], found: Forecast): HTMLEle
       ["Consensus", count(each.consensus)],
       ["Uploads", count(each.uploads)],
       ["Downloads", count(each.downloads)],
+      ["Deadline", each.deadline === null ? "none" : `${plural(each.deadline, "block")} from its admission; by waves longer`],
       ...each.times.slice(1).map((time): [string, Child] => [time.method, `${duration(time.seconds)}, of ${plural(time.requests, "request")}`]),
     ),
   );
