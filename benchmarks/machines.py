@@ -37,7 +37,7 @@ from blockful_py.errors import NodeError
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.serving import ParticipantService
 from blockful_py.participant.task import MODULE
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.whole_file import write_whole
 
 SETTINGS = Path("examples/machines.toml")

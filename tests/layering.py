@@ -63,7 +63,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"ahead", "proofs", "recall"}),
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
-        frozenset({"model_node", "state"}),
+        frozenset({"model_node", "request_stage", "state"}),
         frozenset({"request", "statement"}),
         frozenset({"adopted", "events", "federation_file", "known", "openings", "statement_parts"}),
         frozenset({"fields", "waves"}),

@@ -22,7 +22,7 @@ from blockful_py.errors import RunError, SettingsError
 
 if TYPE_CHECKING:
     from blockful_py.participant.cases import PersonCase
-    from blockful_py.record.request_state import RequestStage
+    from blockful_py.record.request_stage import RequestStage
 
 MAX_IDS_BYTES = 1 << 20
 STDIN = "-"

@@ -20,7 +20,8 @@ from blockful_py.member.view import MemberView
 from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.review.admission import Ruling
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.record.request_state import Filed, RequestStanding
+from blockful_py.record.request_stage import Filed
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.types import RequestState
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0

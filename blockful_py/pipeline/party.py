@@ -44,7 +44,7 @@ from blockful_py.record.model_node import ModelNode
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request import Request
 from blockful_py.record.request_file import RequestFile
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.types import Paradigm, RequestState
 

@@ -12,89 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
-from typing import Protocol
 
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.commitments import first_commitment, is_commitment
 from blockful_py.record.parts import announced, is_replaced
 from blockful_py.record.request import Request
+from blockful_py.record.request_stage import Filed, RequestStage, Rules
 from blockful_py.record.shown import STARTS_ONLY, by_waves, is_exact, is_passing
 from blockful_py.record.waves import PartHandedIn, Waves, waves_of
 from blockful_py.types import Address, Paradigm, Position, RequestState, Uri
 
 MOST_UNUSED = 4
 """Number of unused parts of a model by whose nodes members find the keys to destroy with a request."""
-
-
-class Filed(Protocol):
-    """A request on the chain; block numbers count blocks of the live chain's node."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def by(self) -> bytes: ...
-
-    @property
-    def uri(self) -> Uri: ...
-
-    @property
-    def blocks(self) -> int: ...
-
-    @property
-    def height(self) -> int: ...
-
-    @property
-    def block_number(self) -> int: ...
-
-    @property
-    def state(self) -> RequestState: ...
-
-    @property
-    def decided(self) -> int: ...
-
-    @property
-    def deadline(self) -> int: ...
-
-
-class RequestStage(StrEnum):
-    """The stage of a request."""
-
-    FILED = "filed"
-    """The committee has not decided whether it admits it."""
-    OPEN = "open"
-    """Admitted; no model was replaced for it."""
-    PARTLY = "partly carried out"
-    """Some models were replaced for it, others wait."""
-    CARRIED_OUT = "carried out"
-    """Every model that it reaches was replaced, withdrawn, or left alone by passing."""
-    LAPSED = "lapsed"
-    """Its time is over; models not replaced by then stay unchanged."""
-    DISMISSED = "dismissed"
-    """The committee has refused it, or could not read it."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether work on it goes on."""
-        return self in (RequestStage.OPEN, RequestStage.PARTLY)
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The federation's rules for requests.
-
-    Attributes:
-        blocks: number of blocks of the live chain's node in which an owner does its part for one model.
-        withdraws: whether members withdraw a model whose owner has not done its part by then.
-        attested: whether members take owners' word for clients and samples.
-    """
-
-    blocks: int
-    withdraws: bool
-    attested: bool = False
 
 
 @dataclass(frozen=True, eq=False)

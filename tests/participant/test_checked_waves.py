@@ -20,7 +20,7 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, parse_node
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.record.shown import shown
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.types import Checked, Paradigm

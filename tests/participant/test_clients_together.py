@@ -18,7 +18,7 @@ from blockful_py.participant.serving import ParticipantService
 from blockful_py.pipeline.jobs.parts import OwnParts
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.member.leaders import until

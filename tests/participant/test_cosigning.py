@@ -23,7 +23,7 @@ from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request import Request, Start
 from blockful_py.record.request_file import RequestFile
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.types import Paradigm
 from tests.cli.commands import Outcome, blockful
 from tests.federations import AFFECTED

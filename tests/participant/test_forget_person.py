@@ -18,7 +18,8 @@ from blockful_py.participant.cases import CasesFile, a_month_after
 from blockful_py.participant.persons import Persons
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.request_stage import RequestStage
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.types import Paradigm
 from tests.cli.commands import Outcome, blockful
 from tests.member.processes import WORDS

@@ -11,7 +11,7 @@ import pytest
 
 from blockful_py.forget import Forget
 from blockful_py.pipeline.party import PartyRun
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.types import Paradigm
 from tests.member.leaders import until
 from tests.participant.conftest import Machines

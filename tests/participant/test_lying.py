@@ -31,7 +31,7 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.model_node import ModelNode
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request import Request
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.store import ContentStore
 from blockful_py.storage.unixfs import file_uri

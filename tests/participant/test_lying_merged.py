@@ -21,7 +21,7 @@ from blockful_py.learning.weights import Weights
 from blockful_py.pipeline.jobs.sums import new_sums_of_owner
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.record.commitments import commitment_to
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.types import Paradigm
 from tests.federations import promised
 from tests.member.leaders import until

@@ -19,7 +19,7 @@ from blockful_py.participant.task import MODULE as WORK
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.types import Paradigm
 from tests.cli.commands import blockful
 from tests.member.leaders import until

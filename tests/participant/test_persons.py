@@ -19,7 +19,7 @@ from blockful_py.participant.cases import Cases, CasesFile, Filing, PersonCase, 
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.forgetting import noted
 from blockful_py.participant.persons import PersonIndex, Persons
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 
 TODAY = date(2026, 11, 27)
 NAMES = ["007", None, "José", "7", "007"]

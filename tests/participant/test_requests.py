@@ -23,7 +23,7 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import PlacedNode
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.types import Paradigm
 from tests.participant.conftest import Machines
 

@@ -14,7 +14,7 @@ from blockful_py.committee.vault import Vault
 from blockful_py.forget import Forget
 from blockful_py.pipeline.coordination.rotation import skipping
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Paradigm
 from tests.member.leaders import until

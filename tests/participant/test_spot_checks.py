@@ -18,7 +18,8 @@ from blockful_py.pipeline.jobs.redaction import Redactor
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.commitments import commitment_to
 from blockful_py.record.model_node import ModelNode, sign_statement
-from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.request_stage import RequestStage
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import checked_in, shown
 from blockful_py.report.runs.certificate_page import page_of
 from blockful_py.storage.cid import parse_cid

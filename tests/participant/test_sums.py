@@ -18,7 +18,7 @@ from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.record.shown import checked_in, shown
 from blockful_py.types import Checked, Paradigm
 from tests.federations import promised, small, trained

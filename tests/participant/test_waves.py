@@ -22,7 +22,7 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.model_node import parse_node
-from blockful_py.record.request_state import RequestStage
+from blockful_py.record.request_stage import RequestStage
 from blockful_py.types import Paradigm
 from tests.federations import GRAPH, small
 from tests.limits import ANY_SIZE

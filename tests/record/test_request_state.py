@@ -25,7 +25,8 @@ from blockful_py.record.model_node import (
 )
 from blockful_py.record.parts import request_to_bytes
 from blockful_py.record.request import Request, Start
-from blockful_py.record.request_state import RequestStage, RequestStanding, Rules
+from blockful_py.record.request_stage import RequestStage, Rules
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import checked_in
 from blockful_py.record.statement import Reference, Statement
 from blockful_py.record.statement_parts import Claimed, SpotCheck

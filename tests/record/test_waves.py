@@ -13,7 +13,8 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.commitments import first_commitment
 from blockful_py.record.model_node import PlacedNode
 from blockful_py.record.request import Start
-from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.request_stage import RequestStage
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import Increment
 from blockful_py.record.waves import longest_wait
 from tests.record.test_request_state import (

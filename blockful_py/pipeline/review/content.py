@@ -53,7 +53,8 @@ from blockful_py.record.certificates.verifying import Chains
 from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
 from blockful_py.record.request import Request
-from blockful_py.record.request_state import RequestStage, RequestStanding
+from blockful_py.record.request_stage import RequestStage
+from blockful_py.record.request_state import RequestStanding
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Paradigm, Position, Uri
 from blockful_py.unlearning.method import Method

@@ -17,7 +17,7 @@ from blockful_py.pipeline.run.nodes import ChainEndpoints, Nodes
 from blockful_py.pipeline.run.stores import Stores
 from blockful_py.record.catalogue import Catalogue, RecordReaders
 from blockful_py.record.docket import Docket
-from blockful_py.record.request_state import Rules
+from blockful_py.record.request_stage import Rules
 from blockful_py.settings import Settings
 
 if TYPE_CHECKING:
