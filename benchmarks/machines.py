@@ -309,6 +309,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--render-only", action="store_true")
     options = parser.parse_args(None if arguments is None else list(arguments))
+    if sys.dont_write_bytecode and not options.render_only:
+        raise SystemExit("unset PYTHONDONTWRITEBYTECODE: every process would compile its modules again.")
     for users in () if options.render_only else options.users:
         measure(users, options.rounds, options)
     render(options.output)
