@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eth_account import Account
-
 from blockful_py.bounded_json import parse_json
+from blockful_py.chain.ethereum import Account
 from blockful_py.crypto import curve
 from blockful_py.crypto.passphrase import require_length
 from blockful_py.crypto.randomness import system_rng

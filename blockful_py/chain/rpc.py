@@ -19,10 +19,8 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import ProtocolError
 from urllib3.util import Retry
-from web3 import HTTPProvider
-from web3.exceptions import Web3Exception
-from web3.types import RPCEndpoint
 
+from blockful_py.chain.ethereum import HTTPProvider, RPCEndpoint, Web3Exception
 from blockful_py.errors import NodeError
 
 CONNECT_SECONDS = 10.0

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eth_account import Account
-from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
-
+from blockful_py.chain.ethereum import Account, key_from_seed, seed_from_mnemonic
 from blockful_py.errors import InvalidKeyError
 from blockful_py.types import Address
 
