@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.adopt.found import require_short
-from blockful_py.adopt.tensor_files import bounded, parsed_json
+from blockful_py.adopt.tensor_files import parsed_json
 from blockful_py.errors import FormatError
 from blockful_py.extras import needed_by
 from blockful_py.graph.kinds import EdgeKind
+from blockful_py.whole_file import read_bounded
 
 MAX_TEXT_BYTES = 1 << 20
 """Maximum size of a card, a configuration or a recipe."""
@@ -193,6 +194,6 @@ def _listed(value: Any, name: str) -> list[Any]:
 
 def _text(path: Path) -> str:
     try:
-        return bounded(path, MAX_TEXT_BYTES).decode()
+        return read_bounded(path, MAX_TEXT_BYTES).decode()
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} is not in UTF-8.") from None

@@ -22,7 +22,6 @@ from blockful_py.adopt.tensor_files import (
     INDEX,
     OPAQUE,
     PICKLED,
-    SAFETENSORS,
     adopted_file,
     shards_of,
     tensor_digests,
@@ -30,7 +29,7 @@ from blockful_py.adopt.tensor_files import (
 )
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.graph.kinds import EdgeKind
-from blockful_py.record.adopted import MAX_FILES
+from blockful_py.record.adopted import MAX_FILES, SAFETENSORS
 from blockful_py.types import Bytes32
 
 CARD, CONFIG, ADAPTER = "README.md", "config.json", "adapter_config.json"

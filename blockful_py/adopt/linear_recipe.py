@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.adopt.cards import MAX_TEXT_BYTES, merge_recipe, model_names, number_in, parsed_yaml
-from blockful_py.adopt.tensor_files import bounded
 from blockful_py.errors import FormatError
 from blockful_py.record.adopted import LINEAR
+from blockful_py.whole_file import read_bounded
 
 KEYS = frozenset({"models", "merge_method", "dtype", "parameters"})
 TYPES: Mapping[str, str] = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"}
@@ -48,7 +48,7 @@ class LinearRecipe:
 
 def read_linear_recipe(path: Path) -> LinearRecipe:
     """Reads a recipe.  Raises FormatError, which says what mergekit alone can do, for another one."""
-    document = parsed_yaml(bounded(path, MAX_TEXT_BYTES).decode(errors="replace"), path.name)
+    document = parsed_yaml(read_bounded(path, MAX_TEXT_BYTES).decode(errors="replace"), path.name)
     method, _ = merge_recipe(path)
     if method != LINEAR:
         raise FormatError(f"a merge by {method or 'an unnamed method'} is made again by mergekit, not here.")

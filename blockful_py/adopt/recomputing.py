@@ -26,12 +26,20 @@ from blockful_py.adopt.linear_recipe import (
     weights_of,
 )
 from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
-from blockful_py.adopt.tensor_files import SAFETENSORS, adopted_file, parsed_json
+from blockful_py.adopt.tensor_files import adopted_file, parsed_json
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.graph.kinds import COMPUTED, EdgeKind
 from blockful_py.learning.stored_tensors import StoredTensors, opened_tensors
 from blockful_py.pipeline.review.computed import computed
-from blockful_py.record.adopted import LINEAR, Adopted, AdoptedEdge, AdoptedFile, Computation, MergedPart
+from blockful_py.record.adopted import (
+    LINEAR,
+    SAFETENSORS,
+    Adopted,
+    AdoptedEdge,
+    AdoptedFile,
+    Computation,
+    MergedPart,
+)
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore

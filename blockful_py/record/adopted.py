@@ -12,6 +12,7 @@ from blockful_py.record.fields import Cid, Part
 
 LONGEST = 256
 """Maximum characters of the name of a data set, a model or a file elsewhere."""
+SAFETENSORS = ".safetensors"
 MAX_EDGES = 1024
 MAX_DATASETS = 1024
 MAX_FILES = 4096
