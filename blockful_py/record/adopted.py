@@ -18,6 +18,8 @@ MAX_DATASETS = 1024
 MAX_FILES = 4096
 LINEAR = "linear"
 """The merge method that sums its parts by weight, in mergekit's word."""
+TASK_ARITHMETIC = "task_arithmetic"
+"""The merge method that adds its parts' differences from a base to it (Ilharco et al., 2023)."""
 
 Elsewhere = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
@@ -71,17 +73,22 @@ class Computation(Part):
     Attributes:
         dtype: the floating-point type to which all tensors are rounded first, by safetensors' name.
         normalise: of a merge: whether its sum is divided by the sum of its parts' weights.
+        factor: of task arithmetic: times the sum of the differences from the base (mergekit's lambda).
         parts: of a merge in which a part has an adapter; of other merges each edge is a part.
     """
 
     dtype: str = Field(pattern=r"^(F64|F32|BF16|F16)$")
     normalise: bool = True
+    factor: float = Field(default=1.0, allow_inf_nan=False)
     parts: tuple[MergedPart, ...] = Field(default=(), max_length=MAX_EDGES)
 
     @model_serializer(mode="wrap")
-    def _leave_out_no_parts(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _leave_out_what_is_usual(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         document: dict[str, Any] = serialise(self)
-        return document if self.parts else {name: each for name, each in document.items() if name != "parts"}
+        usual = {
+            name for name, is_usual in (("factor", self.factor == 1), ("parts", not self.parts)) if is_usual
+        }
+        return {name: each for name, each in document.items() if name not in usual}
 
 
 class Adopted(Part):
@@ -97,7 +104,7 @@ class Adopted(Part):
         licence: as its card says.
         description: SHA-256 of all that the adopter read of it, files included, in hexadecimal.
         supersedes: the model on the record that it is a later version of.
-        computed: of a linear merge or a quantised model that was computed again (`learning.computed`).
+        computed: of a merge or a quantised model that was computed again (`learning.computed`).
     """
 
     source: Elsewhere
@@ -120,26 +127,36 @@ class Adopted(Part):
     def _in_order(self) -> Self:
         if list(self.datasets) != sorted({*self.datasets}):
             raise ValueError("data sets are named once each, in ascending order")
-        if self.computed is not None and not (self.is_linear_merge or self.is_quantised):
-            raise ValueError("what is computed is a linear merge with weights, or quantised from one model")
+        if self.computed is not None and not (
+            self.is_linear_merge or self.is_task_arithmetic or self.is_quantised
+        ):
+            raise ValueError("what is computed is a merge with weights, or quantised from one model")
+        if self.computed is not None and self.computed.factor != 1 and not self.is_task_arithmetic:
+            raise ValueError("only task arithmetic has a factor")
         if self.computed is not None and self.computed.parts:
             named = {name for each in self.computed.parts for name in (each.model, each.adapter) if name}
-            if self.is_quantised or named != {each.parent for each in self.edges}:
+            if not self.is_linear_merge or named != {each.parent for each in self.edges}:
                 raise ValueError("the parts of what is computed are of its edges, and all of them")
         return self
 
     @property
     def parts(self) -> tuple[MergedPart, ...]:
-        """The parts of a linear merge: the computation's, or a part for each edge."""
+        """The parts of a merge: the computation's, or a part for each edge with a weight."""
         stated = () if self.computed is None else self.computed.parts
-        plain = (MergedPart(model=each.parent, weight=each.weight or 0.0) for each in self.edges)
-        return stated or tuple(plain)
+        weighed = [(each.parent, each.weight) for each in self.edges if each.weight is not None]
+        return stated or tuple(MergedPart(model=parent, weight=weight) for parent, weight in weighed)
 
     @property
     def is_linear_merge(self) -> bool:
         """Whether it is a linear merge, in which each part has a weight."""
         merged = set(self.kinds) == {EdgeKind.MERGE} and self.merge_method == LINEAR
         return merged and all(each.weight is not None for each in self.edges)
+
+    @property
+    def is_task_arithmetic(self) -> bool:
+        """Whether it is task arithmetic: the edge without a weight is to the base."""
+        merged = set(self.kinds) == {EdgeKind.MERGE} and self.merge_method == TASK_ARITHMETIC
+        return merged and len(self.edges) > 1 and [each.weight for each in self.edges].count(None) == 1
 
     @property
     def is_quantised(self) -> bool:
