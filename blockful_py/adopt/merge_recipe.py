@@ -18,7 +18,7 @@ DEFAULTS: Mapping[str, Mapping[str, bool | float]] = {
     LINEAR: {"normalize": True},
     TASK_ARITHMETIC: {"normalize": False, "lambda": 1.0},
 }
-"""By method, what a recipe sets for all parts, as mergekit 0.1.5 has it by default."""
+"""By method, the settings of all parts, with mergekit's (0.1.5) defaults."""
 TYPES: Mapping[str, str] = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"}
 """Safetensors' names of the types that a recipe can name."""
 

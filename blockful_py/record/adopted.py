@@ -20,6 +20,8 @@ LINEAR = "linear"
 """The merge method that sums its parts by weight, in mergekit's word."""
 TASK_ARITHMETIC = "task_arithmetic"
 """The merge method that adds its parts' differences from a base to it (Ilharco et al., 2023)."""
+SLERP = "slerp"
+"""The merge method that takes a point on the arc between two models."""
 
 Elsewhere = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
@@ -157,6 +159,12 @@ class Adopted(Part):
         """Whether it is task arithmetic: the edge without a weight is to the base."""
         merged = set(self.kinds) == {EdgeKind.MERGE} and self.merge_method == TASK_ARITHMETIC
         return merged and len(self.edges) > 1 and [each.weight for each in self.edges].count(None) == 1
+
+    @property
+    def needs(self) -> tuple[bool, ...]:
+        """Of each edge, whether its parent is one without which the merge says nothing."""
+        task = self.is_task_arithmetic
+        return tuple(self.merge_method == SLERP or (task and each.weight is None) for each in self.edges)
 
     @property
     def is_quantised(self) -> bool:
