@@ -46,8 +46,9 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Silent
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Reference, Statement, parse_node
+from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.reach import reach
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.settings import Settings
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ModelTransaction, Position, Uri

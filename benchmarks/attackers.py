@@ -29,8 +29,8 @@ from blockful_py.pipeline.jobs import publishing
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
+from blockful_py.record.request import Request, Start
 from blockful_py.storage import car
 from blockful_py.storage.arrivals import FOLDER, Arrivals
 from blockful_py.storage.cid import uri_of

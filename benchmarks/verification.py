@@ -32,17 +32,9 @@ from blockful_py.crypto.roster import Roster
 from blockful_py.ledger.protocols import Store
 from blockful_py.record.checks import check_opening
 from blockful_py.record.events import CheckedHistory
-from blockful_py.record.model_node import (
-    MAX_NODE_BYTES,
-    ModelNode,
-    Redaction,
-    Reference,
-    Request,
-    Start,
-    Statement,
-    parse_node,
-    sign_statement,
-)
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Redaction, parse_node, sign_statement
+from blockful_py.record.request import Request, Start
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.record.statement_parts import Claimed
 from blockful_py.record.verify import Verification, Verifier
 from blockful_py.storage.cid import cid_string

@@ -64,6 +64,7 @@ FLOORS: Mapping[str, tuple[frozenset[str], ...]] = {
         frozenset({"verify"}),
         frozenset({"chain_view", "checks", "decryption", "history"}),
         frozenset({"model_node", "state"}),
+        frozenset({"request", "statement"}),
         frozenset({"adopted", "events", "federation_file", "known", "openings", "statement_parts"}),
         frozenset({"fields", "waves"}),
     ),

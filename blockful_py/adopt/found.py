@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from blockful_py.errors import FormatError
 from blockful_py.graph.kinds import EdgeKind
 from blockful_py.record.adopted import LONGEST, MAX_DATASETS, MAX_EDGES, AdoptedEdge, AdoptedFile
-from blockful_py.record.model_node import canonical_json
+from blockful_py.record.fields import canonical_json
 from blockful_py.types import Bytes32
 
 

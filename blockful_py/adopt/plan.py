@@ -14,7 +14,8 @@ from blockful_py.errors import FormatError
 from blockful_py.names import LONGEST, name_fault
 from blockful_py.record.adopted import Adopted, AdoptedEdge, Computation
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import MAX_NODE_BYTES, canonical_json
+from blockful_py.record.fields import canonical_json
+from blockful_py.record.model_node import MAX_NODE_BYTES
 from blockful_py.storage.bounds import MAX_DIGESTS_BYTES
 
 DIGEST_BYTES = 128

@@ -159,7 +159,7 @@ def leave(
     from blockful_py.member.candidacy import Candidate
     from blockful_py.member.endpoints import signer_of
     from blockful_py.member.leaving import hand_on
-    from blockful_py.member.office import MemberView
+    from blockful_py.member.view import MemberView
 
     with MemberView.of(run, urls(live_url, archive_url), signer_of(keys)) as view:
         if not anyway and hand_on(view, keys, Vault(folder / VAULT, keys.voting_secret)):
@@ -224,7 +224,7 @@ def _changed(folder: Path, keys: MemberKeys, motion: Motion) -> tuple[str, ...]:
     """Changes that a motion makes to the federation file, after a review; empty for other motions."""
     from blockful_py.committee.motions import Matter
     from blockful_py.member.endpoints import signer_of
-    from blockful_py.member.office import MemberView
+    from blockful_py.member.view import MemberView
     from blockful_py.pipeline.run.entering import RUN
 
     if motion.matter is not Matter.CHANGE_FILE:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from blockful_py.participant.folder import ParticipantFolder
     from blockful_py.pipeline.jobs.cosigning import AskedOfOwner
     from blockful_py.pipeline.party import PartyRun
-    from blockful_py.record.model_node import Request
+    from blockful_py.record.request import Request
     from blockful_py.record.request_file import RequestFile
     from blockful_py.unlearning.choosing import Advice
 
@@ -206,7 +206,7 @@ def _forget(
         return Forget.of_clients([user, *(others or ())])
     if classes:
         return Forget.of_classes(classes)
-    from blockful_py.record.model_node import parse_sample
+    from blockful_py.record.request import parse_sample
 
     named = (text if ":" in text else f"{user}:{text}" for text in samples or ())
     return Forget.of_samples(map(parse_sample, named))

@@ -19,7 +19,7 @@ from blockful_py.types import Paradigm
 if TYPE_CHECKING:
     from blockful_py.forget import Forget
     from blockful_py.pipeline.federation import Federation
-    from blockful_py.record.model_node import Request
+    from blockful_py.record.request import Request
     from blockful_py.report.runs.single import FinishedRequest
     from blockful_py.unlearning.choosing import Advice
 

@@ -10,7 +10,7 @@ from blockful_py.explorer.before import claimed_before, stated_before
 from blockful_py.explorer.lists import Document, models_at, place
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.kinds import EdgeKind, remedies
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.types import HEADER_INDEX, Position
 
 FIGURES = ("ad_f", "ad_r", "logit_auc")

@@ -42,7 +42,7 @@ from blockful_py.explorer.sign_in_routes import SignInRoutes
 from blockful_py.explorer.watched import Watched
 from blockful_py.monitoring import health
 from blockful_py.monitoring.health import Health
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 
 STATIC = Path(__file__).parent / "static"
 PAGES = (

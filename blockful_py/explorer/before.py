@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from blockful_py.explorer.lists import Document
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 
 
 def claimed_before(

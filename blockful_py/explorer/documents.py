@@ -14,8 +14,9 @@ from blockful_py.errors import BlockfulError
 from blockful_py.explorer.database import change
 from blockful_py.explorer.events import INSERTS
 from blockful_py.explorer.sources import FileSource
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node, request_key
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
 from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.record.request import Request, request_key
 from blockful_py.record.shown import checked_in
 from blockful_py.types import Codec, Position, Uri
 

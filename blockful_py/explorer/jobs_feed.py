@@ -11,7 +11,7 @@ from blockful_py.engine.jobs import Job, JobState, Kind, StepState
 from blockful_py.errors import BlockfulError
 from blockful_py.explorer.lists import Document, hexed, without_paths
 from blockful_py.pipeline.run.directory import RunDirectory
-from blockful_py.record.model_node import Request, request_key
+from blockful_py.record.request import Request, request_key
 
 REQUESTS = (Kind.PARALLEL, Kind.SEQUENTIAL)
 LATEST = 20

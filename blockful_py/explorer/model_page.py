@@ -15,7 +15,8 @@ from blockful_py.explorer.lists import Document, cid, hexed, models_at, place, r
 from blockful_py.explorer.places import address_of, position_of
 from blockful_py.explorer.requests_page import requests_reaching
 from blockful_py.explorer.watched import Watched
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
+from blockful_py.record.request import Request
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import (
     Address,

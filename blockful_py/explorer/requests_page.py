@@ -16,7 +16,7 @@ from blockful_py.explorer.watched import Watched
 from blockful_py.pipeline.run.directory import CERTIFICATES
 from blockful_py.pipeline.run.recipients import live_domain
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.shown import checked_by_members, is_passing, shown
 from blockful_py.types import Bytes32, Checked, Position
 

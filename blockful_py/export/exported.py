@@ -16,7 +16,8 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.run.progress import Progress
 from blockful_py.record.certificates.document import parse_certificate
-from blockful_py.record.model_node import PlacedNode, Request
+from blockful_py.record.model_node import PlacedNode
+from blockful_py.record.request import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class ReplayWord:
     """The struct that an auditor signs.
 
     Attributes:
-        request: identifier of the request (`record.model_node.request_key`).
+        request: identifier of the request (`record.request.request_key`).
         position: packed position of the model on the live chain.
         commitment: digest of the CID by which the owner committed to the training.
         interval: first interval that differs; 0 for other outcomes.

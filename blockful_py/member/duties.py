@@ -14,7 +14,8 @@ from blockful_py.committee.service.outbox import Evidence, Outbox, RefusedPropos
 from blockful_py.crypto import signature
 from blockful_py.errors import ContractError, SettingsError
 from blockful_py.keys.erasure import ReplacedVersion
-from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.office import MemberOffice
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.run.accounts import announce
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.storage.cid import parse_cid

@@ -15,7 +15,8 @@ from blockful_py.crypto.envelope import MAX_SEALED_BYTES, sealed_size
 from blockful_py.errors import BlockfulError, StorageError
 from blockful_py.keys.shown_files import MAX_SHOWN_BYTES
 from blockful_py.learning.form import HEADER_SLACK
-from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.office import MemberOffice
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.review.commitments import Commitments
 from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.run.lease import request_under_way

@@ -7,7 +7,7 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.vault import Vault
 from blockful_py.errors import QuorumError
 from blockful_py.member.file_retention import kept_files
-from blockful_py.member.office import MemberView
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.coordination.remote_committee import remote_committee_of
 from blockful_py.pipeline.coordination.remote_keyring import RemoteKeyring
 from blockful_py.storage.cid import parse_cid

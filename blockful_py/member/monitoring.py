@@ -16,7 +16,8 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.committee.service.messages import Refused
 from blockful_py.committee.service.request_handler import Admitted, RequestHandler
 from blockful_py.errors import MessageError, TooLongError
-from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.office import MemberOffice
+from blockful_py.member.view import MemberView
 from blockful_py.monitoring.health import Health, writable
 from blockful_py.pipeline.run.chain_looks import ChainLooks
 

@@ -13,9 +13,10 @@ from blockful_py.committee.service.folder import MemberFolder
 from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import BlockfulError
 from blockful_py.member.leader_process import LeaderProcess
-from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.office import MemberOffice
 from blockful_py.member.takeover import require_funds
 from blockful_py.member.turns import Turns, heard
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.coordination.motions import decide_request
 from blockful_py.pipeline.review.admission import Ruling
 from blockful_py.pipeline.run.operations import Counter

@@ -20,7 +20,8 @@ from blockful_py.keys.shared_files import threshold_of
 from blockful_py.learning.federation import initial_weights
 from blockful_py.learning.models.analytic import HEAD
 from blockful_py.member.finishing import rank
-from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.office import MemberOffice
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.coordination.remote_committee import members_at
 from blockful_py.pipeline.review.share_reader import same_members, share_uris
 from blockful_py.record.statement_parts import SharedPart

@@ -12,7 +12,8 @@ from blockful_py.crypto.keccak import keccak
 from blockful_py.errors import SettingsError
 from blockful_py.member.finishing import rank
 from blockful_py.member.leader_process import LeaderProcess
-from blockful_py.member.office import MemberOffice, MemberView
+from blockful_py.member.office import MemberOffice
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.run.lease import Lease, request_under_way
 from blockful_py.types import Address
 

@@ -22,7 +22,7 @@ _CURRENT: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def of_request(key: bytes) -> str:
-    """Id of a request by its key, 32 bytes (`record.model_node.request_key`)."""
+    """Id of a request by its key, 32 bytes (`record.request.request_key`)."""
     return f"request-{key.hex()}"
 
 

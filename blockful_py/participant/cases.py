@@ -19,7 +19,7 @@ from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.locked_document import LockedDocument
 from blockful_py.participant.persons import Person
 from blockful_py.record.fields import Part
-from blockful_py.record.model_node import Number
+from blockful_py.record.request import Number
 from blockful_py.record.request_state import RequestStage
 
 MAX_CASES_BYTES = 1 << 26

@@ -17,7 +17,7 @@ from blockful_py.participant.cases import FAILED, Cases, CasesFile, Filing, Pers
 from blockful_py.participant.persons import PersonIndex
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.pipeline.review.admission import models_of
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import Filed, RequestStage
 from blockful_py.types import Address, RequestState
 

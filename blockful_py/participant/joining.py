@@ -23,7 +23,7 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.pipeline.run.progress import Progress, Silent
 from blockful_py.pipeline.run.training_data import convert, require_usable
-from blockful_py.record.model_node import MAX_AUDITORS
+from blockful_py.record.statement import MAX_AUDITORS
 from blockful_py.settings.learning import REVEALED
 from blockful_py.settings.rules import ANALYTIC
 from blockful_py.storage.interface import FileStore

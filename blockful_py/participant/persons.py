@@ -26,7 +26,7 @@ from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.learning.datasets.parties.rows import identifier
 from blockful_py.participant.locked_document import LockedDocument
 from blockful_py.record.fields import Part
-from blockful_py.record.model_node import Number
+from blockful_py.record.request import Number
 
 if TYPE_CHECKING:
     from blockful_py.participant.folder import ParticipantFolder

@@ -31,7 +31,7 @@ from blockful_py.pipeline.run.catching_up import catch_up
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.built_on_old import built_on_old
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import Filed, RequestStage
 from blockful_py.settings.learning import REVEALED
 from blockful_py.settings.limits import OwnerLimits

@@ -50,7 +50,8 @@ from blockful_py.record.adopted import Adopted
 from blockful_py.record.audit import Audit, audit_archive
 from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.decryption import Decryptor
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request import Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.verify import Verification
 from blockful_py.types import Paradigm, StoredArchiveRecord

@@ -40,8 +40,9 @@ from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request import Request
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.request_state import RequestStage
 from blockful_py.record.statement_parts import SharedPart

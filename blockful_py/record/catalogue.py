@@ -22,9 +22,9 @@ from blockful_py.record.model_node import (
     PlacedNode,
     Redaction,
     RequestAnswer,
-    Statement,
     parse_node,
 )
+from blockful_py.record.statement import Statement
 from blockful_py.types import Header, ModelTransaction, Position, Uri
 
 AT_ONCE = 256

@@ -12,8 +12,9 @@ from functools import partial
 
 from blockful_py.crypto import merkle, payload
 from blockful_py.errors import BlockfulError, VerificationError
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.openings import ContractId, header_digests, model_digests, opens
+from blockful_py.record.request import Request
 from blockful_py.types import Header, ModelTransaction, Opening, Point, Position
 
 Find = Callable[[Position], ModelTransaction | None]

@@ -12,8 +12,8 @@ from typing import Protocol
 from blockful_py.errors import BlockfulError, RunError
 from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue, CatalogueReader
-from blockful_py.record.model_node import Request
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_from_bytes
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import Filed, RequestStage, RequestStanding, Rules
 from blockful_py.record.waves import PartHandedIn
 from blockful_py.types import Address, RequestState, Uri

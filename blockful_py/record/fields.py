@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from blockful_py.errors import FormatError
+from blockful_py.names import require_name
 from blockful_py.types import Position
 
 MAX_BYTES = 16 << 20
@@ -26,6 +27,10 @@ Cid = Annotated[str, Field(pattern=r"^b[a-z2-7]{58}$")]
 ChainId = Annotated[int, Field(ge=1, lt=1 << 64)]
 Seconds = Annotated[int, Field(ge=0, lt=1 << 64)]
 Small = Annotated[int, Field(ge=0, lt=1 << 32)]
+
+
+ModelName = Annotated[str, AfterValidator(require_name)]
+POSITION = r"^\d{1,9}:\d{1,9}$"
 
 
 class Part(BaseModel):
@@ -107,3 +112,8 @@ def of_octets(value: bytes) -> str:
 def position(text: str) -> Position:
     height, index = text.split(":")
     return Position(int(height), int(index))
+
+
+def canonical_json(value: Mapping[str, Any] | list[Any]) -> bytes:
+    """JSON with sorted keys and no spaces: one value, one byte string."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

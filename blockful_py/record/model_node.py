@@ -8,276 +8,30 @@ weights.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import (
-    AfterValidator,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
-    field_validator,
     model_serializer,
     model_validator,
 )
 
-from blockful_py.bounded_json import parse_json
-from blockful_py.crypto import eip712, payload, signature
-from blockful_py.crypto.keccak import keccak
-from blockful_py.errors import FormatError, InvalidSignatureError, WithdrawnError
-from blockful_py.forget import NUMBERED, Forget
-from blockful_py.html_table import html_table
-from blockful_py.names import require_name
+from blockful_py.crypto import signature
+from blockful_py.errors import FormatError, WithdrawnError
 from blockful_py.record import fields
-from blockful_py.record.adopted import MAX_DATASETS, Adopted, Elsewhere
-from blockful_py.record.statement_parts import Claimed, Increment, Privacy, SharedPart, SpotCheck
+from blockful_py.record.fields import canonical_json
+from blockful_py.record.request import Number, Request
+from blockful_py.record.statement import Statement
+from blockful_py.record.statement_parts import Claimed, Increment, SharedPart, SpotCheck
 from blockful_py.storage.cid import parse_cid
-from blockful_py.types import Address, Bytes32, Paradigm, Position, References, Uri
+from blockful_py.types import Address, Position, Uri
 
 FORMAT = "blockful-model/1"
 MAX_NODE_BYTES = 1 << 20
-MAX_AUDITORS = 16
-"""Maximum number of auditors that an owner agrees to."""
-POSITION = r"^\d{1,9}:\d{1,9}$"
-Number = Annotated[int, Field(ge=0, lt=NUMBERED)]
-"""Number of a class or a user."""
-SAMPLE = r"^[1-9]\d{0,8}:\d{1,9}$"
-
-
-ModelName = Annotated[str, AfterValidator(require_name)]
-
-
-class Reference(fields.Part):
-    """A referenced model, by position, and its accuracy on the user's own test data (eq. 1).
-
-    `accuracy`: None where it was not measured, or the version measured has been replaced.
-    `version`: the version that the owner trained from.
-    `used`: False for a reference of an earlier version that the owner did not choose again.
-    """
-
-    name: ModelName
-    position: str = Field(pattern=POSITION)
-    accuracy: float | None
-    version: int = Field(default=0, ge=0)
-    used: bool = True
-
-    @model_serializer(mode="wrap")
-    def _leave_out_the_usual(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        document: dict[str, Any] = serialise(self)
-        if not self.version:
-            document.pop("version", None)
-        if self.used:
-            document.pop("used", None)
-        return document
-
-    def place(self) -> Position:
-        return fields.position(self.position)
-
-
-class Statement(fields.Part):
-    """The owner's signed statement on its model.
-
-    Accuracies are in [0, 1], `created` in seconds.  `privacy`, `increments` and `samples` are optional.
-
-    `samples`: commitment to the owner's training samples (`crypto.spot_check`), 32 bytes in hexadecimal, if
-    it lets others check its trainings.  `auditors`: accounts of which one, drawn by lot, may replay them.
-    `shared`: the part that it dealt to the members, if nobody is to see its sums.  `adopted`: of a model that
-    was made elsewhere, which has no accuracy (0) and no training here.
-    """
-
-    name: ModelName
-    user: int = Field(ge=1)
-    round: int = Field(ge=0)
-    owner: str = Field(pattern=r"^0x[0-9a-f]{40}$")
-    weights: str
-    references: tuple[Reference, ...]
-    accuracy: float
-    training: dict[str, Any]
-    privacy: Privacy | None = None
-    increments: tuple[Increment, ...] = ()
-    samples: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    auditors: tuple[fields.Address, ...] = Field(default=(), max_length=MAX_AUDITORS)
-    shared: SharedPart | None = None
-    adopted: Adopted | None = None
-    created: int = Field(ge=0, lt=1 << 64)
-
-    @model_serializer(mode="wrap")
-    def _leave_out_what_is_not_there(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        document: dict[str, Any] = serialise(self)
-        for name in ("privacy", "increments", "samples", "auditors", "shared", "adopted"):
-            if not getattr(self, name):
-                document.pop(name, None)
-        return document
-
-    @model_validator(mode="after")
-    def _checked_by_samples(self) -> Statement:
-        if len({*self.auditors}) != len(self.auditors) or (self.auditors and self.samples is None):
-            raise ValueError("auditors are named once each, and with a commitment to the samples")
-        if self.adopted is not None and len(self.adopted.edges) != len(self.references):
-            raise ValueError("an adopted model has an edge for each of its references")
-        if self.samples is None and any(each.checkable for each in self.increments):
-            raise ValueError("a clean model is checkable with a commitment to the samples")
-        return self
-
-    @property
-    def in_use(self) -> tuple[Reference, ...]:
-        """The references that the weights were trained from."""
-        return tuple(each for each in self.references if each.used)
-
-    def digest(self, chain_id: int, contract: Address) -> Bytes32:
-        """EIP-712 digest of ModelStatement, bound to the LiveChain contract."""
-        document = self.model_dump(mode="json", exclude={"weights", "name", "created"})
-        return eip712.digest(
-            eip712.Domain(chain_id, contract),
-            eip712.ModelStatement(
-                weights=parse_cid(self.weights).digest,
-                references=payload.references_hash(reference.place() for reference in self.references),
-                training=keccak(canonical_json(document)),
-                name=self.name,
-                created=self.created,
-            ),
-        )
-
-
-class Start(fields.Part):
-    """A model that a request starts from."""
-
-    name: ModelName
-    position: str = Field(pattern=POSITION)
-
-    def place(self) -> Position:
-        return fields.position(self.position)
-
-
-class Request(fields.Part):
-    """An unlearning request and the signatures of the starts' owners, in the order of `starts`.
-
-    It names classes, or clients, or samples ("5:17": user 5, row 17 of its training data, from 0), or data
-    sets of adopted models.
-    """
-
-    starts: tuple[Start, ...] = Field(min_length=1)
-    classes: tuple[Number, ...] = ()
-    clients: tuple[Number, ...] = ()
-    samples: tuple[Annotated[str, Field(pattern=SAMPLE)], ...] = ()
-    datasets: tuple[Elsewhere, ...] = Field(default=(), max_length=MAX_DATASETS)
-    paradigm: str
-    method: str
-    created: int = Field(ge=0, lt=1 << 64)
-    signatures: tuple[str, ...] = ()
-
-    @model_serializer(mode="wrap")
-    def _leave_out_no_datasets(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        document: dict[str, Any] = serialise(self)
-        if not self.datasets:
-            document.pop("datasets", None)
-        return document
-
-    @field_validator("paradigm")
-    @classmethod
-    def _is_of_a_paradigm(cls, paradigm: str) -> str:
-        if paradigm not in set(Paradigm):
-            raise ValueError(f"a request is parallel or sequential, not {paradigm!r}")
-        return paradigm
-
-    @model_validator(mode="after")
-    def _names_one_kind(self) -> Request:
-        if sum(map(bool, (self.classes, self.clients, self.samples, self.datasets))) != 1:
-            raise ValueError("a request names classes, or clients, or samples, or data sets")
-        return self
-
-    @property
-    def references(self) -> References:
-        """Whether the models that the method retrains keep their references, by its settings."""
-        again = self._of_method("references") == References.CHOSEN_AGAIN
-        return References.CHOSEN_AGAIN if again else References.KEPT
-
-    @property
-    def chooses_again(self) -> bool:
-        """Whether the models that the method retrains may choose other references."""
-        return self.references is References.CHOSEN_AGAIN
-
-    @property
-    def is_merged(self) -> bool:
-        """Whether the method takes merged models for granted, whose parts are trained, by its settings."""
-        return self._of_method("merged") is True
-
-    def _of_method(self, name: str) -> Any:
-        """A setting of the method; None if its text names none."""
-        _, _, document = self.method.partition(" ")
-        with suppress(ValueError):
-            settings = parse_json(document or "{}")
-            return settings.get(name) if isinstance(settings, dict) else None
-        return None
-
-    @property
-    def forget(self) -> Forget:
-        """The data to be forgotten."""
-        if self.clients:
-            return Forget.of_clients(self.clients)
-        if self.samples:
-            return Forget.of_samples(parse_sample(text) for text in self.samples)
-        if self.datasets:
-            return Forget.of_datasets(self.datasets)
-        return Forget.of_classes(self.classes)
-
-    def rows(self) -> list[tuple[str, str]]:
-        """The request as rows of a table for people."""
-        starts = ", ".join(start.name for start in self.starts)
-        return [
-            ("forget", str(self.forget)),
-            ("starts", starts),
-            ("paradigm", self.paradigm),
-            ("method", self.method),
-        ]
-
-    def _repr_html_(self) -> str:
-        return html_table("Request to forget", (), [*self.rows(), ("signatures", str(len(self.signatures)))])
-
-    def typed(self) -> eip712.UnlearningRequest | eip712.DatasetRequest:
-        """The typed data that the owners of the starts sign."""
-        starts = tuple(f"{start.name} at {start.position}" for start in self.starts)
-        if self.datasets:
-            return eip712.DatasetRequest(starts, self.datasets, self.paradigm, self.method, self.created)
-        return eip712.UnlearningRequest(
-            starts=starts,
-            classes=self.classes,
-            clients=self.clients,
-            samples=self.samples,
-            paradigm=self.paradigm,
-            method=self.method,
-            created=self.created,
-        )
-
-    def digest(self, chain_id: int, contract: Address) -> Bytes32:
-        """EIP-712 digest of UnlearningRequest, bound to the LiveChain contract."""
-        return eip712.digest(eip712.Domain(chain_id, contract), self.typed())
-
-    def signers(self, chain_id: int, contract: Address) -> tuple[bytes, ...]:
-        """Addresses of the signers, in the order of `starts`.
-
-        Raises InvalidSignatureError unless there is one usable signature for each start.
-        """
-        if len(self.signatures) != len(self.starts):
-            raise InvalidSignatureError(
-                f"the request names {len(self.starts)} starts and has {len(self.signatures)} signatures."
-            )
-        digest = self.digest(chain_id, contract)
-        try:
-            raw = [bytes.fromhex(signed.removeprefix("0x")) for signed in self.signatures]
-        except ValueError:
-            raise InvalidSignatureError("a signature of the request is not hexadecimal.") from None
-        return tuple(signature.recover(digest, signed) for signed in raw)
-
-    def signed(self, secrets: Sequence[int], chain_id: int, contract: Address) -> Request:
-        digest = self.digest(chain_id, contract)
-        signatures = tuple("0x" + signature.sign(secret, digest).hex() for secret in secrets)
-        return self.model_copy(update={"signatures": signatures})
 
 
 class Redaction(fields.Part):
@@ -487,21 +241,3 @@ def parse_node(data: bytes) -> ModelNode:
     if node.format != FORMAT:
         raise FormatError(f"a model node of format {FORMAT!r} was expected, not {node.format!r}")
     return node
-
-
-def canonical_json(value: Mapping[str, Any] | list[Any]) -> bytes:
-    """JSON with sorted keys and no spaces: one value, one byte string."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-
-
-def request_key(request: Request) -> bytes:
-    """The identifier of a request in addresses and logs, 32 bytes."""
-    return sha256(canonical_json(request.model_dump(mode="json"))).digest()
-
-
-def parse_sample(text: str) -> tuple[int, int]:
-    """User and row of "user:row".  Raises FormatError."""
-    if re.fullmatch(SAMPLE, text) is None:
-        raise FormatError(f"a sample is written user:row, such as 5:17, not {text!r}.")
-    user, row = text.split(":")
-    return int(user), int(row)

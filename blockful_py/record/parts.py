@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from blockful_py.errors import FormatError
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction, Request
+from blockful_py.record.model_node import ModelNode, PlacedNode, Redaction
+from blockful_py.record.request import Request
 from blockful_py.record.shown import is_exact, needs_parts
 from blockful_py.types import Address
 

@@ -13,7 +13,7 @@ from blockful_py.errors import FormatError, InvalidSignatureError
 from blockful_py.html_table import html_table
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.fields import Part, first_error
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.types import Address, Bytes32
 from blockful_py.whole_file import write_whole
 

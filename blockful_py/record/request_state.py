@@ -19,8 +19,8 @@ from typing import Protocol
 from blockful_py.forget import Level
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.commitments import first_commitment, is_commitment
-from blockful_py.record.model_node import Request
 from blockful_py.record.parts import announced, is_replaced
+from blockful_py.record.request import Request
 from blockful_py.record.shown import STARTS_ONLY, by_waves, is_exact, is_passing
 from blockful_py.record.waves import PartHandedIn, Waves, waves_of
 from blockful_py.types import Address, Paradigm, Position, RequestState, Uri

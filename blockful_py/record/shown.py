@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from blockful_py.forget import Level
 from blockful_py.record.certificates.document import CertificateStatement
-from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.record.model_node import ModelNode, parse_node
+from blockful_py.record.request import Request
 from blockful_py.types import Checked, Paradigm
 from blockful_py.verdicts.methods import caveat, exact_words, warning
 

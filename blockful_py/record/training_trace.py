@@ -9,8 +9,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from blockful_py.record.fields import Part, Small, parsed
-from blockful_py.record.model_node import ModelName, Request, request_key
+from blockful_py.record.fields import ModelName, Part, Small, parsed
+from blockful_py.record.request import Request, request_key
 
 FORMAT: Final = "blockful-trace/1"
 MAX_TRACE_BYTES = 1 << 20

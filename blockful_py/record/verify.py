@@ -43,7 +43,8 @@ from blockful_py.record.checks import (
 from blockful_py.record.decryption import Decryptor
 from blockful_py.record.events import PROMISES, CheckedHistory
 from blockful_py.record.known import NOTHING_KNOWN, Known
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
+from blockful_py.record.request import Request
 from blockful_py.types import ModelTransaction, Position
 
 NOTHING_VERIFIED: Mapping[Position, str] = MappingProxyType({})

@@ -10,7 +10,7 @@ from eth_account import Account
 
 from blockful_py.chain.account_file import secret_in
 from blockful_py.crypto import eip712
-from blockful_py.record.model_node import Request, Start
+from blockful_py.record.request import Request, Start
 from blockful_py.record.request_file import RequestFile
 from tests.cli.commands import blockful
 

@@ -19,7 +19,8 @@ from blockful_py.pipeline.review.content import ContentReviewer
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request import Request
 from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.cid import cid_string
 from blockful_py.types import Position

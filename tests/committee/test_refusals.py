@@ -28,7 +28,8 @@ from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.review.claims import AUC_TOLERANCE
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.archive_reader import ArchiveReader
-from blockful_py.record.model_node import Redaction, Start
+from blockful_py.record.model_node import Redaction
+from blockful_py.record.request import Start
 from blockful_py.record.statement_parts import Claimed, SpotCheck
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri

@@ -17,7 +17,7 @@ from blockful_py.explorer.forecast import BASE, fit_gas, forecast, past
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.sources import SentReceipt
 from blockful_py.pipeline.review.methods import how_checked, parse_method
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.shown import checked_by_members
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Review

@@ -12,7 +12,7 @@ from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.lists import models_at, summary
 from blockful_py.explorer.requests_page import decisions_of, request_list, requests_reaching
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.types import Checked
 from tests.explorer.generated import GeneratedFederation
 

@@ -18,7 +18,7 @@ from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.history import check_promises
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStanding, Rules
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, RequestState

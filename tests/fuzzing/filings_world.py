@@ -18,15 +18,9 @@ from blockful_py.pipeline.review.admission import UNREAD_BLOCKS, RequestAdmissio
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import (
-    PlacedNode,
-    Redaction,
-    Reference,
-    RequestAnswer,
-    Statement,
-    sign_statement,
-)
+from blockful_py.record.model_node import PlacedNode, Redaction, RequestAnswer, sign_statement
 from blockful_py.record.request_state import RequestStanding, Rules
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec, Position, RequestState, Uri

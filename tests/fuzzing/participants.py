@@ -16,8 +16,8 @@ from contextlib import nullcontext, suppress
 from random import Random
 
 from blockful_py.pipeline.review.admission import UNREAD_BLOCKS
-from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
+from blockful_py.record.request import Request, Start
 from blockful_py.storage.cid import uri_of
 from blockful_py.types import Codec, Paradigm
 from tests.fuzzing.cases import play

@@ -25,9 +25,11 @@ from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.learning.weights import from_bytes, to_bytes
 from blockful_py.pipeline.review.methods import parse_method
 from blockful_py.record.certificates.document import parse_certificate
-from blockful_py.record.model_node import Reference, Request, Start, Statement, parse_node, sign_statement
+from blockful_py.record.model_node import parse_node, sign_statement
 from blockful_py.record.proofs.proof import parse_proof
+from blockful_py.record.request import Request, Start
 from blockful_py.record.request_file import RequestFile
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.settings import Settings
 from blockful_py.storage import ContentStore, car
 from blockful_py.storage.cid import cid_string, parse_cid, uri_from_bytes, uri_of

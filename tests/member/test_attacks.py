@@ -27,8 +27,9 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.identities import Identities
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.certificates.verifying import Chains, verify_certificate
-from blockful_py.record.model_node import Request, parse_node
+from blockful_py.record.model_node import parse_node
 from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.request import Request
 from tests.colluders import attested_by, session_for, summed
 from tests.federations import AFFECTED, transactions
 from tests.limits import ANY_SIZE

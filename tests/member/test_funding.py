@@ -10,8 +10,8 @@ from blockful_py.committee.keystore import MemberKeys
 from blockful_py.committee.service.folder import keys_in
 from blockful_py.errors import SettingsError
 from blockful_py.member.endpoints import Urls, signer_of
-from blockful_py.member.office import MemberView
 from blockful_py.member.takeover import require_funds
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.coordination.status import CommitteeStatus, status_of
 from blockful_py.pipeline.run.nodes import Nodes
 from tests.devnets import set_balance

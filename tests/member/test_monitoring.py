@@ -20,7 +20,7 @@ from blockful_py.committee.vault import Vault
 from blockful_py.monitoring import request_id
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.model_node import Request, request_key
+from blockful_py.record.request import Request, request_key
 from tests.federations import small, trained
 from tests.member.leaders import until
 from tests.member.processes import WORDS, MemberProcess, members

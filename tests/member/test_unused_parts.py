@@ -12,7 +12,7 @@ import pytest
 
 from blockful_py.keys.erasure import ReplacedVersion
 from blockful_py.member.duties import CustodyDuty
-from blockful_py.member.office import MemberView
+from blockful_py.member.view import MemberView
 from blockful_py.record.request_state import RequestStage
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.unixfs import file_uri

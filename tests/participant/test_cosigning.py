@@ -20,8 +20,8 @@ from blockful_py.errors import RefusedError
 from blockful_py.forget import Forget
 from blockful_py.pipeline.party import PartyRun
 from blockful_py.record.certificates.checking import check_certificate
-from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request import Request, Start
 from blockful_py.record.request_file import RequestFile
 from blockful_py.record.request_state import RequestStage
 from blockful_py.types import Paradigm

@@ -28,8 +28,9 @@ from blockful_py.pipeline.review.claims import measure
 from blockful_py.pipeline.run.directory import RunDirectory
 from blockful_py.pipeline.run.stores import machines_of
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStage
 from blockful_py.record.statement_parts import Claimed
 from blockful_py.storage.store import ContentStore

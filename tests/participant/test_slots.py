@@ -25,7 +25,7 @@ from blockful_py.crypto import curve, eip712
 from blockful_py.errors import StoreUnreachableError
 from blockful_py.keys.reader_keys import ReaderKeys
 from blockful_py.member.endpoints import signer_of
-from blockful_py.member.office import MemberView
+from blockful_py.member.view import MemberView
 from blockful_py.participant.folder import ParticipantFolder
 from blockful_py.participant.joining import join
 from blockful_py.participant.serving import ParticipantService

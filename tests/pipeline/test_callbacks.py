@@ -23,7 +23,7 @@ from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.record.certificates.checking import check_certificate
 from blockful_py.record.certificates.document import parse_certificate
-from blockful_py.record.model_node import request_key
+from blockful_py.record.request import request_key
 from tests.callbacks.test_told import Heard
 from tests.federations import AFFECTED, GRAPH, small
 

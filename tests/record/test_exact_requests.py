@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStage
 from tests.record.test_request_state import (
     ADMITTED,

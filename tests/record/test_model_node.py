@@ -9,17 +9,10 @@ from pydantic import ValidationError
 
 from blockful_py.crypto import curve
 from blockful_py.errors import FormatError, WithdrawnError
-from blockful_py.record.model_node import (
-    Privacy,
-    Redaction,
-    Reference,
-    Request,
-    Start,
-    Statement,
-    parse_node,
-    sign_statement,
-)
-from blockful_py.record.statement_parts import Claimed, Increment
+from blockful_py.record.model_node import Redaction, parse_node, sign_statement
+from blockful_py.record.request import Request, Start
+from blockful_py.record.statement import Reference, Statement
+from blockful_py.record.statement_parts import Claimed, Increment, Privacy
 from blockful_py.storage.cid import cid_string, uri_of
 from blockful_py.types import Codec
 

@@ -20,16 +20,14 @@ from blockful_py.record.model_node import (
     ModelNode,
     PlacedNode,
     Redaction,
-    Reference,
-    Request,
     RequestAnswer,
-    Start,
-    Statement,
     sign_statement,
 )
 from blockful_py.record.parts import request_to_bytes
+from blockful_py.record.request import Request, Start
 from blockful_py.record.request_state import RequestStage, RequestStanding, Rules
 from blockful_py.record.shown import checked_in
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.record.statement_parts import Claimed, SpotCheck
 from blockful_py.record.training_trace import MAX_TRACE_BYTES
 from blockful_py.storage.cid import cid_string, uri_of

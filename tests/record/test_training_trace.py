@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from blockful_py.errors import FormatError
 from blockful_py.record.fields import spelt
-from blockful_py.record.model_node import Request, Start
+from blockful_py.record.request import Request, Start
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.record.training_trace import (
     FORMAT,

@@ -11,7 +11,8 @@ from typing import Any
 
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.record.commitments import first_commitment
-from blockful_py.record.model_node import PlacedNode, Start
+from blockful_py.record.model_node import PlacedNode
+from blockful_py.record.request import Start
 from blockful_py.record.request_state import RequestStage, RequestStanding
 from blockful_py.record.statement_parts import Increment
 from blockful_py.record.waves import longest_wait

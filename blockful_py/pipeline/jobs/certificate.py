@@ -39,10 +39,11 @@ from blockful_py.record.certificates.document import (
 )
 from blockful_py.record.certificates.verifying import other_owners
 from blockful_py.record.fields import of_number, of_octets
-from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode, Request, request_key
+from blockful_py.record.model_node import MAX_NODE_BYTES, PlacedNode
 from blockful_py.record.proofs.exporting import export_history, export_record
 from blockful_py.record.proofs.record import Archived
 from blockful_py.record.recall.listed import RecipientList, listed
+from blockful_py.record.request import Request, request_key
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.types import (
     Action,

@@ -23,7 +23,8 @@ from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.review.statements import recorded_training
 from blockful_py.record.audit import Audit
 from blockful_py.record.certificates.document import ErasureCertificate
-from blockful_py.record.model_node import ModelNode, Request, request_key
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request import Request, request_key
 from blockful_py.verdicts.figures import ModelFigures
 from blockful_py.verdicts.outcome import AuditOutcome
 

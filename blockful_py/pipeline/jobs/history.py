@@ -9,7 +9,8 @@ from blockful_py.errors import RunError
 from blockful_py.forget import Forget
 from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import RecordReaders
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, Request, parse_node
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, parse_node
+from blockful_py.record.request import Request
 from blockful_py.types import Position
 
 Forgets = tuple[Forget, ...]

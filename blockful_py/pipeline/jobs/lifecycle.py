@@ -34,7 +34,7 @@ from blockful_py.pipeline.jobs.unstore import current_files, unstore
 from blockful_py.pipeline.run.lease import request_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
-from blockful_py.record.model_node import request_key
+from blockful_py.record.request import request_key
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import Certificate
 

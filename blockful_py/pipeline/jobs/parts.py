@@ -39,14 +39,9 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import (
-    MAX_NODE_BYTES,
-    ModelNode,
-    PlacedNode,
-    Request,
-    parse_node,
-)
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, parse_node
 from blockful_py.record.parts import withdrawn
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import by_waves
 from blockful_py.record.statement_parts import SharedPart

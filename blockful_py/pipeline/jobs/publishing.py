@@ -24,7 +24,8 @@ from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Stopwatch
 from blockful_py.record.adopted import Adopted
-from blockful_py.record.model_node import Reference, Statement, sign_statement
+from blockful_py.record.model_node import sign_statement
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.record.statement_parts import Increment, SharedPart
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri

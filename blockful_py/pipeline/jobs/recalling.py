@@ -13,7 +13,7 @@ from blockful_py.errors import RunError
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.unlearning import Unlearned, replaced_for
 from blockful_py.pipeline.run.lease import asks_the_same, request_of
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.types import Paradigm, Receipt
 from blockful_py.unlearning.choosing import Advice
 

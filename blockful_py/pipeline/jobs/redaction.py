@@ -30,14 +30,8 @@ from blockful_py.pipeline.review.statements import chosen_references, renewed_re
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Silent, Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import (
-    MAX_NODE_BYTES,
-    ModelNode,
-    PlacedNode,
-    Redaction,
-    Request,
-    sign_statement,
-)
+from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, PlacedNode, Redaction, sign_statement
+from blockful_py.record.request import Request
 from blockful_py.record.statement_parts import SharedPart, SpotCheck
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri

@@ -25,8 +25,9 @@ from blockful_py.pipeline.review.methods import (
 from blockful_py.pipeline.review.sums import subtraction_of
 from blockful_py.pipeline.run.lease import asks_the_same
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import PlacedNode, Request, Start
+from blockful_py.record.model_node import PlacedNode
 from blockful_py.record.reach import starts_of
+from blockful_py.record.request import Request, Start
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import AUTO, Advice, Circumstances, advise, choose
 from blockful_py.unlearning.clean_line import CleanLine

@@ -31,7 +31,7 @@ from blockful_py.pipeline.coordination.sharers import sharers
 from blockful_py.pipeline.jobs.context import FederationContext
 from blockful_py.pipeline.jobs.unstore import missing_files
 from blockful_py.pipeline.review.share_reader import context_of
-from blockful_py.record.model_node import canonical_json
+from blockful_py.record.fields import canonical_json
 from blockful_py.record.statement_parts import SharedClass, SharedPart
 from blockful_py.settings import quorum_of
 from blockful_py.storage.cid import cid_string

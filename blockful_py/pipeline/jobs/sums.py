@@ -25,7 +25,8 @@ from blockful_py.pipeline.jobs.shared import deal, new_heads, open_heads, part_b
 from blockful_py.pipeline.jobs.training import trained_model
 from blockful_py.pipeline.review.shared_pools import samples_of
 from blockful_py.pipeline.review.sums import subtraction_of
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.unlearning.subtract import new_parts, subtracted

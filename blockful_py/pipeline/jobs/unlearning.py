@@ -29,8 +29,9 @@ from blockful_py.pipeline.jobs.training import load_model, load_models
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, PlacedNode, Request
+from blockful_py.record.model_node import ModelNode, PlacedNode
 from blockful_py.record.parts import announced, withdrawn
+from blockful_py.record.request import Request
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.choosing import Advice
 from blockful_py.unlearning.cost import Cost

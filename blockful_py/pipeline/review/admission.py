@@ -21,7 +21,7 @@ from blockful_py.pipeline.review.sums import require_lines
 from blockful_py.pipeline.run.opened import OpenedRun
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import Filed, RequestStanding
 from blockful_py.record.shown import by_waves
 from blockful_py.record.waves import longest_wait

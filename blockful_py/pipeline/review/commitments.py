@@ -10,8 +10,8 @@ from blockful_py.errors import StorageError
 from blockful_py.ledger.protocols import Store
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.commitments import first_commitment, is_commitment
-from blockful_py.record.model_node import Request
 from blockful_py.record.parts import MAX_REQUEST_BYTES
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import by_waves
 from blockful_py.record.waves import PartHandedIn

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reviews a proposal's content before a committee member signs.
 
-A publication: every node is signed by its owner and names the references that the block lists; its weights
-and stored increments exist and are usable.  Among machines, the weights come from no undeclared model, and
-the references' clean models are the base of its own.
+Publications are reviewed in `publications`.
 
 A redaction: the owners of its starts have signed the request; its models descend from the starts, and in the
 parallel paradigm none of the descendants is missing; every old version is in the archive; the new weights
@@ -15,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 
 from blockful_py.chain.quorum import AppointedCommitteeContract
 from blockful_py.committee.motions import Motion
-from blockful_py.committee.proposals import ArchiveChunk, PublicationProposal, RedactionDraft, Target
+from blockful_py.committee.proposals import PublicationProposal, RedactionDraft, Target
 from blockful_py.errors import (
     BlockfulError,
     EarlyError,
@@ -28,37 +25,37 @@ from blockful_py.errors import (
     RefusedError,
 )
 from blockful_py.keys.sealing import FoundKeys, SealedWeights, is_sealed
-from blockful_py.learning.federation import initial_weights
-from blockful_py.learning.sums import require_base, require_inherited
-from blockful_py.learning.weights import Weights, equal
+from blockful_py.learning.weights import Weights
 from blockful_py.on_demand import OnDemand, batches
 from blockful_py.pipeline.coordination.motions import OwnMotions
 from blockful_py.pipeline.review.claims import agree, measure
-from blockful_py.pipeline.review.computed import ComputedModels
 from blockful_py.pipeline.review.erasure import review_erasure
 from blockful_py.pipeline.review.fetched import FetchedWeights
 from blockful_py.pipeline.review.methods import parse_method, require_paradigm, require_review
 from blockful_py.pipeline.review.new_statements import NewStatements, Proposed, require_order
-from blockful_py.pipeline.review.own_weights import OwnWeights
+from blockful_py.pipeline.review.proposals import (
+    find_keys,
+    read_node,
+    require_finished,
+    require_in_time,
+    require_unnamed,
+)
+from blockful_py.pipeline.review.publications import PublicationReviewer
 from blockful_py.pipeline.review.recipients_seen import recipients_seen
 from blockful_py.pipeline.review.refusing import refusing, require
-from blockful_py.pipeline.review.shared_pools import pool_at_publication
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.spot_checks import SpotChecks
-from blockful_py.pipeline.review.stored_clean import StoredCleanModels
 from blockful_py.pipeline.review.sums import opened_heads, recomputed_sums
-from blockful_py.pipeline.review.times import require_timely, review_withdrawal, review_withdrawal_of_adopted
-from blockful_py.pipeline.run.clock import newest_time
+from blockful_py.pipeline.review.times import review_withdrawal, review_withdrawal_of_adopted
 from blockful_py.pipeline.run.operations import Counter
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.verifying import Chains
-from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, Request, parse_node
 from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStage, RequestStanding
-from blockful_py.storage.cid import cid_string, parse_cid
-from blockful_py.types import Address, ArchiveReason, Paradigm, Position, Uri
+from blockful_py.storage.cid import parse_cid
+from blockful_py.types import Paradigm, Position, Uri
 from blockful_py.unlearning.method import Method
 from blockful_py.unlearning.recompute import is_recomputable, recompute
 from blockful_py.unlearning.subtract import Subtract, require_kind
@@ -66,8 +63,6 @@ from blockful_py.unlearning.withdraw import require_origin
 
 BEFORE = ("before", "samples", "ad_f_before", "logit_auc_before")
 """Claims about the version before."""
-GIVEN_UP_SECONDS = 3600
-"""Seconds after which reviews no longer wait for a decision that is only on the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,140 +93,12 @@ class ContentReviewer:
         self._weights = SealedWeights(sources.store, sources.keyring, sources.setup.form)
         self._fetched = FetchedWeights(self._weights, counter)
         self._spot_checks = SpotChecks(sources, self._weights)
-        self._own = OwnWeights(sources.setup, sources.known, self._weights)
-        self._stored_clean = StoredCleanModels(sources.setup, self._weights)
+        self._publications = PublicationReviewer(sources, self._weights)
         self._statements = NewStatements(self._live, sources.setup)
-        self._computed = ComputedModels(sources.store)
         self._reviewed: set[ReviewedContent] = set()
 
     def review_publication(self, proposal: PublicationProposal) -> None:
-        self._require_timely(proposal.archive)
-        self._require_finished()
-        publications = proposal.block.publications
-        nodes = [self._node(publication.uri) for publication in publications]
-        for node in nodes:
-            self._require_increments(node)
-        sealed = [uri for node in nodes for uri in node.models]
-        self._require_unnamed(nodes)
-        self._have_keys(sealed)
-        weights = self._weights.read_each(sealed)
-        catalogue = self._sources.record.catalogue.read()
-        for publication, node in zip(publications, nodes, strict=True):
-            with refusing(f"model {node.name}"):
-                signer = node.signer(self._live.chain_id, self._live.address)
-                read = [next(weights) for _ in node.models]
-                if self._architecture.is_sums:
-                    self._require_added_up(node, read[0], catalogue)
-            require(signer == publication.owner, f"model {node.name} is not signed by its owner")
-            require(node.redaction is None, f"model {node.name} is published as a redaction")
-            require(
-                (node.statement.adopted is not None) == self._sources.setup.is_adopted,
-                f"model {node.name} is {'not ' * self._sources.setup.is_adopted}adopted, unlike the others",
-            )
-            self._computed.review(node, read[0], catalogue)
-            is_shared = self._architecture.is_shared
-            require(
-                is_shared or node.shared is None, f"model {node.name} has a part of sums, which it has not"
-            )
-            if self._sources.docket is not None:
-                self._check_registered(node, publication.owner)
-                self._check_versions(node, catalogue)
-                self._require_not_awaited(node, self._sources.docket)
-                self._own.review(node, catalogue)
-                self._stored_clean.review(node, catalogue)
-            listed = sorted(reference.place() for reference in node.statement.references)
-            require(listed == list(publication.references), f"model {node.name} lists other references")
-
-    def _require_timely(self, archive: Sequence[ArchiveChunk]) -> None:
-        """Checks the proposal's times if several members lead, since one of their clocks may be wrong."""
-        if self._sources.docket is not None:
-            contracts = self._sources.contracts
-            require_timely(archive, newest_time((self._live.node, contracts.archive.node)))
-
-    def _require_finished(self) -> None:
-        """Checks, if several members lead, that the last archived decision is also on the live chain.
-
-        A decision left unfinished for GIVEN_UP_SECONDS does not block the others.
-        """
-        records = self._sources.record.archive.read() if self._sources.docket is not None else ()
-        if not records:
-            return
-        newest = records[-1]
-        models = self._sources.record.catalogue.read().models.values()
-        versions = {placed.position: placed.version for placed in models}
-        least = newest.record.version + (newest.record.reason is ArchiveReason.SUPERSEDED)
-        finished = versions.get(newest.record.position, -1) >= least
-        now = newest_time((self._live.node, self._sources.contracts.archive.node))
-        over = now > newest.timestamp + GIVEN_UP_SECONDS
-        if not (finished or over):
-            raise EarlyError("the decision before is on the archive, and not yet on the live chain")
-
-    def _check_registered(self, node: ModelNode, owner: Address) -> None:
-        """Checks that the owner is a joined participant and the model is one of its planned models."""
-        entry = self._sources.contracts.participants.participant(owner)
-        user, names = node.statement.user, self._sources.setup.federation.scenario.names
-        require(entry.since > 0, f"the owner of model {node.name} is no participant")
-        require(entry.number == user, f"model {node.name} is published for user {user} by {entry.number}")
-        require(node.name in names, f"there is no model {node.name} in this federation")
-        planned = names.index(node.name) % self._sources.setup.federation.scenario.users + 1
-        require(planned == user, f"model {node.name} belongs to user {planned}, not to {user}")
-
-    def _check_versions(self, node: ModelNode, catalogue: Catalogue) -> None:
-        """Checks that the model was trained from the current versions of its references."""
-        for each in node.statement.references:
-            current = catalogue[each.name].version
-            if each.version != current:
-                raise EarlyError(
-                    f"model {node.name} was trained from version {each.version} of {each.name}, which is at "
-                    f"version {current}: train it again"
-                )
-
-    def _require_not_awaited(self, node: ModelNode, docket: Docket) -> None:
-        """Checks that no request is about to replace a reference of the model."""
-        references = {each.name for each in node.statement.references}
-        for status in docket.admitted():
-            if waiting := sorted(references & status.awaited):
-                raise EarlyError(
-                    f"request {status.number} is about to replace {', '.join(waiting)}, from which model "
-                    f"{node.name} was trained: train it once that is done"
-                )
-
-    def _require_increments(self, node: ModelNode) -> None:
-        """Allows at most one increment for each class, which bounds the files that a node names."""
-        labels, classes = [each.label for each in node.increments], self._architecture.class_count
-        require(
-            len({*labels}) == len(labels) and all(label < classes for label in labels),
-            f"model {node.name} names {len(labels)} increments, one for each of {classes} classes is allowed",
-        )
-
-    def _require_added_up(self, node: ModelNode, weights: Weights, catalogue: Catalogue) -> None:
-        """Requires a model of sums to inherit its references' sums and nothing else; or, of shared sums, that
-        this member has opened its head.
-        """
-        if self._architecture.is_shared:
-            part, names = node.statement.shared, tuple(each.name for each in node.statement.in_use)
-            if part is None:
-                raise RefusedError("its owner dealt no part of its sums")
-            head = self._sources.heads.head(pool_at_publication(node.name, names, part, catalogue))
-            require(equal(head, weights), "it has another head than this member opened")
-            return
-        references = [catalogue[each.name].node.weights for each in node.statement.in_use]
-        require_inherited(weights, [self._weights.read(uri) for uri in references])
-        require_base(weights, initial_weights(self._sources.setup.federation))
-
-    def _require_unnamed(self, nodes: Sequence[ModelNode]) -> None:
-        """Checks, among machines, that no other model names the sealed files.
-
-        The key of a file that two models name would be destroyed with the wrong version, or outlive its own.
-        """
-        if self._sources.docket is None:
-            return
-        models = self._sources.record.catalogue.read().models
-        owners = {uri: name for name, placed in models.items() for uri in placed.node.sealed}
-        for node in nodes:
-            for uri in node.sealed:
-                other = owners.setdefault(uri, node.name)
-                require(other == node.name, f"model {node.name} names {cid_string(uri)}, a file of {other}")
+        self._publications.review(proposal)
 
     def review_redaction(self, draft: RedactionDraft) -> None:
         proposed = [self._proposed(target) for chunk in draft.chunks for target in chunk.targets]
@@ -240,8 +107,8 @@ class ContentReviewer:
             all(each.redaction.request == request for each in proposed),
             "the models of one proposal come from different requests",
         )
-        self._require_timely(draft.archive)
-        self._require_finished()
+        require_in_time(self._sources, draft.archive)
+        require_finished(self._sources)
         method = self._reviewable(request)
         status = self._status(request)
         catalogue = self._sources.record.catalogue.read() if status is None else status.record
@@ -254,12 +121,12 @@ class ContentReviewer:
             names <= affected,
             f"{', '.join(sorted(names - affected))} descends from no start, or came after the request",
         )
-        self._require_unnamed([each.node for each in proposed])
+        require_unnamed(self._sources, [each.node for each in proposed])
         for each in proposed:
             self._statements.review(each, catalogue, affected)
         current = [placed.node for name, placed in catalogue.models.items() if name in affected]
         nodes = (*current, *(each.node for each in proposed))
-        self._have_keys([node.weights for node in nodes if not node.is_withdrawn])
+        find_keys(self._sources, [node.weights for node in nodes if not node.is_withdrawn])
         withdrawn = [each.node for each in proposed if each.node.is_withdrawn]
         if withdrawn:
             require(len(withdrawn) == len(proposed), "withdrawals need a decision of their own")
@@ -350,11 +217,6 @@ class ContentReviewer:
 
     def review_motion(self, motion: Motion) -> bytes:
         return self._motions.review(motion)
-
-    def _have_keys(self, uris: Sequence[Uri]) -> None:
-        """Has the keyring fetch all missing keys at once; a key still missing is refused on use."""
-        with suppress(BlockfulError):
-            self._sources.keyring.find(uris)
 
     def _check_request(self, request: Request, catalogue: Catalogue) -> None:
         try:
@@ -490,11 +352,7 @@ class ContentReviewer:
             )
 
     def _proposed(self, target: Target) -> Proposed:
-        node = self._node(target.uri)
+        node = read_node(self._sources, target.uri)
         if node.redaction is None:
             raise RefusedError(f"model {node.name} carries no request")
         return Proposed(target, node, node.redaction)
-
-    def _node(self, uri: Uri) -> ModelNode:
-        with refusing("a model node cannot be read"):
-            return parse_node(self._sources.store.read(uri, MAX_NODE_BYTES))

@@ -13,7 +13,6 @@ from blockful_py.record.catalogue import Catalogue
 from blockful_py.record.certificates.checking import CheckedStatement, check_statement
 from blockful_py.record.certificates.document import parse_statement
 from blockful_py.record.certificates.verifying import Chains, check_on_chains
-from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.anchors import (
     anchors_in_archive,
     anchors_of_blocks,
@@ -21,6 +20,7 @@ from blockful_py.record.proofs.anchors import (
     check_archive_anchor,
 )
 from blockful_py.record.recall.listed import RecipientList
+from blockful_py.record.request import Request
 from blockful_py.storage.cid import parse_cid
 
 Listing = Callable[[Mapping[str, int], RecipientList | None], RecipientList | None]

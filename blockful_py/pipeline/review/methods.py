@@ -10,7 +10,8 @@ from blockful_py.bounded_json import parse_json
 from blockful_py.errors import SettingsError, UnlearningError
 from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
-from blockful_py.record.model_node import Request, canonical_json, parse_sample
+from blockful_py.record.fields import canonical_json
+from blockful_py.record.request import Request, parse_sample
 from blockful_py.record.shown import BY_PARTS, by_waves, is_exact
 from blockful_py.settings import UnlearningSettings
 from blockful_py.settings.rules import MERGED, RETRAINING

@@ -18,7 +18,7 @@ from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.run.contracts import Contracts
 from blockful_py.record.commitments import Turn, turn_blocks, turns_of
 from blockful_py.record.docket import Docket
-from blockful_py.record.model_node import request_key
+from blockful_py.record.request import request_key
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.statement_parts import SpotCheck
 from blockful_py.record.waves import PartHandedIn

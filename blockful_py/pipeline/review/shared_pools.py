@@ -13,8 +13,10 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.learning.shared_sums import least_pool, pool_of
 from blockful_py.pipeline.review.refusing import require
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Request, canonical_json
+from blockful_py.record.fields import canonical_json
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.parts import is_replaced
+from blockful_py.record.request import Request
 from blockful_py.record.statement_parts import SharedPart
 from blockful_py.types import Bytes32
 

@@ -25,7 +25,8 @@ from blockful_py.pipeline.review.replays import Replays
 from blockful_py.pipeline.review.sources import ReviewSources
 from blockful_py.pipeline.review.statements import training_of
 from blockful_py.record.commitments import commitment_to
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStanding
 from blockful_py.record.shown import checked_by_members, needs_parts
 from blockful_py.record.training_trace import clean_seed, parse_trace, schedule_seed

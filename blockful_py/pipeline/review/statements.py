@@ -15,8 +15,9 @@ from blockful_py.learning.forget_sets import retained_after
 from blockful_py.learning.privacy import Spent, spent
 from blockful_py.pipeline.review.methods import named_method, parse_method
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Reference, Request, Statement
 from blockful_py.record.parts import is_replaced
+from blockful_py.record.request import Request
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.record.statement_parts import Privacy
 from blockful_py.settings import PrivacySettings, TrainingSettings
 from blockful_py.unlearning.gradient_ascent import GradientAscent

@@ -12,9 +12,10 @@ from blockful_py.pipeline.review.opened_heads import OpenedHeads
 from blockful_py.pipeline.review.refusing import require
 from blockful_py.pipeline.review.shared_pools import pool_after, require_losses, shared_after
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.parts import announced as announced_starts
 from blockful_py.record.parts import is_replaced
+from blockful_py.record.request import Request
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.subtract import Subtraction, recompute_sums, require_all_parts
 

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from blockful_py.committee.proposals import ArchiveChunk
 from blockful_py.errors import EarlyError, RefusedError
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.reach import starts_of
+from blockful_py.record.request import Request
 from blockful_py.record.request_state import RequestStanding
 
 MAX_DRIFT = 15 * 60

@@ -13,7 +13,7 @@ from blockful_py.engine.jobs import Job, Kind
 from blockful_py.engine.journal import Journal
 from blockful_py.errors import RunError
 from blockful_py.file_lock import FileLock
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.types import Paradigm
 
 LOCK = "run.lock"

@@ -30,10 +30,11 @@ from blockful_py.record.certificates.decisions import CertifiedDecision, Members
 from blockful_py.record.certificates.document import CertificateStatement, ErasureCertificate, ReplacedModel
 from blockful_py.record.checks import require
 from blockful_py.record.fields import octets, position
-from blockful_py.record.model_node import ModelNode, parse_node, request_key
+from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.proofs.checking import CheckedRecord, archived, check_history, check_record
 from blockful_py.record.recall.listed import check_listed
 from blockful_py.record.recall.recipients import RecordedModel
+from blockful_py.record.request import request_key
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import ArchiveCall, ArchiveReason, Position, RedactCall, StoredArchiveRecord, Uri

@@ -32,9 +32,10 @@ from blockful_py.record.fields import (
     parsed,
     spelt,
 )
-from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord
 from blockful_py.record.recall.listed import RecipientList
+from blockful_py.record.request import Request
 from blockful_py.record.statement_parts import Claimed
 
 FORMAT: Final = "blockful-erasure/3"

@@ -14,7 +14,6 @@ from blockful_py.record.certificates.document import ErasureCertificate
 from blockful_py.record.chain_view import Rosters
 from blockful_py.record.checks import require
 from blockful_py.record.fields import octets
-from blockful_py.record.model_node import Request
 from blockful_py.record.openings import ContractId
 from blockful_py.record.proofs.anchors import (
     Anchors,
@@ -25,6 +24,7 @@ from blockful_py.record.proofs.anchors import (
     check_anchors,
     check_archive_anchor,
 )
+from blockful_py.record.request import Request
 from blockful_py.types import Bytes32, Position
 
 

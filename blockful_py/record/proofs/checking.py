@@ -25,8 +25,9 @@ from blockful_py.record.checks import (
     require,
 )
 from blockful_py.record.fields import octets
-from blockful_py.record.model_node import ModelNode, Request, parse_node
+from blockful_py.record.model_node import ModelNode, parse_node
 from blockful_py.record.proofs.record import ArchiveHistory, LiveRecord, Transaction
+from blockful_py.record.request import Request
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Address, Header, ModelTransaction, Point, Position, StoredArchiveRecord
 

@@ -13,8 +13,9 @@ from blockful_py.pipeline.run.identities import DEVELOPMENT_CHAINS
 from blockful_py.record.certificates.checking import CheckedStatement, check_certificate
 from blockful_py.record.certificates.document import ErasureCertificate, parse_certificate
 from blockful_py.record.fields import of_octets, position, read_document
-from blockful_py.record.model_node import ModelNode, Request
+from blockful_py.record.model_node import ModelNode
 from blockful_py.record.reach import reached_by, work_left
+from blockful_py.record.request import Request
 from blockful_py.record.shown import shown
 from blockful_py.report.certificate import CertificatePage, ModelRow, VoteRow, WorkRow, render_certificate
 from blockful_py.report.plain import plain_language

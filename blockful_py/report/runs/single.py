@@ -16,7 +16,7 @@ from blockful_py.pipeline.resume import jobs_of
 from blockful_py.pipeline.run.lease import request_under_way
 from blockful_py.pipeline.run.progress import Progress, Stopwatch
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.report.html import write_report
 from blockful_py.report.runs.figures import (
     FILE,

@@ -17,7 +17,8 @@ from blockful_py.pipeline.review.statements import (
     retrained_privacy,
     training_of,
 )
-from blockful_py.record.model_node import Request, Start, Statement
+from blockful_py.record.request import Request, Start
+from blockful_py.record.statement import Statement
 from blockful_py.settings import PrivacySettings, TrainingSettings
 
 PHI = TrainingSettings(epochs=2, batch_size=8, privacy=PrivacySettings(noise=1.0))

@@ -24,8 +24,8 @@ from blockful_py.pipeline.run.clock import tick
 from blockful_py.pipeline.run.identities import address_of
 from blockful_py.pipeline.run.nodes import Nodes
 from blockful_py.pipeline.run.operations import Counter
-from blockful_py.record.model_node import Request, Start
 from blockful_py.record.parts import MAX_REQUEST_BYTES, request_to_bytes
+from blockful_py.record.request import Request, Start
 from blockful_py.record.request_state import RequestStage
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Paradigm, RequestState, Uri

@@ -13,8 +13,10 @@ from blockful_py.errors import SettingsError
 from blockful_py.learning.selection import Selection
 from blockful_py.pipeline.proving import prove
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.model_node import ModelNode, Reference, Request, Start, Statement, sign_statement
+from blockful_py.record.model_node import ModelNode, sign_statement
 from blockful_py.record.proofs.checking import check_record
+from blockful_py.record.request import Request, Start
+from blockful_py.record.statement import Reference, Statement
 from blockful_py.settings import Settings
 from tests.colluders import Conspiracy
 from tests.committee.plan import Plan

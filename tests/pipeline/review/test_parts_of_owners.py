@@ -12,7 +12,7 @@ from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.pipeline.review.admission import models_of, require_all_models
 from blockful_py.pipeline.review.methods import parse_method, require_parts
 from blockful_py.record.catalogue import Catalogue
-from blockful_py.record.model_node import Request, Start
+from blockful_py.record.request import Request, Start
 from blockful_py.types import Paradigm
 
 GRAPH = InheritanceGraph.from_references({"a": (), "b": ("a",), "c": ("b",), "d": ()})

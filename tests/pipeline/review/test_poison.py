@@ -21,7 +21,8 @@ from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.jobs.publishing import Publisher
 from blockful_py.pipeline.jobs.training import train_next
 from blockful_py.pipeline.run.nodes import Nodes
-from blockful_py.record.model_node import Reference, sign_statement
+from blockful_py.record.model_node import sign_statement
+from blockful_py.record.statement import Reference
 from blockful_py.record.statement_parts import Increment
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri

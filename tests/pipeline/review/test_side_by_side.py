@@ -15,7 +15,7 @@ from blockful_py.forget import Forget, Level
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.pipeline.review.methods import how_checked, is_shown, require_parts, require_review
 from blockful_py.record.federation_file import OWN, RULES, require_carried_out
-from blockful_py.record.model_node import Request, Start
+from blockful_py.record.request import Request, Start
 from blockful_py.settings import Settings
 from blockful_py.types import Paradigm
 from blockful_py.unlearning.method import Method

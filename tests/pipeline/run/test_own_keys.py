@@ -13,7 +13,7 @@ import pytest
 from blockful_py.chain.devnet import Devnet, NodeOptions
 from blockful_py.chain.sender import SENDER_KEY
 from blockful_py.errors import ChainError, SettingsError
-from blockful_py.member.office import MemberView
+from blockful_py.member.view import MemberView
 from blockful_py.pipeline.federation import Federation
 from blockful_py.pipeline.run.contracts import deploy
 from blockful_py.pipeline.run.directory import RunDirectory

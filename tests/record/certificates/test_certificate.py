@@ -31,8 +31,8 @@ from blockful_py.record.certificates.document import (
 )
 from blockful_py.record.certificates.verifying import Chains, other_owners, verify_certificate
 from blockful_py.record.fields import of_octets, position
-from blockful_py.record.model_node import Request
 from blockful_py.record.proofs.anchors import Anchors
+from blockful_py.record.request import Request
 from blockful_py.storage.cid import parse_cid
 from blockful_py.types import ModelTransaction, Position
 from blockful_py.verdicts.draw import Draw

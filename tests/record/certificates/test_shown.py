@@ -10,7 +10,7 @@ import pytest
 
 from blockful_py.pipeline.jobs.requesting import advice_on
 from blockful_py.record.certificates.document import CertificateStatement
-from blockful_py.record.model_node import Request
+from blockful_py.record.request import Request
 from blockful_py.record.shown import Shown, shown
 from blockful_py.types import Checked, Paradigm, References
 from blockful_py.unlearning.registry import FOR_SUMS, METHODS
