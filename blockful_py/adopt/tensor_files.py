@@ -26,7 +26,8 @@ MAX_HEADER_BYTES = 16 << 20
 MAX_INDEX_BYTES = 64 << 20
 PIECE = 1 << 20
 INDEX = ".safetensors.index.json"
-OPAQUE = frozenset({".gguf", ".onnx"})
+GGUF = ".gguf"
+OPAQUE = frozenset({GGUF, ".onnx"})
 """Files that load without running code of theirs; they are hashed whole."""
 PICKLED = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".msgpack", ".h5", ".joblib"})
 """Files that may run code when they are loaded, or that stand beside safetensors."""

@@ -101,6 +101,7 @@ class Adopted(Part):
         speaks_for: the party for which the adopter speaks, such as the hub's "org"; None for itself.
         edges: one for each reference.
         merge_method: such as "linear" or "ties", of a merge.
+        quantisation: such as "gptq, 4 bits" or "GGUF Q4_K_M", of weights in fewer bits.
         datasets: names of the data sets that it was made with, in ascending order.
         files: its weights; empty for a model that is known by name alone.
         licence: as its card says.
@@ -113,6 +114,7 @@ class Adopted(Part):
     speaks_for: Elsewhere | None = None
     edges: tuple[AdoptedEdge, ...] = Field(default=(), max_length=MAX_EDGES)
     merge_method: Elsewhere | None = None
+    quantisation: Elsewhere | None = None
     datasets: tuple[Elsewhere, ...] = Field(default=(), max_length=MAX_DATASETS)
     files: tuple[AdoptedFile, ...] = Field(default=(), max_length=MAX_FILES)
     licence: Elsewhere | None = None
