@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomic file writes: after a crash a file has its old content or its new content, never a mix.
+"""Bounded reads and atomic writes: after a crash a file has its old content or its new content, never a mix.
 
 The bytes go to a temporary file and are synced to disk; a rename gives them their name, and syncing the
 folder makes the name durable.  A crash may leave the temporary file, whose name ends in `.tmp`.
@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from blockful_py.errors import BlockfulError, RunError
+from blockful_py.errors import BlockfulError, FormatError, RunError
 
 OWN, SHARED = 0o600, 0o666
 """File modes: readable by the owner only, and as the umask decides."""
@@ -20,6 +20,22 @@ NAME = 48
 """Maximum number of characters of a file's name that its temporary file's name repeats."""
 
 Parts = Sequence[bytes | bytearray | memoryview]
+
+
+def read_bounded(path: Path, most: int, what: str | None = None) -> bytes:
+    """The bytes of a file; `what` calls it in errors, instead of its name.
+
+    Raises FormatError if it has more than `most`, or cannot be read.
+    """
+    what = path.name if what is None else what
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(most + 1)
+    except OSError as error:
+        raise FormatError(f"{what} cannot be read: {error.strerror}.") from None
+    if len(data) > most:
+        raise FormatError(f"{what} has more than {most} bytes.")
+    return data
 
 
 def write_whole(

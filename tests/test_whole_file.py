@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from blockful_py.errors import KeystoreError, RunError, SettingsError
-from blockful_py.whole_file import OWN, replace, write_secret, write_whole
+from blockful_py.errors import FormatError, KeystoreError, RunError, SettingsError
+from blockful_py.whole_file import OWN, read_bounded, replace, write_secret, write_whole
 
 MIB = 1 << 20
 
@@ -151,3 +151,13 @@ def test_bytes_are_on_the_disk_before_the_name_and_the_name_at_the_end(
     monkeypatch.setattr(os, "replace", renamed)
     write_whole(tmp_path / "x", bytes(MIB))
     assert done == ["file", "rename", "folder"]
+
+
+def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abcd")
+    assert read_bounded(path, 4) == b"abcd"
+    with pytest.raises(FormatError, match=r"^x has more than 3 bytes"):
+        read_bounded(path, 3)
+    with pytest.raises(FormatError, match=r"^the list y cannot be read: No such file"):
+        read_bounded(tmp_path / "y", 3, "the list y")

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from blockful_py.adopt.found import require_short
-from blockful_py.adopt.tensor_files import bounded, parsed_json
+from blockful_py.adopt.tensor_files import parsed_json
 from blockful_py.errors import FormatError
 from blockful_py.extras import needed_by
 from blockful_py.graph.kinds import EdgeKind
+from blockful_py.whole_file import read_bounded
 
 MAX_TEXT_BYTES = 1 << 20
 """Maximum size of a card, a configuration or a recipe."""
 MAX_YAML_DEPTH = 32
+MAX_METHOD = 64
+"""Maximum characters of a quantisation's method."""
 HUGE = 1e300
 """Exclusive bound of a weight in a merge."""
 RELATIONS: Mapping[str, EdgeKind] = {
@@ -125,9 +128,22 @@ def adapter_base(config: Path) -> str:
     return require_short(base, "base")
 
 
-def is_quantised(config: Path) -> bool:
-    """Whether a config.json says that the weights were quantised.  Raises FormatError."""
-    return bool(parsed_json(config, MAX_TEXT_BYTES).get("quantization_config"))
+def quantisation_in(config: Path) -> str | None:
+    """Method and bits by which a config.json says that the weights were quantised, such as "gptq, 4 bits".
+
+    None if they were not.  Raises FormatError.
+    """
+    form = parsed_json(config, MAX_TEXT_BYTES).get("quantization_config")
+    if not form:
+        return None
+    stated = form if isinstance(form, dict) else {}
+    method, bits = stated.get("quant_method"), stated.get("bits")
+    if not isinstance(method, str) or not method.isidentifier() or len(method) > MAX_METHOD:
+        return "unnamed"
+    if bits is None:
+        bits = next((wide for wide in (4, 8) if stated.get(f"load_in_{wide}bit") is True), None)
+    known = isinstance(bits, int) and not isinstance(bits, bool) and 0 < bits <= 64
+    return f"{method}, {bits} bits" if known else method
 
 
 def merge_recipe(recipe: Path) -> tuple[str | None, list[tuple[str, EdgeKind, float | None]]]:
@@ -193,6 +209,6 @@ def _listed(value: Any, name: str) -> list[Any]:
 
 def _text(path: Path) -> str:
     try:
-        return bounded(path, MAX_TEXT_BYTES).decode()
+        return read_bounded(path, MAX_TEXT_BYTES).decode()
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} is not in UTF-8.") from None

@@ -12,17 +12,18 @@ from blockful_py.adopt import hub_cache
 from blockful_py.adopt.cards import (
     adapter_base,
     front_matter,
-    is_quantised,
     merge_recipe,
     names_in,
+    quantisation_in,
     relation_in,
 )
 from blockful_py.adopt.found import Found, FoundModel, datasets_of, edges_of, last_part, require_short
+from blockful_py.adopt.gguf import gguf_type
 from blockful_py.adopt.tensor_files import (
+    GGUF,
     INDEX,
     OPAQUE,
     PICKLED,
-    SAFETENSORS,
     adopted_file,
     shards_of,
     tensor_digests,
@@ -30,7 +31,7 @@ from blockful_py.adopt.tensor_files import (
 )
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.graph.kinds import EdgeKind
-from blockful_py.record.adopted import MAX_FILES
+from blockful_py.record.adopted import LONGEST, MAX_FILES, SAFETENSORS
 from blockful_py.types import Bytes32
 
 CARD, CONFIG, ADAPTER = "README.md", "config.json", "adapter_config.json"
@@ -130,6 +131,7 @@ class _ModelFolder:
             edges=edges_of(parents),
             datasets=datasets_of(names_in(card, "datasets")),
             merge_method=method,
+            quantisation=self._quantisation(),
             files=tuple(adopted_file(self._folder / name) for name in weights),
             digests=digests,
             licence=require_short(licence, "licence") if isinstance(licence, str) else None,
@@ -164,10 +166,13 @@ class _ModelFolder:
         """The kind of a card's parents that it does not state, by the hub's rule."""
         if len(bases) > 1:
             return EdgeKind.MERGE
-        quantised = CONFIG in self._files and is_quantised(self._folder / CONFIG)
-        if quantised or any(name.endswith(".gguf") for name in self._files):
-            return EdgeKind.QUANTISE
-        return EdgeKind.FINE_TUNE
+        return EdgeKind.FINE_TUNE if self._quantisation() is None else EdgeKind.QUANTISE
+
+    def _quantisation(self) -> str | None:
+        """How its weights were quantised, by its configuration, else by the headers of its GGUF files."""
+        stated = quantisation_in(self._folder / CONFIG) if CONFIG in self._files else None
+        types = {gguf_type(self._folder / name) for name in self._files if name.endswith(GGUF)}
+        return stated or ", ".join(sorted(types))[:LONGEST] or None
 
     def _named(self, parent: str) -> str:
         """The parent's source; a path to a folder below the root becomes the path from the root."""

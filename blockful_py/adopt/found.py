@@ -27,6 +27,7 @@ class FoundModel:
     edges: tuple[AdoptedEdge, ...] = ()
     datasets: tuple[str, ...] = ()
     merge_method: str | None = None
+    quantisation: str | None = None
     files: tuple[AdoptedFile, ...] = ()
     digests: Mapping[str, Bytes32] = field(default_factory=dict)
     licence: str | None = None
@@ -42,6 +43,7 @@ class FoundModel:
             "files": [each.model_dump(mode="json") for each in self.files],
             "digests": {name: digest.hex() for name, digest in self.digests.items()},
             "licence": self.licence,
+            **({} if self.quantisation is None else {"quantisation": self.quantisation}),
         }
         return sha256(canonical_json(document)).hexdigest()
 

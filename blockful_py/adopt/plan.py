@@ -48,6 +48,7 @@ class PlannedModel:
             speaks_for=found.speaks_for,
             edges=found.edges,
             merge_method=found.merge_method,
+            quantisation=found.quantisation,
             datasets=found.datasets,
             files=found.files,
             licence=found.licence,

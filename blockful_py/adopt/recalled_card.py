@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockful_py.adopt.cards import MAX_TEXT_BYTES, names_in, parsed_yaml
-from blockful_py.adopt.tensor_files import bounded
 from blockful_py.errors import FormatError, SettingsError
 from blockful_py.extras import needed_by
-from blockful_py.whole_file import write_whole
+from blockful_py.whole_file import read_bounded, write_whole
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node
@@ -45,7 +44,7 @@ def mark_card(card: Path, notice: str, new_version: str | None) -> bool:
     if new_version is not None and HUB_ID.fullmatch(new_version) is None:
         raise SettingsError(f"{new_version!r} is no model on the hub: expected ACCOUNT/NAME.")
     try:
-        before = bounded(card, MAX_TEXT_BYTES).decode()
+        before = read_bounded(card, MAX_TEXT_BYTES).decode()
     except UnicodeDecodeError:
         raise FormatError(f"{card} is not in UTF-8.") from None
     after = marked(before, notice, new_version, str(card))

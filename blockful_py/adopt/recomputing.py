@@ -17,21 +17,21 @@ from blockful_py.adopt.cards import MAX_TEXT_BYTES, adapter_scale
 from blockful_py.adopt.folders import ADAPTER, CARD, CONFIG, RECIPES, read_folder
 from blockful_py.adopt.found import Found
 from blockful_py.adopt.hub_cache import folder_of
-from blockful_py.adopt.linear_recipe import (
-    TYPES,
-    LinearRecipe,
-    RecipePart,
-    read_linear_recipe,
-    recipe_text,
-    weights_of,
-)
+from blockful_py.adopt.merge_recipe import TYPES, MergeRecipe, RecipePart, read_merge_recipe, recipe_text
 from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
-from blockful_py.adopt.tensor_files import SAFETENSORS, adopted_file, parsed_json
+from blockful_py.adopt.tensor_files import adopted_file, parsed_json
 from blockful_py.errors import BlockfulError, FormatError
 from blockful_py.graph.kinds import COMPUTED, EdgeKind
 from blockful_py.learning.stored_tensors import StoredTensors, opened_tensors
 from blockful_py.pipeline.review.computed import computed
-from blockful_py.record.adopted import LINEAR, Adopted, AdoptedEdge, AdoptedFile, Computation, MergedPart
+from blockful_py.record.adopted import (
+    SAFETENSORS,
+    Adopted,
+    AdoptedEdge,
+    AdoptedFile,
+    Computation,
+    MergedPart,
+)
 from blockful_py.record.catalogue import Catalogue
 from blockful_py.storage.cid import parse_cid
 from blockful_py.storage.interface import FileStore
@@ -116,31 +116,40 @@ class _Recomputing:
         recipe = next((p for each in RECIPES if (p := old / each).is_file()), None)
         if recipe is None:
             raise FormatError(f"{old} has no {RECIPES[0]}: make it again by hand.")
-        linear = read_linear_recipe(recipe)
-        weights = weights_of(linear.parts)
-        if [*weights.values()] != [each.weight for each in before.edges]:
+        read = read_merge_recipe(recipe)
+        if [*read.weights.values()] != [each.weight for each in before.edges]:
             raise FormatError(f"{recipe} has changed since it was adopted: put the adopted one back.")
-        sources = dict(zip(weights, (each.parent for each in before.edges), strict=True))
-        return self._merge(before, linear, sources)
+        sources = dict(zip(read.weights, (each.parent for each in before.edges), strict=True))
+        return self._merge(before, read, sources)
 
-    def _merge(self, before: Adopted, recipe: LinearRecipe, sources: Mapping[str, str]) -> Computation:
+    def _merge(self, before: Adopted, recipe: MergeRecipe, sources: Mapping[str, str]) -> Computation:
         """Merges the parts that are left; `sources`: the models by their names in the recipe."""
-        parts = [
+        named = [
             replace(each, model=sources[each.model], adapter=each.adapter and sources[each.adapter])
             for each in recipe.parts
         ]
-        parts = [each for each in parts if all(map(self._stands, each.names))]
-        if not parts:
+        parts = tuple(each for each in named if all(map(self._stands, each.names)))
+        left = replace(recipe, parts=parts)
+        if recipe.base is not None and left.base is None:
+            raise FormatError(
+                f"its base {sources[recipe.base]}, from which its parts differ, was withdrawn: make it by "
+                "mergekit from another."
+            )
+        if all(each.weight is None for each in parts):
             raise FormatError("no part of it is left.")
         edges = tuple(
             AdoptedEdge(parent=name, kind=EdgeKind.MERGE.value, weight=weight)
-            for name, weight in weights_of(parts).items()
+            for name, weight in left.weights.items()
         )
         with self._tensors_of(edges) as parents:
-            dtype = recipe.dtype or _one_type(parents)
-            stated = map(self._stated, parts) if any(each.adapter for each in parts) else ()
-            how = Computation(dtype=dtype, normalise=recipe.normalise, parts=tuple(stated))
-            text = {RECIPES[0]: recipe_text(parts, dtype, recipe.normalise)}
+            dtype, adapted = recipe.dtype or _one_type(parents), any(each.adapter for each in parts)
+            how = Computation(
+                dtype=dtype,
+                normalise=left.normalise,
+                factor=left.factor,
+                parts=tuple(map(self._stated, parts)) if adapted else (),
+            )
+            text = {RECIPES[0]: recipe_text(replace(left, dtype=dtype))}
             after = before.model_copy(update={"edges": edges, "computed": how})
             self._write(after, parents, dict.fromkeys(parents[0], dtype), text)
         return how
@@ -148,9 +157,9 @@ class _Recomputing:
     def _stated(self, part: RecipePart) -> MergedPart:
         """A part with its adapter's scale, which no file of weights has."""
         if part.adapter is None:
-            return MergedPart(model=part.model, weight=part.weight)
+            return MergedPart(model=part.model, weight=part.weight or 0.0)
         scale = adapter_scale(folder_of(self._root, part.adapter) / ADAPTER)
-        return MergedPart(model=part.model, adapter=part.adapter, scale=scale, weight=part.weight)
+        return MergedPart(model=part.model, adapter=part.adapter, scale=scale, weight=part.weight or 0.0)
 
     def _quantise(self, before: Adopted) -> Computation:
         (edge,) = before.edges
@@ -234,7 +243,7 @@ def _card(after: Adopted) -> str:
     }
     if after.licence:
         said["license"] = after.licence
-    if after.merge_method == LINEAR:
+    if after.merge_method is not None:
         said["tags"] = ["mergekit", "merge"]
     return "".join(["---\n", *(f"{key}: {json.dumps(value)}\n" for key, value in said.items()), "---\n"])
 

@@ -15,18 +15,19 @@ from typing import Any, BinaryIO
 
 from blockful_py.bounded_json import parse_json
 from blockful_py.errors import FormatError
-from blockful_py.record.adopted import LONGEST, AdoptedFile
+from blockful_py.record.adopted import LONGEST, SAFETENSORS, AdoptedFile
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Bytes32
+from blockful_py.whole_file import read_bounded
 
 MAX_HEADER_BYTES = 16 << 20
 """Maximum size of a file's header; one of 10^5 tensors has about 10 MiB."""
 MAX_INDEX_BYTES = 64 << 20
 PIECE = 1 << 20
-SAFETENSORS = ".safetensors"
 INDEX = ".safetensors.index.json"
-OPAQUE = frozenset({".gguf", ".onnx"})
+GGUF = ".gguf"
+OPAQUE = frozenset({GGUF, ".onnx"})
 """Files that load without running code of theirs; they are hashed whole."""
 PICKLED = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".msgpack", ".h5", ".joblib"})
 """Files that may run code when they are loaded, or that stand beside safetensors."""
@@ -143,21 +144,9 @@ def shards_of(index: Path) -> dict[str, str]:
 def parsed_json(path: Path, most: int) -> dict[str, object]:
     """A JSON object in a file of at most `most` bytes.  Raises FormatError."""
     try:
-        document = parse_json(bounded(path, most))
+        document = parse_json(read_bounded(path, most))
     except ValueError as error:
         raise FormatError(f"{path.name} is no JSON ({str(error)[:80]}).") from None
     if not isinstance(document, dict):
         raise FormatError(f"{path.name} is no JSON object.")
     return document
-
-
-def bounded(path: Path, most: int) -> bytes:
-    """The bytes of a file.  Raises FormatError if it has more than `most`, or cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(most + 1)
-    except OSError as error:
-        raise FormatError(f"{path.name} cannot be read: {error.strerror}.") from None
-    if len(data) > most:
-        raise FormatError(f"{path.name} has more than {most} bytes.")
-    return data

@@ -9,6 +9,7 @@ from typing import ClassVar
 from blockful_py.chain import abi
 from blockful_py.chain.contract import BarringContract
 from blockful_py.chain.event_list import PastEvent
+from blockful_py.errors import DeploymentError
 from blockful_py.types import Action, Address, Bytes32, Codec, Position, Receipt, RequestState, Uri
 
 
@@ -184,6 +185,15 @@ class ParticipantRegistryContract(BarringContract):
     def declarations(self) -> tuple[Declaration, ...]:
         """Every file declared on a model, oldest first."""
         return tuple(map(_declaration, self.events("Declared")))
+
+    def require_declarations(self) -> None:
+        """Checks that the contract takes declarations.  Raises DeploymentError for an earlier one."""
+        if self.interface.selector("declare") not in self.node.code(self.address):
+            raise DeploymentError(
+                f"the ParticipantRegistry at 0x{self.address.hex()} was deployed by a version of BlockFUL "
+                "without recalls, so this record can name no recipients and no answers: tell recipients "
+                "yourself, and deploy a new federation for models that you hand out later."
+            )
 
     def endpoints(self) -> dict[bytes, Endpoint]:
         """Announced network addresses of all accounts, participants or not."""

@@ -180,7 +180,8 @@ def _show(out: Output, plan: AdoptionPlan, run: Path, dry_run: bool) -> None:
     )
     for each in plan.models:
         edges = zip(each.parents, each.found.edges, strict=True)
-        came = ", ".join(f"{parent} ({edge.kind})" for parent, edge in edges) or "no parent"
+        form = f", {each.found.quantisation}" if each.found.quantisation else ""
+        came = ", ".join(f"{parent} ({edge.kind}{form})" for parent, edge in edges) or "no parent"
         what = "known by name alone" if each.name in plan.absent else came
         data = f"  data: {', '.join(each.found.datasets)}" if each.found.datasets else ""
         later = f"  after {each.supersedes}" if each.supersedes else ""

@@ -73,13 +73,13 @@ def deliver(
             )
         secret = _secret_of(opened, keystore, passphrase_file)(placed)
         place = str(placed.position)
-        book = AddressBook.read(opened.run.recipients).with_delivered(place, received, addressees)
-        book.write(opened.run.recipients)
         there = {
             (each.recipient, each.account)
             for each in _recipients(opened).delivered
             if (each.position, each.version) == (place, received)
         }
+        book = AddressBook.read(opened.run.recipients).with_delivered(place, received, addressees)
+        book.write(opened.run.recipients)
         stated = [each.recipient for each in book.of(place, received)]
         missing = sorted(
             (each for each in stated if (each.recipient, each.account) not in there),
@@ -268,8 +268,10 @@ def record(
 
 
 def _recipients(opened: OpenedRun) -> Recipients:
+    """All recipients on the record.  Raises DeploymentError if its contracts came before recalls."""
     from blockful_py.pipeline.run.recipients import recipients_in
 
+    opened.contracts.participants.require_declarations()
     return recipients_in(opened.contracts, opened.catalogue(), opened.stores.live)
 
 

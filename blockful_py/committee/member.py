@@ -260,8 +260,9 @@ class Member:
     def _check_archive(self, chunks: Sequence[ArchiveChunk], expected: Sequence[ArchiveRecord]) -> None:
         """Checks that the chunks extend the archive's head and hold exactly the expected records."""
         records = [record for chunk in chunks for record in chunk.records]
+        held = frozenset(records)
         for record in expected:
-            if record not in records:
+            if record not in held:
                 raise RefutedError(
                     f"version {record.version} of the model at {record.position} would not be archived"
                 )

@@ -48,16 +48,18 @@ def remedies_at(connection: sqlite3.Connection, depths: Mapping[int, int]) -> di
         return {}
     references: dict[str, tuple[str, ...]] = {}
     kinds: dict[str, set[EdgeKind]] = {}
+    needed: dict[str, list[str]] = {}
     for model in depths:
         rows = connection.execute(
-            "SELECT reference, kind FROM reference WHERE model = ?", (model,)
+            "SELECT reference, kind, needed FROM reference WHERE model = ?", (model,)
         ).fetchall()
         references[str(model)] = tuple(str(row["reference"]) for row in rows)
+        needed[str(model)] = [str(row["reference"]) for row in rows if row["needed"]]
         kinds[str(model)] = {EdgeKind(row["kind"] or EdgeKind.TRAIN) for row in rows}
     above = {each for listed in references.values() for each in listed} - references.keys()
     graph = InheritanceGraph.from_references({**dict.fromkeys(above, ()), **references})
     starts = [str(model) for model, depth in depths.items() if depth == 0]
-    return {int(model): remedy.value for model, remedy in remedies(graph, kinds, starts).items()}
+    return {int(model): remedy.value for model, remedy in remedies(graph, kinds, starts, needed).items()}
 
 
 def with_ancestors(connection: sqlite3.Connection, model: int) -> set[int]:

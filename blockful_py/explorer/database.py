@@ -13,7 +13,7 @@ from typing import Any
 
 from blockful_py.errors import RunError
 
-FORMAT = 10
+FORMAT = 11
 """Changes with the schema; a file of another format is rebuilt."""
 REVISION = "revision"
 """Name of the counter that each change of the index increments."""

@@ -57,7 +57,7 @@ class DocumentReader:
         keys: dict[Request, bytes] = {}
         rows, names, problems = [], [], list[tuple[Any, ...]]()
         references: list[tuple[int, int]] = []
-        kinds: list[tuple[str, int, int]] = []
+        kinds: list[tuple[str, bool, int, int]] = []
         for position, version, digest, codec in due:
             try:
                 node = parse_node(self._files.read_file(Uri(digest, Codec(codec)), MAX_NODE_BYTES))
@@ -87,7 +87,7 @@ class DocumentReader:
         rows: Sequence[tuple[Any, ...]],
         names: Sequence[tuple[Any, ...]],
         references: Sequence[tuple[int, int]],
-        kinds: Sequence[tuple[str, int, int]],
+        kinds: Sequence[tuple[str, bool, int, int]],
         problems: Sequence[tuple[Any, ...]],
         requests: dict[bytes, Request],
     ) -> None:
@@ -107,7 +107,7 @@ class DocumentReader:
             )
             self._connection.executemany(INSERTS["reference"], references)
             self._connection.executemany(
-                "UPDATE reference SET kind = ? WHERE model = ? AND reference = ?", kinds
+                "UPDATE reference SET kind = ?, needed = ? WHERE model = ? AND reference = ?", kinds
             )
             self._connection.executemany(
                 f"UPDATE version SET state = {UNREADABLE}, problem = ?, retry = ?"  # noqa: S608
@@ -150,13 +150,13 @@ class DocumentReader:
         )
 
 
-def _kinds(node: ModelNode, position: int) -> list[tuple[str, int, int]]:
-    """Kind, model and reference of each edge of an adopted model."""
+def _kinds(node: ModelNode, position: int) -> list[tuple[str, bool, int, int]]:
+    """Kind, need, model and reference of each edge of an adopted model."""
     statement = node.statement
     if statement.adopted is None:
         return []
-    pairs = zip(statement.adopted.edges, statement.references, strict=True)
-    return [(edge.kind, position, reference.place().packed) for edge, reference in pairs]
+    edges = zip(statement.adopted.edges, statement.adopted.needs, statement.references, strict=True)
+    return [(edge.kind, needed, position, each.place().packed) for edge, needed, each in edges]
 
 
 def _figures(node: ModelNode) -> tuple[float | bool | str | None, ...]:

@@ -16,7 +16,7 @@ from blockful_py.types import Address, Codec, Position, Uri
 
 
 @dataclass(frozen=True, slots=True)
-class _Declared:
+class _DeclaredRow:
     """A file that an account declared on a model (`DeclaredFile`)."""
 
     position: Position
@@ -53,7 +53,7 @@ def recipients_told(
     }
 
 
-def _declared(connection: sqlite3.Connection) -> list[_Declared]:
+def _declared(connection: sqlite3.Connection) -> list[_DeclaredRow]:
     """Every declared file, oldest first."""
     rows = connection.execute(
         "SELECT happening.arguments, sent.block FROM happening JOIN sent ON sent.chain = happening.chain"
@@ -62,9 +62,9 @@ def _declared(connection: sqlite3.Connection) -> list[_Declared]:
     return [_as_declared(json.loads(row["arguments"]), row["block"]) for row in rows]
 
 
-def _as_declared(values: Document, block: int) -> _Declared:
+def _as_declared(values: Document, block: int) -> _DeclaredRow:
     uri = Uri(bytes.fromhex(values["digest"][2:]), Codec(values["codec"]))
-    return _Declared(Position.unpack(int(values["position"])), bytes.fromhex(values["by"][2:]), uri, block)
+    return _DeclaredRow(Position.unpack(int(values["position"])), bytes.fromhex(values["by"][2:]), uri, block)
 
 
 def _model(connection: sqlite3.Connection, packed: int) -> RecordedModel:

@@ -30,8 +30,10 @@ CREATE INDEX model_supersedes ON model (supersedes) WHERE supersedes IS NOT NULL
 CREATE INDEX model_name ON model (name COLLATE NOCASE);
 
 -- On the chain, or added by a statement whose owner chose references again.  `kind`: of an adopted model's edge.
+-- `needed`: whether an adopted merge says nothing without the reference.
 CREATE TABLE reference (
-    model INTEGER NOT NULL, reference INTEGER NOT NULL, kind TEXT, PRIMARY KEY (model, reference)
+    model INTEGER NOT NULL, reference INTEGER NOT NULL, kind TEXT, needed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (model, reference)
 ) WITHOUT ROWID;
 CREATE INDEX reference_heirs ON reference (reference);
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 
 from blockful_py.graph.inheritance import InheritanceGraph
 
@@ -37,22 +38,27 @@ class Remedy(StrEnum):
     MADE_AGAIN = "made again by its owner"
     """Only its owner has the data to train it again."""
     WITHDRAWN = "withdrawn"
-    """Nothing: an adapter is dropped and its base stays, or no parent is left to make it from."""
+    """Nothing: an adapter is dropped and its base stays, or a parent is gone that it needs."""
 
 
 def remedies(
-    graph: InheritanceGraph, kinds: Mapping[str, Collection[EdgeKind]], starts: Collection[str]
+    graph: InheritanceGraph,
+    kinds: Mapping[str, Collection[EdgeKind]],
+    starts: Collection[str],
+    needed: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> dict[str, Remedy]:
     """The remedy of every model that `starts` reach, in topological order.
 
-    `kinds`: kinds of the edges to a model's parents, by model.
+    `kinds`: kinds of the edges to a model's parents, by model.  `needed`: by merge, parents without which it
+    says nothing.
     """
     reached = {*starts, *graph.descendants(starts)}
     found: dict[str, Remedy] = {}
     for name in graph.topological_order():
         if name in reached:
             parents = [found.get(parent) for parent in graph.references(name)]
-            found[name] = _remedy(set(kinds.get(name, ())), parents)
+            lacks = any(found.get(parent) is Remedy.WITHDRAWN for parent in needed.get(name, ()))
+            found[name] = Remedy.WITHDRAWN if lacks else _remedy(set(kinds.get(name, ())), parents)
     return found
 
 

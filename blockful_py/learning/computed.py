@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of models that are computed from others without data: linear merges, casts, 8-bit rows.
+"""The arithmetic of models that are computed from others without data: merges, casts, 8-bit rows.
 
 Each operation is rounded on its own, so every machine gets the same bits.  mergekit 0.1.5 computes a merge in
 the same order, but lets the processor fuse a multiplication with the addition after it: without that
@@ -22,6 +22,8 @@ TYPES: Mapping[str, torch.dtype] = {kind: dtype for dtype, kind in KINDS.items()
 """Floating-point types by safetensors' names."""
 TensorOf = Callable[[str], Tensor]
 """Gives a tensor by name."""
+LEAST = 1e-8
+"""Least sum of weights by which task arithmetic is divided."""
 FULL = 127.0
 """Largest magnitude of an 8-bit row."""
 ROWS, SCALES, KIND = ".weight", ".SCB", ".weight_format"
@@ -34,10 +36,7 @@ def linear_merge(parts: Sequence[Tensor], weights: Sequence[float], normalise: b
     Parts are rounded to `dtype` first; sums are float32, or float64 for "F64"; the result is a `dtype`.
     Raises LearningError unless all parts are floating-point tensors of one shape and the sum is not zero.
     """
-    if not parts or len(parts) != len(weights):
-        raise LearningError(f"a merge of {len(parts)} parts has {len(weights)} weights.")
-    if len({each.shape for each in parts}) > 1 or not all(each.is_floating_point() for each in parts):
-        raise LearningError("its parts differ in shape, or are no floating-point numbers.")
+    _require_alike(parts, weights)
     kind = TYPES[dtype]
     wide = torch.float64 if kind is torch.float64 else torch.float32
     factors = [torch.tensor(each, dtype=wide) for each in weights]
@@ -51,6 +50,42 @@ def linear_merge(parts: Sequence[Tensor], weights: Sequence[float], normalise: b
             raise LearningError("the weights of its parts add up to nothing.")
         result /= total
     return result.to(kind)
+
+
+def task_arithmetic(
+    base: Tensor,
+    parts: Sequence[Tensor],
+    weights: Sequence[float],
+    normalise: bool,
+    factor: float,
+    dtype: str,
+) -> Tensor:
+    """base + factor * sum(weight * (part - base)), the sum divided by sum(weight) if normalised.
+
+    Ilharco et al. (2023), as mergekit 0.1.5 does: tensors and weights are rounded to `dtype` first, then
+    each operation's result.  The sum is made in the order given, in float32 (float64 for "F64"), and rounded
+    once.  A sum of weights below 1e-8 divides nothing.  Raises LearningError as `linear_merge`.
+    """
+    _require_alike((base, *parts), (0.0, *weights))
+    kind = TYPES[dtype]
+    wide = torch.float64 if kind is torch.float64 else torch.float32
+    start, total = base.to(kind), torch.zeros((), dtype=wide)
+    mixed = torch.zeros(base.shape, dtype=wide)
+    for part, weight in zip(parts, weights, strict=True):
+        share = torch.tensor(weight, dtype=kind)
+        mixed += ((part.to(kind) - start) * share).to(wide)
+        total = total + share.to(wide)
+    result, divisor = mixed.to(kind), total.to(kind)
+    if normalise and divisor.abs() >= LEAST:
+        result = result / divisor
+    return start + (result if factor == 1 else result * factor)
+
+
+def _require_alike(parts: Sequence[Tensor], weights: Sequence[float]) -> None:
+    if not parts or len(parts) != len(weights):
+        raise LearningError(f"a merge of {len(parts)} parts has {len(weights)} weights.")
+    if len({each.shape for each in parts}) > 1 or not all(each.is_floating_point() for each in parts):
+        raise LearningError("its parts differ in shape, or are no floating-point numbers.")
 
 
 def int8_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:

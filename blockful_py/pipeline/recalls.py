@@ -48,10 +48,11 @@ def declare(opened: OpenedRun, secret: int, file: Deliveries | DeclaredAnswers) 
     """Keeps a file in the live store and declares it on its model; the account pays.
 
     In a federation of machines the members keep it too.  Raises SettingsError if the account is no
-    participant there, ContractError if the run's contracts know no declarations, NodeError if the account
+    participant there, DeploymentError if the run's contracts know no declarations, NodeError if the account
     cannot pay, and QuorumError if too few members take the file.
     """
     live, registry = opened.contracts.live, opened.contracts.participants
+    registry.require_declarations()
     sender = Sender(live.node, Signer(secret.to_bytes(32, "big")))
     provide(opened.nodes.live_sender, registry.interface, sender.address)
     own = ParticipantRegistryContract(live.node, registry.address, sender)

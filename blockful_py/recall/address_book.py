@@ -24,7 +24,7 @@ from blockful_py.record.recall.documents import (
     of_account,
     of_name,
 )
-from blockful_py.whole_file import OWN, write_whole
+from blockful_py.whole_file import OWN, read_bounded, write_whole
 
 MAX_BYTES = 64 << 20
 MAX_LIST_BYTES = 4 << 20
@@ -70,15 +70,11 @@ class AddressBook(Part):
     @classmethod
     def read(cls, path: Path) -> AddressBook:
         """Reads the file; an absent one is empty.  Raises FormatError."""
-        try:
-            with path.open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-        except FileNotFoundError:
+        if not path.exists():
             return cls()
-        except OSError as error:
-            raise FormatError(f"the list of recipients {path} cannot be read: {error.strerror}.") from None
+        data = read_bounded(path, MAX_BYTES, f"the list of recipients {path}")
         try:
-            return cls.model_validate_json(data[:MAX_BYTES])
+            return cls.model_validate_json(data)
         except ValidationError as error:
             raise FormatError(
                 f"{path} is no list of recipients ({first_error(error)}): put it back from a copy."
@@ -124,14 +120,9 @@ def read_addressees(path: Path) -> tuple[Addressee, ...]:
     Raises FormatError, which names the line, for anything else, for a repeated recipient, and for more than
     MAX_ENTRIES of them.
     """
+    data = read_bounded(path, MAX_LIST_BYTES, f"the list of recipients {path}")
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_LIST_BYTES + 1)
-        if len(data) > MAX_LIST_BYTES:
-            raise FormatError(f"{path} has more than {MAX_LIST_BYTES} bytes: give it in parts.")
         rows = list(csv.reader(data.decode("utf-8-sig").splitlines(), strict=True))
-    except OSError as error:
-        raise FormatError(f"the recipients {path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path} is no CSV file in UTF-8 ({error}).") from None
     heads = rows[0] if rows else []

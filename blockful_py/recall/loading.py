@@ -32,7 +32,7 @@ from blockful_py.errors import (
 from blockful_py.extras import needed_by
 from blockful_py.keys.data_key import read_data_key
 from blockful_py.recall.known import MAX_AHEAD, KnownVersions, Seen, read_known
-from blockful_py.record.adopted import AdoptedFile
+from blockful_py.record.adopted import SAFETENSORS, AdoptedFile
 from blockful_py.record.checks import require
 from blockful_py.record.fields import of_octets, read_document
 from blockful_py.record.model_node import MAX_NODE_BYTES, ModelNode, parse_node
@@ -41,13 +41,13 @@ from blockful_py.record.proofs.proof import check_weights_in, parse_proof
 from blockful_py.storage.cid import cid_string, parse_cid
 from blockful_py.storage.unixfs import file_uri
 from blockful_py.types import Uri
+from blockful_py.whole_file import read_bounded
 
 if TYPE_CHECKING:
     from blockful_py.learning.weights import Weights
     from blockful_py.ledger.protocols import LiveReader
 
 PROOF, KEY, WEIGHTS = "proof.json", "weights.key", "model.safetensors"
-SUFFIX = ".safetensors"
 
 NodeOf = Callable[[Uri], ModelNode]
 """Reads a version's node, and raises StorageError if it cannot be had."""
@@ -230,12 +230,12 @@ def _weights(folder: Path, record: CheckedRecord) -> Iterator[tuple[str, bytes]]
     (node,) = record.nodes.values()
     require("content", f"model {node.name}", not node.is_withdrawn, "the proof is of a withdrawn version")
     if node.statement.adopted is None:
-        data = _read(folder / WEIGHTS, MAX_SEALED_BYTES)
+        data = read_bounded(folder / WEIGHTS, MAX_SEALED_BYTES, f"the file {folder / WEIGHTS}")
         key = read_data_key(folder / KEY)
         check_weights_in(record, io.BytesIO(data), f"the weights {folder / WEIGHTS}", key)
         yield WEIGHTS, data
         return
-    files = [each for each in node.statement.adopted.files if each.path.endswith(SUFFIX)]
+    files = [each for each in node.statement.adopted.files if each.path.endswith(SAFETENSORS)]
     if not files:
         raise FormatError(
             f"the record knows no safetensors file of {node.name}: its weights cannot be checked."
@@ -248,22 +248,11 @@ def _adopted(folder: Path, file: AdoptedFile) -> bytes:
     path = PurePosixPath(file.path)
     if path.is_absolute() or ".." in path.parts:
         raise FormatError(f"the record names a file outside the model's folder, {file.path!r}.")
-    data = _read(folder / path, file.size)
+    data = read_bounded(folder / path, file.size, f"the file {folder / path}")
     found = cid_string(file_uri(data))
     require(
         "content", f"the weights {folder / path}", found == file.cid, f"their CID is {found}, not {file.cid}"
     )
-    return data
-
-
-def _read(path: Path, limit: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        raise FormatError(f"the weights {path} cannot be read: {error.strerror}.") from None
-    if len(data) > limit:
-        raise FormatError(f"the weights {path} have more than the {limit} bytes on the record.")
     return data
 
 

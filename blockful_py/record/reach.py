@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 
 from blockful_py.graph.inheritance import InheritanceGraph
 from blockful_py.graph.kinds import EdgeKind, Remedy, remedies
@@ -82,14 +83,15 @@ def reached_by(nodes: Collection[ModelNode], starts: Collection[str]) -> Reach:
     outside = {each for listed in references.values() for each in listed} - references.keys()
     graph = InheritanceGraph.from_references({**dict.fromkeys(outside, ()), **references})
     kinds = {node.name: tuple(kinds_of(node).values()) for node in nodes}
-    return Reach(tuple(starts), remedies(graph, kinds, starts))
+    return Reach(tuple(starts), remedies(graph, kinds, starts, {node.name: _needed(node) for node in nodes}))
 
 
 def reach(catalogue: Catalogue, datasets: Collection[str]) -> Reach:
     """The models with weights that these data sets reached."""
     starts = starts_of(catalogue, datasets)
     kinds = {name: tuple(kinds_of(placed.node).values()) for name, placed in catalogue.models.items()}
-    found = remedies(catalogue.graph, kinds, starts)
+    needed = {name: _needed(placed.node) for name, placed in catalogue.models.items()}
+    found = remedies(catalogue.graph, kinds, starts, needed)
     return Reach(starts, {name: each for name, each in found.items() if name in catalogue.with_weights})
 
 
@@ -116,6 +118,12 @@ def kinds_of(node: ModelNode) -> dict[str, EdgeKind]:
     if statement.adopted is None:
         return dict.fromkeys(names, EdgeKind.TRAIN)
     return dict(zip(names, statement.adopted.kinds, strict=True))
+
+
+def _needed(node: ModelNode) -> tuple[str, ...]:
+    """The references without which a merge says nothing."""
+    adopted, names = node.statement.adopted, [each.name for each in node.statement.references]
+    return () if adopted is None else tuple(compress(names, adopted.needs))
 
 
 def datasets_in(placed: PlacedNode) -> tuple[str, ...]:

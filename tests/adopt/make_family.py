@@ -6,7 +6,8 @@
 It needs an environment with `torch`, `transformers`, `peft`, `mergekit`, `accelerate` and `bitsandbytes`, and
 no network: the base is a Llama of about 900 parameters, trained for a few steps on random tokens.
 `FOLDER/models` has the family of twelve, `FOLDER/without` what mergekit makes of two linear merges without a
-part.  The stored copy was made by transformers 5.23.0, peft 0.21.2, mergekit 0.1.5, bitsandbytes 0.50.2 and
+part, `FOLDER/tasks` two merges by task arithmetic, with and without it.
+The stored copy was made by transformers 5.23.0, peft 0.21.2, mergekit 0.1.5, bitsandbytes 0.50.2 and
 torch 2.13.0, without fused multiplications, whose use in mergekit depends on the processor.
 """
 
@@ -31,6 +32,7 @@ from transformers.utils import logging
 WORDS, WIDTH, STEPS = 32, 8, 3
 MIX = {"fay/news": 0.3, "eve/story": 0.5, "lab/base": 0.2}
 PAIR = {"eve/story": 0.7, "fay/news": 0.3}
+TASK = {"eve/story": 0.6, "fay/news": 0.8, "ann/law-merged": -0.3}
 
 
 def train(model: torch.nn.Module, seed: int) -> None:
@@ -98,6 +100,22 @@ def linear(weights: dict[str, float], dtype: str) -> dict[str, object]:
     return {"models": models, "merge_method": "linear", "dtype": dtype}
 
 
+def task(weights: dict[str, float], dtype: str, **parameters: object) -> dict[str, object]:
+    """A merge by task arithmetic from lab/base, which is listed too, as in mergekit's examples."""
+    models: list[dict[str, object]] = [{"model": "./lab/base"}]
+    models += [{"model": f"./{name}", "parameters": {"weight": weight}} for name, weight in weights.items()]
+    method = {"merge_method": "task_arithmetic", "base_model": "./lab/base", "parameters": parameters}
+    return {"models": models, "dtype": dtype, **method}
+
+
+def make_tasks() -> None:
+    """Two merges by task arithmetic, and without `fay/news`."""
+    left = {name: weight for name, weight in TASK.items() if name != "fay/news"}
+    for folder, weights in (("all", TASK), ("without", left)):
+        merge(f"../tasks/{folder}/jon/sum", task(weights, "float32", **{"lambda": 0.7}))
+        merge(f"../tasks/{folder}/jon/mean", task(weights, "bfloat16", normalize=True))
+
+
 def make_merged_adapter(folder: str) -> None:
     base = AutoModelForCausalLM.from_pretrained("lab/base")
     PeftModel.from_pretrained(base, "ann/law").merge_and_unload().save_pretrained(folder)
@@ -132,6 +150,7 @@ def make_family(root: Path) -> None:
         left = {each: weight for each, weight in weights.items() if each != "fay/news"}
         merge(f"../without/{name}", linear(left, dtype))
     make_quantised("../without/mix-8bit", "../without/mix")
+    make_tasks()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import struct
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -17,8 +18,10 @@ from safetensors.numpy import save_file
 from blockful_py.adopt.folders import read_folder
 from blockful_py.adopt.tensor_files import MAX_HEADER_BYTES, tensor_digests
 from blockful_py.errors import FormatError
+from blockful_py.graph.kinds import EdgeKind
 from blockful_py.storage.cid import cid_string
 from blockful_py.storage.unixfs import file_uri
+from tests.adopt.gguf_files import U32, entry, header
 from tests.adopt.model_folders import (
     tensors,
     write_adapter,
@@ -64,6 +67,46 @@ def test_reads_data_sets_licence_and_merge_method(tmp_path: Path) -> None:
     assert models["lab/base"].licence == "apache-2.0"
     assert models["eve/mix"].merge_method == "linear"
     assert models["ann/law"].speaks_for == "ann"
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "gptq, 4 bits"),
+        (
+            {"quant_method": "bitsandbytes", "load_in_8bit": True, "load_in_4bit": False},
+            "bitsandbytes, 8 bits",
+        ),
+        ({"quant_method": "fp8"}, "fp8"),
+        ({"quant_method": "awq", "bits": "four"}, "awq"),
+        ({"quant_method": "awq", "bits": True}, "awq"),
+        ({"quant_method": ["gptq"], "bits": 4}, "unnamed"),
+        ({"quant_method": "x" * 65}, "unnamed"),
+        ({"quant_method": "a\nb"}, "unnamed"),
+        ("gptq", "unnamed"),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_names_how_weights_were_quantised(tmp_path: Path, form: object, expected: str | None) -> None:
+    write_model(tmp_path / "small", 1, {"quantization_config": form}, base_model="lab/base")
+    (model,) = read_folder(tmp_path).models
+    assert model.quantisation == expected
+    kind = EdgeKind.FINE_TUNE if expected is None else EdgeKind.QUANTISE
+    assert [each.kind for each in model.edges] == [kind]
+
+
+def test_names_the_types_of_gguf_files_which_it_hashes_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    write_card(folder, base_model="lab/base")
+    for name, number in (("a.Q8_0.gguf", 7), ("b.Q4_K_M.gguf", 15)):
+        (folder / name).write_bytes(header(entry("general.file_type", U32, struct.pack("<I", number))))
+    (model,) = read_folder(tmp_path).models
+    assert model.quantisation == "GGUF Q4_K_M, GGUF Q8_0"
+    assert [(each.kind, each.parent) for each in model.edges] == [(EdgeKind.QUANTISE, "lab/base")]
+    assert [*model.digests] == ["a.Q8_0.gguf", "b.Q4_K_M.gguf"]
+    (folder / "b.Q4_K_M.gguf").write_bytes(b"a page that says: not found")
+    assert "b.Q4_K_M.gguf is no GGUF file" in read_folder(tmp_path).refused["small"]
 
 
 def test_hashes_tensors_and_files_where_they_are(tmp_path: Path) -> None:

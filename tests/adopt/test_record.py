@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,11 @@ from blockful_py.adopt.plan import AdoptionPlan, plan_adoption
 from blockful_py.adopt.publishing import SETTINGS, publish
 from blockful_py.callbacks.events import Callback, ModelPublished
 from blockful_py.errors import QuorumError, SettingsError, UnlearningError
+from blockful_py.explorer.affected import reached, remedies_at
 from blockful_py.explorer.database import IndexReader
 from blockful_py.explorer.index import RecordIndex
 from blockful_py.explorer.model_page import model_document
-from blockful_py.explorer.watched import watched_run
+from blockful_py.explorer.watched import Watched, watched_run
 from blockful_py.forget import Forget
 from blockful_py.graph.kinds import EdgeKind, Remedy
 from blockful_py.member.endpoints import Urls
@@ -107,8 +110,21 @@ def test_a_family_forgets_a_data_set_and_comes_back_without_it(record: Federatio
     assert _shown_later(record, tmp_path) == {"eve--mix": ["eve--mix.v2"], "eve--mix.v2": []}
 
 
-def _shown_later(record: Federation, folder: Path) -> dict[str, list[str]]:
-    """The later versions that the explorer's pages of two models name."""
+def test_a_slerp_is_withdrawn_with_one_of_its_models(record: Federation, tmp_path: Path) -> None:
+    family = write_family(tmp_path / "family")
+    write_merge(family / "kim" / "arc", 70, {"lab/other": 1.0, "ann/law": 1.0}, "slerp")
+    _adopt(record, family)
+    found = reach(record.catalogue(), ["cases"]).remedies
+    assert (found["kim--arc"], found["eve--mix"]) == (Remedy.WITHDRAWN, Remedy.RECOMPUTED)
+    start = record.catalogue()["ann--law"].position.packed
+    with _indexed(record, tmp_path) as (_, connection):
+        work = remedies_at(connection, reached(connection, [start]))
+    assert work == {record.catalogue()[name].position.packed: each for name, each in found.items()}
+
+
+@contextmanager
+def _indexed(record: Federation, folder: Path) -> Iterator[tuple[Watched, sqlite3.Connection]]:
+    """The record as the explorer reads it."""
     contracts = record.contracts
     urls = Urls(contracts.live.node.url, contracts.archive.node.url)
     with (
@@ -116,12 +132,17 @@ def _shown_later(record: Federation, folder: Path) -> dict[str, list[str]]:
         RecordIndex(folder / "index.sqlite", watched.sources()) as index,
     ):
         index.follow()
-        found = {}
-        for name in ("eve--mix", "eve--mix.v2"):
-            with IndexReader(folder / "index.sqlite").moment() as connection:
-                document = model_document(connection, watched, name, False)
-            found[name] = [each["name"] for each in document["later"]]
-    return found
+        with IndexReader(folder / "index.sqlite").moment() as connection:
+            yield watched, connection
+
+
+def _shown_later(record: Federation, folder: Path) -> dict[str, list[str]]:
+    """The later versions that the explorer's pages of two models name."""
+    with _indexed(record, folder) as (watched, connection):
+        return {
+            name: [each["name"] for each in model_document(connection, watched, name, False)["later"]]
+            for name in ("eve--mix", "eve--mix.v2")
+        }
 
 
 def test_a_withdrawn_model_does_not_come_back_under_another_name(record: Federation, tmp_path: Path) -> None:

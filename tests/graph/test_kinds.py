@@ -64,3 +64,12 @@ def test_each_kind_has_its_remedy(start: str, expected: dict[str, Remedy]) -> No
 
 def test_models_that_are_not_reached_need_nothing() -> None:
     assert not {"base", "tuned", "other"} & remedies(GRAPH, KINDS, ["adapter"]).keys()
+
+
+def test_a_merge_without_a_parent_that_it_needs_is_withdrawn() -> None:
+    kept = {"merge": ["other"]}
+    assert remedies(GRAPH, KINDS, ["adapter"], kept)["merge"] is Remedy.RECOMPUTED
+    found = remedies(GRAPH, KINDS, ["adapter"], {"merge": ["adapter", "other"]})
+    assert (found["merge"], found["small"]) == (Remedy.WITHDRAWN, Remedy.WITHDRAWN)
+    again = remedies(GRAPH, KINDS, ["base"], {"merge": ["adapter"]})
+    assert again["merge"] is Remedy.RECOMPUTED, "its parent is made again"

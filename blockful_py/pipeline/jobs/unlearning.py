@@ -122,7 +122,7 @@ class Unlearner:
         executed: list[Executed] = []
         if nodes:
             live = self._context.stores.live
-            self._context.hand_out([live.add(node.to_bytes()) for node in nodes.values()])
+            self._context.hand_out(live.add_each((node.to_bytes(),) for node in nodes.values()))
             executed += self._redactor.replace(catalogue, {}, request, (), handed_in=nodes).executed
         heights = {catalogue[name].position.height for name in nodes}
         return Unlearned(

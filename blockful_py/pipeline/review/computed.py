@@ -11,7 +11,14 @@ from tempfile import TemporaryDirectory
 
 from blockful_py.errors import FormatError, LearningError
 from blockful_py.learning.adapters import AdaptedTensors
-from blockful_py.learning.computed import TensorOf, linear_merge, origin, quantised, tensor_digest
+from blockful_py.learning.computed import (
+    TensorOf,
+    linear_merge,
+    origin,
+    quantised,
+    task_arithmetic,
+    tensor_digest,
+)
 from blockful_py.learning.stored_tensors import StoredTensors, opened_tensors
 from blockful_py.learning.weights import Weights
 from blockful_py.ledger.protocols import Store
@@ -90,8 +97,14 @@ def computed(adopted: Adopted, sources: Sequence[Weights], form: Mapping[str, st
         return lambda name: quantised(name, form, sources[0], how.dtype)
     named = {edge.parent: source for edge, source in zip(adopted.edges, sources, strict=True)}
     parts = [_part(each, named) for each in adopted.parts]
-    _require_names({*form}, parts)
     weights = [each.weight for each in adopted.parts]
+    if adopted.is_task_arithmetic:
+        base = next(named[each.parent] for each in adopted.edges if each.weight is None)
+        _require_names({*form}, [base, *parts])
+        return lambda name: task_arithmetic(
+            base[name], [each[name] for each in parts], weights, how.normalise, how.factor, how.dtype
+        )
+    _require_names({*form}, parts)
     return lambda name: linear_merge([each[name] for each in parts], weights, how.normalise, how.dtype)
 
 

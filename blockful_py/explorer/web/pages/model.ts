@@ -50,6 +50,7 @@ interface Adopted {
   speaks_for?: string;
   edges?: { parent: string; kind: string; weight?: number }[];
   merge_method?: string;
+  quantisation?: string;
   datasets?: string[];
   files?: { path: string; size: number; cid: string }[];
   licence?: string;
@@ -287,6 +288,7 @@ function elsewhere(adopted: Adopted): Child[] {
     ["Of", adopted.speaks_for ? [adopted.speaks_for, h("span", { class: "quiet" }, ", which has signed nothing")] : null],
     ["Data sets", adopted.datasets?.join(", ") || h("span", { class: "quiet" }, "none named")],
     ["Merged by", merged],
+    ["Quantised by", adopted.quantisation],
     ["Computed", adopted.computed && `by each member, tensor by tensor, from its references' files, in ${adopted.computed.dtype}`],
     ["Adapters", adopted.computed?.parts?.filter((part) => part.adapter).map((part) => `${part.adapter}, times ${part.scale}, on ${part.model}`).join("; ")],
     ["Later version of", adopted.supersedes && h("a", { href: `/models/${encodeURIComponent(adopted.supersedes)}` }, adopted.supersedes)],

@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Pr
 
 from blockful_lab.experiments.family.corpus import PUBLIC, WORDS, Corpus
 from blockful_lab.experiments.family.members import BASE, HALF, MERGES, PAIR, adapter_of, dataset_of
-from blockful_py.adopt.linear_recipe import RecipePart, recipe_text
+from blockful_py.adopt.merge_recipe import MergeRecipe, RecipePart, recipe_text
 from blockful_py.learning.adapters import AdaptedTensors
 from blockful_py.learning.computed import linear_merge
 from blockful_py.learning.streams import generator
@@ -91,12 +91,13 @@ def merge(folder: Path, root: Path, parts: Sequence[RecipePart]) -> None:
     adapted = [
         AdaptedTensors(tensors, load_file(root / str(each.adapter) / ADAPTER), SCALE) for each in parts
     ]
-    weights = [each.weight for each in parts]
+    weights = [each.weight for each in parts if each.weight is not None]
     merged = {name: linear_merge([each[name] for each in adapted], weights, True, "F32") for name in tensors}
     folder.mkdir(parents=True)
     save_file(merged, folder / WEIGHTS, metadata={"format": "pt"})
     _carry(root / BASE, folder, CARRIED)
-    (folder / "mergekit_config.yml").write_text(recipe_text(parts, "F32", True), encoding="utf-8")
+    text = recipe_text(MergeRecipe(tuple(parts), "F32", True))
+    (folder / "mergekit_config.yml").write_text(text, encoding="utf-8")
     names = {name: None for each in parts for name in each.names}
     write_card(folder, base_model=[*names], base_model_relation="merge", tags=["mergekit", "merge"])
 
