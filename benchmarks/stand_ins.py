@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parties of one machine that wait and read, 10 to 1,000 of them: what reaches the chains' nodes.
+"""Requests to the chains' nodes of 10 to 1,000 parties of one machine, which wait and read.
 
     python -m benchmarks.stand_ins [--parties 10 --parties 100 ...] [--rounds 3]
 
-Stand-ins do what a waiting participant does once a second, and read what a round has brought; they do not
-train.  They ask one follower, a process, which asks the nodes.  The models are `benchmarks.growth`'s.
+A stand-in asks a waiting participant's questions once a second, and reads the models of each round; it does
+not train.  All ask one follower, a process, which asks the nodes.  The models are `benchmarks.growth`'s.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def following(ports: Sequence[int]) -> Iterator[tuple[int, tuple[str, str]]]:
 
 
 def look(party: OpenedRun) -> None:
-    """What a participant asks each second (`participant.serving`)."""
+    """A participant's question of each second (`participant.serving`)."""
     with party.nodes.one_look():
         party.contracts.live.newest_block()
 
@@ -90,14 +90,16 @@ def measure(parties: int, rounds: int) -> dict[str, float]:
             )
             for number in range(parties)
         ]
-        for party in standing:
-            read(party)
 
         def counted(work: Callable[[], object]) -> tuple[int, float, float]:
             """HTTP requests that reached the nodes, processor seconds of the parties and of the follower."""
             was, own, spent = requests(relays), time.process_time(), cpu(follower)
             work()
             return requests(relays) - was, time.process_time() - own, cpu(follower) - spent
+
+        def all_read() -> None:
+            for party in standing:
+                read(party)
 
         def looked() -> None:
             for _ in range(STEPS):
@@ -106,10 +108,11 @@ def measure(parties: int, rounds: int) -> dict[str, float]:
                     look(party)
                 time.sleep(max(0.0, until - time.monotonic()))
 
+        all_read()
         each = []
         for number in range(1, rounds + 1):
             add(federation, number)
-            each.append(counted(lambda: [read(party) for party in standing]))
+            each.append(counted(all_read))
         idle = counted(looked)
         asked, spent, served = (sum(column) / rounds for column in zip(*each, strict=True))
         return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the chains' adapters use of web3 and eth-account.
+"""The names of web3 and eth-account that the chains' adapters use.
 
 eth-account loads py_ecc's BLS signatures for a kind of key file that nobody uses here, and py_ecc computes
 constants of pairings when it is imported, which takes longer than all of web3.  So it is loaded when it is

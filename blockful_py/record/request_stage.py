@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filed request is on the chain, its stages, and the rules for it."""
+"""A filed request as the chain has it, its stages, and the federation's rules for requests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of question is: its encodings, its limits, who may ask it, and who answers it at a member."""
+"""A kind of question: its encodings, limits, senders, and its handler at a member."""
 
 from __future__ import annotations
 
