@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.growth import drawn, exponent, resident, settings
 from benchmarks.processes import usage
-from benchmarks.relays import HOST, Relay, Relays, total
+from benchmarks.relays import HOST, Relay, Relays
 from benchmarks.stored import FIGURES, keep
 from blockful_py.chain.devnet import NodeOptions, start_together
 from blockful_py.chain.processes import take_port
@@ -35,6 +35,7 @@ from blockful_py.pipeline.run.opened import OpenedRun
 
 MODELS = 10
 """Models that a round brings."""
+LOOK = "eth_getBlockByNumber"
 STEPS = 10
 """Looks of each party while nothing happens."""
 
@@ -91,11 +92,13 @@ def measure(parties: int, rounds: int) -> dict[str, float]:
             for number in range(parties)
         ]
 
-        def counted(work: Callable[[], object]) -> tuple[int, float, float]:
-            """HTTP requests that reached the nodes, processor seconds of the parties and of the follower."""
-            was, own, spent = requests(relays), time.process_time(), cpu(follower)
+        def counted(work: Callable[[], object]) -> tuple[int, int, float, float]:
+            """Looks at both nodes and other calls, processor seconds of the parties and of the follower."""
+            looks, calls = counts(relays)
+            own, spent = time.process_time(), cpu(follower)
             work()
-            return requests(relays) - was, time.process_time() - own, cpu(follower) - spent
+            later = counts(relays)
+            return later[0] - looks, later[1] - calls, time.process_time() - own, cpu(follower) - spent
 
         def all_read() -> None:
             for party in standing:
@@ -114,15 +117,16 @@ def measure(parties: int, rounds: int) -> dict[str, float]:
             add(federation, number)
             each.append(counted(all_read))
         idle = counted(looked)
-        asked, spent, served = (sum(column) / rounds for column in zip(*each, strict=True))
+        _, asked, spent, served = (sum(column) / rounds for column in zip(*each, strict=True))
         return {
             "parties": parties,
-            "round": asked,
-            "round_cpu": spent,
-            "round_follower": served,
-            "idle": idle[0] / STEPS,
-            "idle_cpu": idle[1] / STEPS / parties,
-            "idle_follower": idle[2] / STEPS / parties,
+            "calls": asked,
+            "round_cpu": spent / parties,
+            "round_follower": served / parties,
+            "looks": idle[0] / STEPS,
+            "idle_calls": idle[1],
+            "idle_cpu": idle[2] / STEPS / parties,
+            "idle_follower": idle[3] / STEPS / parties,
             "memory": (resident("VmRSS") - before) / parties,
         }
 
@@ -133,8 +137,11 @@ def add(federation: Federation, number: int) -> None:
     federation.adopt(OnDemand(names, lambda name: drawn(federation, name)))
 
 
-def requests(relays: Relays) -> int:
-    return sum(total(counts)[0] for counts in relays.counts().values())
+def counts(relays: Relays) -> tuple[int, int]:
+    """Looks at the newest block, and other calls, that have reached the nodes."""
+    calls = [call for each in relays.counts().values() for call in each.items() if call[0].startswith("eth_")]
+    looks = sum(count for name, count in calls if name == LOOK)
+    return looks, sum(count for _, count in calls) - looks
 
 
 def cpu(pid: int) -> float:
@@ -150,13 +157,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=FIGURES)
     given = parser.parse_args()
     rows = [measure(parties, given.rounds) for parties in given.parties or (10, 100, 1_000)]
-    print(f"{'parties':>8}{'requests a round':>18}{'a second idle':>15}{'ms a read':>11}{'follower':>10}")
+    heads = ("calls a round", "looks a second", "a read, ms", "a look, ms", "MB")
+    print(f"{'parties':>8}" + "".join(f"{head:>15}" for head in heads))
     for row in rows:
-        own, served = (1e3 * row[key] / row["parties"] for key in ("round_cpu", "round_follower"))
-        print(f"{row['parties']:>8}{row['round']:>18.0f}{row['idle']:>15.1f}{own:>11.1f}{served:>10.1f}")
-        print(f"{row}")
+        reads, looked = (1e3 * (row[f"{each}_cpu"] + row[f"{each}_follower"]) for each in ("round", "idle"))
+        figures = (row["calls"], row["looks"], reads, looked, row["memory"])
+        print(f"{row['parties']:>8}" + "".join(f"{figure:>15.2f}" for figure in figures))
     if len(rows) > 1:
-        print(f"exponent {exponent([(row['parties'], row['round']) for row in rows]):.2f}")
+        print(f"exponent {exponent([(row['parties'], row['calls']) for row in rows]):.2f}")
     keep(given.output, "stand_ins", rows)
 
 
